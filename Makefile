@@ -1,0 +1,77 @@
+# make demo and make test do all the set-up they need. PYTHON chooses the interpreter for the virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+SANITIZED := .venv-sanitize
+SANITIZERS := address,undefined
+
+.PHONY: help demo test test-all check format bench sanitize docs clean
+
+help:
+	@echo "make demo      fit and compare models on data that comes with scikit-learn"
+	@echo "make test      run the tests        (make test-all: the slow ones too)"
+	@echo "make check     style, types, arrows of the house, examples in docstrings"
+	@echo "make format    put the code into its style"
+	@echo "make bench     measure against other libraries and the machine's limits"
+	@echo "make sanitize  run the kernels' tests under address and undefined-behaviour sanitizers"
+	@echo "make docs      build the site into docs/_build/html"
+	@echo "make clean     remove everything that was built"
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "suffice needs Python 3.11 or later; choose one with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+# One stamp per set of extras, so that `make demo` installs no more than a user needs.
+$(VENV)/installed: $(VENV)/made $(SOURCES)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-%: $(VENV)/installed
+	$(PIP) --editable ".[$*]"
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/installed-check $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md'
+
+format: $(VENV)/installed-check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks
+
+$(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  -Ccmake.define.SUFFICE_SANITIZE=$(SANITIZERS) -Cbuild-dir=build/sanitize ".[test]"
+	touch $@
+
+# Python itself is not instrumented: the sanitizers' libraries go in first, and its own leaks are not ours to report.
+sanitize: $(SANITIZED)/installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(SANITIZED)/bin/python -m pytest -q -p no:cacheprovider tests/engines tests/laws
+
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "the site is in docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) $(SANITIZED) build dist docs/_build docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,144 @@
+"""Times contenders side by side: interleaved, best of several, with the peak memory of each."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+Work = Callable[[], object]
+
+ROUNDS = 9
+PATIENCE = 12.0  # seconds a contender may take in all, once it has run twice
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to be done, by us, by rivals, and (as far as the machine allows) by nobody faster than a limit."""
+
+    name: str
+    ours: Work
+    rivals: dict[str, Work]
+    limits: dict[str, Work]
+
+
+@dataclass
+class Timing:
+    """The best time of a contender, in seconds, and the memory it took beyond what was there, in bytes."""
+
+    best: float = float("inf")
+    spent: float = 0.0
+    runs: int = 0
+    extra_memory: int | None = None
+
+
+@dataclass
+class Outcome:
+    """All timings of a task."""
+
+    task: str
+    ours: Timing
+    rivals: dict[str, Timing] = field(default_factory=dict)
+    limits: dict[str, Timing] = field(default_factory=dict)
+
+
+def measure(task: Task) -> Outcome:
+    """Run every contender in turn, round after round, and keep the best time of each."""
+    outcome = Outcome(task.name, Timing(), {name: Timing() for name in task.rivals}, {name: Timing() for name in task.limits})
+    contenders = [
+        (task.ours, outcome.ours),
+        *((work, outcome.rivals[name]) for name, work in task.rivals.items()),
+        *((work, outcome.limits[name]) for name, work in task.limits.items()),
+    ]
+    for work, timing in contenders:  # also the warm-up
+        timing.extra_memory = _extra_memory(work)
+    for _ in range(ROUNDS):
+        for work, timing in contenders:
+            if timing.runs >= 2 and timing.spent > PATIENCE:
+                continue
+            gc.collect()
+            started = time.perf_counter()
+            work()
+            taken = time.perf_counter() - started
+            timing.best = min(timing.best, taken)
+            timing.spent += taken
+            timing.runs += 1
+    return outcome
+
+
+def _extra_memory(work: Work) -> int | None:
+    """Return how far the process's memory rose above its level before the work; None where that cannot be told."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    gc.collect()
+    try:
+        reset.write_text("5")  # the peak starts anew
+        before = _status(status, "VmRSS")
+        work()
+        return max(0, _status(status, "VmHWM") - before)
+    except OSError:
+        work()
+        return None
+
+
+def _status(path: Path, name: str) -> int:
+    line = next(line for line in path.read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
+def machine() -> str:
+    """Return the machine and the versions in words."""
+    import os
+
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        cpu = next((line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line), cpu)
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
+    return f"{cpu}, {os.cpu_count()} cores; {platform.system()}, Python {platform.python_version()}, {packages}"
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Return the outcomes as a table: one row per task and rival."""
+    lines = [
+        "| task | ours | rival | its time | ratio | limit | its time | ours / limit | memory: ours | rival's |",
+        "|---|---:|---|---:|---:|---|---:|---:|---:|---:|",
+    ]
+    for outcome in outcomes:
+        rivals = list(outcome.rivals.items())
+        limits = list(outcome.limits.items())
+        for row in range(max(len(rivals), len(limits))):
+            rival, against = rivals[row] if row < len(rivals) else ("", None)
+            limit, floor = limits[row] if row < len(limits) else ("", None)
+            cells = [
+                outcome.task if row == 0 else "",
+                _seconds(outcome.ours),
+                rival,
+                _seconds(against),
+                f"{against.best / outcome.ours.best:.1f}×" if against else "",
+                limit,
+                _seconds(floor),
+                f"{outcome.ours.best / floor.best:.2f}" if floor else "",
+                _megabytes(outcome.ours),
+                _megabytes(against),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _seconds(timing: Timing | None) -> str:
+    if timing is None:
+        return ""
+    return f"{timing.best * 1e3:.1f} ms" if timing.best < 1 else f"{timing.best:.2f} s"
+
+
+def _megabytes(timing: Timing | None) -> str:
+    return "" if timing is None or timing.extra_memory is None else f"{timing.extra_memory / 2**20:.0f} MB"
+
+
+def as_json(outcomes: list[Outcome]) -> dict[str, object]:
+    """Return everything measured, for machines to read."""
+    return {"machine": machine(), "outcomes": [asdict(outcome) for outcome in outcomes]}

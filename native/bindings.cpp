@@ -1,0 +1,257 @@
+// The one file that knows Python: arrays in, sums out, the interpreter lock released in between.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace nb = nanobind;
+using namespace suffice;
+
+namespace {
+
+using Any = nb::ndarray<nb::ro, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Codes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Result = nb::ndarray<nb::numpy, double>;
+
+const Kernels* active = nullptr;
+
+Type type_of(const Any& array, const char* name) {
+    const nb::dlpack::dtype type = array.dtype();
+    const auto code = static_cast<nb::dlpack::dtype_code>(type.code);
+    using Kind = nb::dlpack::dtype_code;
+    if (type.lanes == 1 && code == Kind::Float && type.bits == 64) return Type::f64;
+    if (type.lanes == 1 && code == Kind::Float && type.bits == 32) return Type::f32;
+    if (type.lanes == 1 && code == Kind::Bool) return Type::u8;
+    if (type.lanes == 1 && (code == Kind::Int || code == Kind::UInt)) {
+        const bool sign = code == Kind::Int;
+        switch (type.bits) {
+            case 64: return sign ? Type::i64 : Type::u64;
+            case 32: return sign ? Type::i32 : Type::u32;
+            case 16: return sign ? Type::i16 : Type::u16;
+            case 8: return sign ? Type::i8 : Type::u8;
+            default: break;
+        }
+    }
+    throw nb::type_error((std::string(name) + " has a type the kernels do not read").c_str());
+}
+
+Features dense(const Any& array, const char* name) {
+    if (array.ndim() != 2) throw nb::value_error((std::string(name) + " must be two-dimensional").c_str());
+    Features x;
+    x.rows = static_cast<index_t>(array.shape(0));
+    x.cols = static_cast<index_t>(array.shape(1));
+    x.type = type_of(array, name);
+    x.data = array.data();
+    x.row_stride = array.stride(0);
+    x.col_stride = array.stride(1);
+    return x;
+}
+
+Features sparse(const nb::tuple& parts) {
+    if (parts.size() != 4) throw nb::value_error("CSR must come as (data, indices, indptr, columns)");
+    const auto data = nb::cast<Any>(parts[0]), indices = nb::cast<Any>(parts[1]), indptr = nb::cast<Any>(parts[2]);
+    for (const Any* part : {&data, &indices, &indptr}) {
+        if (part->ndim() != 1 || (part->shape(0) > 1 && part->stride(0) != 1)) {
+            throw nb::value_error("the arrays of CSR must be one-dimensional and contiguous");
+        }
+    }
+    const Type index = type_of(indices, "indices");
+    if (index != type_of(indptr, "indptr") || (index != Type::i32 && index != Type::i64)) {
+        throw nb::type_error("indices and indptr of CSR must both be int32 or both int64");
+    }
+    if (indptr.shape(0) == 0) throw nb::value_error("indptr of CSR must have one entry more than there are rows");
+    Features x;
+    x.rows = static_cast<index_t>(indptr.shape(0)) - 1;
+    x.cols = nb::cast<index_t>(parts[3]);
+    if (x.cols < 0) throw nb::value_error("columns of CSR must not be negative");
+    x.type = type_of(data, "data");
+    x.data = data.data();
+    x.sparse = true;
+    x.wide = index == Type::i64;
+    x.indptr = indptr.data();
+    x.indices = indices.data();
+    x.stored = static_cast<index_t>(indices.shape(0) < data.shape(0) ? indices.shape(0) : data.shape(0));
+    return x;
+}
+
+// x is an array, or CSR as (data, indices, indptr, columns); codes and weights belong to the rows begin to end - 1.
+Rows rows_of(const nb::object& x, const std::optional<Codes>& codes, const std::optional<Doubles>& weight, index_t begin,
+             index_t end) {
+    Rows rows;
+    rows.x = nb::isinstance<nb::tuple>(x) ? sparse(nb::cast<nb::tuple>(x)) : dense(nb::cast<Any>(x), "x");
+    rows.begin = begin;
+    rows.end = end;
+    if (!(0 <= begin && begin <= end && end <= rows.x.rows)) throw nb::index_error("rows are out of range");
+    const auto count = static_cast<std::size_t>(end - begin);
+    if (codes && codes->size() != count) throw nb::value_error("y must have one code per row");
+    if (weight && weight->size() != count) throw nb::value_error("weight must have one entry per row");
+    rows.code = codes ? codes->data() : nullptr;
+    rows.weight = weight ? weight->data() : nullptr;
+    return rows;
+}
+
+// A zeroed NumPy array.
+Result zeros(std::initializer_list<std::size_t> shape) {
+    std::size_t size = 1;
+    for (const std::size_t length : shape) size *= length;
+    auto* data = static_cast<double*>(std::calloc(size > 0 ? size : 1, sizeof(double)));
+    if (data == nullptr) throw std::bad_alloc();
+    nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
+    return Result(data, shape, owner);
+}
+
+template <class Work>
+void unlocked(Work&& work) {
+    nb::gil_scoped_release release;
+    work();
+}
+
+void check_classes(index_t k) {
+    if (k < 1) throw nb::value_error("classes must be at least 1");
+}
+
+using MaybeCodes = std::optional<Codes>;
+using MaybeDoubles = std::optional<Doubles>;
+
+nb::object class_weights(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Result weights = zeros({std::size_t(k)});
+    unlocked([&] { active->class_weights(rows, k, weights.data()); });
+    return nb::cast(weights);
+}
+
+nb::tuple event_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(rows.x.cols)});
+    unlocked([&] { active->event_counts(rows, k, weights.data(), counts.data()); });
+    return nb::make_tuple(weights, counts);
+}
+
+nb::tuple presence_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
+                          double threshold) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(rows.x.cols)});
+    unlocked([&] { active->presence_counts(rows, k, threshold, weights.data(), counts.data()); });
+    return nb::make_tuple(weights, counts);
+}
+
+nb::tuple category_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
+                          std::vector<index_t> sizes) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    if (static_cast<index_t>(sizes.size()) != rows.x.cols) throw nb::value_error("sizes must name every feature");
+    index_t width = 0;
+    for (const index_t size : sizes) {
+        if (size < 0) throw nb::value_error("sizes must not be negative");
+        width += size;
+    }
+    Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(width)});
+    unlocked([&] { active->category_counts(rows, k, sizes.data(), weights.data(), counts.data()); });
+    return nb::make_tuple(weights, counts);
+}
+
+nb::tuple diagonal_moments(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    const std::size_t d = std::size_t(rows.x.cols), classes = std::size_t(k);
+    Result weights = zeros({classes}), mean = zeros({classes, d}), spread = zeros({classes, d});
+    unlocked([&] { active->diagonal_moments(rows, k, weights.data(), mean.data(), spread.data()); });
+    return nb::make_tuple(weights, mean, spread);
+}
+
+nb::tuple scatter(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k, bool tied,
+                  std::optional<Any> targets) {
+    check_classes(k);
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Features extra;
+    if (targets) {
+        extra = dense(*targets, "targets");
+        if (extra.rows != end - begin) throw nb::value_error("targets must have one row per row");
+    }
+    const std::size_t p = std::size_t(rows.x.cols + extra.cols), classes = std::size_t(k);
+    if (p > 46340) throw nb::value_error("more than 46,340 features have no scatter that fits in memory");
+    Result weights = zeros({classes}), mean = zeros({classes, p});
+    Result spread = tied ? zeros({p, p}) : zeros({classes, p, p});
+    unlocked([&] {
+        active->scatter(rows, targets ? &extra : nullptr, k, tied, weights.data(), mean.data(), spread.data());
+    });
+    return nb::make_tuple(weights, mean, spread);
+}
+
+nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
+                    MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, bool hessian) {
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Model model;
+    if (family < Model::gaussian || family > Model::softmax) throw nb::value_error("no such family");
+    model.family = static_cast<Model::Family>(family);
+    if (theta.ndim() != 2 || static_cast<index_t>(theta.shape(0)) != rows.x.cols + (intercept ? 1 : 0)) {
+        throw nb::value_error("theta must have one row per feature, and one for the intercept");
+    }
+    const std::size_t p = theta.shape(0), t = theta.shape(1), count = std::size_t(end - begin);
+    const bool many = model.family == Model::softmax;
+    if (t < 1 || (!many && t != 1)) throw nb::value_error("theta must have one column per predictor");
+    if (many ? !y : !target || target->size() != count) throw nb::value_error("y must have one target per row");
+    if (offset && offset->size() != count * t) throw nb::value_error("offset must have one entry per row and predictor");
+    if (hessian && p * t > 46340) throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
+    model.target = many ? nullptr : target->data();
+    model.offset = offset ? offset->data() : nullptr;
+    model.theta = theta.data();
+    model.predictors = static_cast<index_t>(t);
+    model.intercept = intercept;
+    model.hessian = hessian;
+    const std::size_t side = hessian ? p * t : 0;
+    Result totals = zeros({2}), gradient = zeros({p, t}), curve = zeros({side, side});
+    unlocked([&] { active->curvature(rows, model, totals.data(), gradient.data(), curve.data()); });
+    return nb::make_tuple(totals, gradient, curve);
+}
+
+nb::object linear_scores(nb::object x, index_t begin, index_t end, Doubles coef, Doubles intercept) {
+    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
+    if (coef.ndim() != 2 || static_cast<index_t>(coef.shape(1)) != rows.x.cols) {
+        throw nb::value_error("coef must have one column per feature");
+    }
+    const std::size_t k = coef.shape(0);
+    if (intercept.size() != k) throw nb::value_error("intercept must have one entry per row of coef");
+    Result scores = zeros({std::size_t(end - begin), k});
+    unlocked([&] { active->linear_scores(rows, index_t(k), coef.data(), intercept.data(), scores.data()); });
+    return nb::cast(scores);
+}
+
+std::string use(std::optional<std::string> instruction_set) {
+    const Kernels* chosen = kernels(instruction_set ? instruction_set->c_str() : nullptr);
+    if (chosen == nullptr) throw nb::value_error(("this machine does not run " + *instruction_set).c_str());
+    active = chosen;
+    return active->name;
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
+    active = kernels(nullptr);
+    nb::exception<Offence>(m, "Offence", PyExc_ValueError);
+    m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
+#define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")
+    m.def("class_weights", &class_weights, SUFFICE_ROWS, nb::arg("classes"));
+    m.def("event_counts", &event_counts, SUFFICE_ROWS, nb::arg("classes"));
+    m.def("presence_counts", &presence_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("threshold"));
+    m.def("category_counts", &category_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("sizes"));
+    m.def("diagonal_moments", &diagonal_moments, SUFFICE_ROWS, nb::arg("classes"));
+    m.def("scatter", &scatter, SUFFICE_ROWS, nb::arg("classes"), nb::arg("tied"), nb::arg("targets").none());
+    m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
+          nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));
+    m.def("linear_scores", &linear_scores, nb::arg("x"), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
+          nb::arg("intercept"));
+#undef SUFFICE_ROWS
+}

@@ -1,0 +1,21 @@
+// The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the compiler's flags choose it.
+#include "counts.hpp"
+#include "glm.hpp"
+#include "moments.hpp"
+#include "scatter.hpp"
+#include "scores.hpp"
+
+#define SUFFICE_TEXT_(name) #name
+#define SUFFICE_TEXT(name) SUFFICE_TEXT_(name)
+
+namespace suffice {
+namespace SUFFICE_ISA {
+
+bool runs_here();
+
+extern const Kernels table;
+const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights, event_counts, presence_counts,
+                    category_counts,           diagonal_moments, scatter,       curvature,    linear_scores};
+
+}  // namespace SUFFICE_ISA
+}  // namespace suffice

@@ -1,0 +1,74 @@
+// What the kernels sum, and over which rows. No Python here; compiled once, shared by every instruction set.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+namespace suffice {
+
+using index_t = std::int64_t;
+
+enum class Type : std::uint8_t { f64, f32, i64, i32, i16, i8, u64, u32, u16, u8 };
+
+// Rows of features: dense with any strides, or compressed sparse rows.
+struct Features {
+    index_t rows = 0, cols = 0;
+    Type type = Type::f64;       // of data
+    const void* data = nullptr;  // dense values, or the stored values of CSR
+    index_t row_stride = 0, col_stride = 0;  // dense only, in elements
+
+    bool sparse = false;
+    bool wide = false;              // whether indptr and indices are 64 bits wide
+    const void* indptr = nullptr;   // (rows + 1,)
+    const void* indices = nullptr;  // (stored,)
+    index_t stored = 0;
+};
+
+// The rows begin to end - 1 of the features, with the code and weight of each (arrays start at row `begin`).
+struct Rows {
+    Features x;
+    index_t begin = 0, end = 0;
+    const index_t* code = nullptr;   // null: all rows are of class 0
+    const double* weight = nullptr;  // null: all rows weigh 1
+};
+
+// A generalised linear model's rows and point.
+struct Model {
+    enum Family : int { gaussian, bernoulli, poisson, gamma_log, softmax };
+    Family family = gaussian;
+    const double* target = nullptr;  // (rows,), from row `begin`; softmax: rows.code instead
+    const double* offset = nullptr;  // (rows, t), from row `begin`; null: none
+    const double* theta = nullptr;   // (p, t), row by row
+    index_t predictors = 1;          // t
+    bool intercept = true;           // theta's first row belongs to x_0 = 1
+    bool hessian = true;
+};
+
+// One value that must not be there. `what` is a word the Python side turns into a sentence.
+struct Offence : std::exception {
+    std::string text;
+    Offence(const char* what, index_t row, index_t col, double value);
+    const char* what() const noexcept override { return text.c_str(); }
+};
+[[noreturn]] void offend(const char* what, index_t row, index_t col, double value);
+
+// Every output array comes zeroed.
+struct Kernels {
+    const char* name;
+    bool (*runs_here)();
+    void (*class_weights)(const Rows&, index_t k, double* weights);
+    void (*event_counts)(const Rows&, index_t k, double* weights, double* counts);
+    void (*presence_counts)(const Rows&, index_t k, double threshold, double* weights, double* counts);
+    void (*category_counts)(const Rows&, index_t k, const index_t* sizes, double* weights, double* counts);
+    void (*diagonal_moments)(const Rows&, index_t k, double* weights, double* mean, double* spread);
+    void (*scatter)(const Rows&, const Features* targets, index_t k, bool tied, double* weights, double* mean,
+                    double* spread);
+    void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);
+    void (*linear_scores)(const Rows&, index_t k, const double* coef, const double* intercept, double* scores);
+};
+
+// The fastest kernels that run on this machine, or those of the named instruction set; null where there are none.
+const Kernels* kernels(const char* instruction_set);
+
+}  // namespace suffice

@@ -1,0 +1,136 @@
+// Means and centred products of features per class, with one scatter per class or one for all. See moments.hpp for the
+// moving reference; here the fold takes products of one row per class back out of the scatter.
+#pragma once
+
+#include "dense.hpp"
+#include "moments.hpp"
+
+namespace suffice {
+namespace SUFFICE_ISA {
+
+class Scatter {
+public:
+    // With targets, a row is [x, y]. Tied: spread is (p, p); otherwise (k, p, p).
+    Scatter(const Rows& rows, const Features* targets, index_t k, bool tied, double* weights, double* mean,
+            double* spread)
+        : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
+          most_(clamp(65536 / (p_ > 0 ? p_ : 1), 128, 2048)), panels_(p_), weights_(weights), mean_(mean),
+          spread_(spread), shifted_(most_ * panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k * p_),
+          moves_((tied ? k : 1) * panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
+
+    void run() {
+        Buffer<double> converted(most_ * d_), converted_targets(most_ * (p_ - d_));
+        const index_t period = 16 * k_ > 4096 ? 16 * k_ : 4096;
+        index_t pending = 0;
+        for (index_t row = rows_.begin; row < rows_.end; row += most_) {
+            const index_t count = row + most_ < rows_.end ? most_ : rows_.end - row;
+            const Block x = load(rows_.x, row, count, converted);
+            const Block y = targets_ ? load(*targets_, row - rows_.begin, count, converted_targets) : Block{nullptr, 0};
+            arrange(row, count);
+            for (index_t r = 0; r < count; ++r) {
+                shift(row + r, code_[r], join(x.data + r * x.stride, y.data + (targets_ ? r * y.stride : 0)));
+            }
+            for (index_t c = 0; c < groups(); ++c) {
+                const double* group = shifted_ + start_[c] * panels_.row_size();
+                panels_.add_products(group, start_[c + 1] - start_[c], 1.0, spread_ + c * p_ * p_, p_);
+            }
+            pending += count;
+            if (pending >= period || row + count == rows_.end) {
+                fold();
+                pending = 0;
+            }
+        }
+        finish();
+    }
+
+private:
+    index_t groups() const { return tied_ ? 1 : k_; }
+
+    // Finds each row's class, and how many rows of the block each scatter takes.
+    void arrange(index_t row, index_t count) {
+        for (index_t c = 0; c <= groups(); ++c) start_[c] = 0;
+        for (index_t r = 0; r < count; ++r) {
+            code_[r] = code_of(rows_, row + r, k_);
+            ++start_[tied_ ? 1 : code_[r] + 1];
+        }
+        for (index_t c = 0; c < groups(); ++c) {
+            start_[c + 1] += start_[c];
+            next_[c] = 0;
+        }
+    }
+
+    const double* join(const double* x, const double* y) {
+        if (targets_ == nullptr) return x;
+        for (index_t j = 0; j < d_; ++j) joined_[j] = x[j];
+        for (index_t j = d_; j < p_; ++j) joined_[j] = y[j - d_];
+        return joined_;
+    }
+
+    void shift(index_t row, index_t code, const double* __restrict x) {
+        const double weight = weight_of(rows_, row), root = rows_.weight ? std::sqrt(weight) : 1.0;
+        double* __restrict reference = mean_ + code * p_;
+        double* __restrict sums = sums_ + code * p_;
+        if (!seen_[code] && weight > 0) {
+            seen_[code] = true;
+            for (index_t j = 0; j < p_; ++j) reference[j] = x[j];
+        }
+        since_[code] += weight;
+        const index_t c = tied_ ? 0 : code;
+        double* group = shifted_ + start_[c] * panels_.row_size();
+        panels_.store(group, start_[c + 1] - start_[c], next_[c]++, [&](index_t j, auto count, double* to) {
+            double z[8];
+            for (index_t l = 0; l < count; ++l) z[l] = x[j + l] - reference[j + l];
+            for (index_t l = 0; l < count; ++l) sums[j + l] += weight * z[l];
+            for (index_t l = 0; l < count; ++l) to[l] = root * z[l];
+        });
+    }
+
+    void fold() {
+        index_t moving = 0, moved = 0;
+        for (index_t c = 0; c < k_; ++c) moving += since_[c] > 0 ? 1 : 0;
+        for (index_t c = 0; c < k_; ++c) {
+            if (!(since_[c] > 0)) continue;
+            const double total = weights_[c] + since_[c], share = 1.0 / total, root = std::sqrt(share);
+            double *mean = mean_ + c * p_, *sums = sums_ + c * p_;
+            panels_.store(moves_, tied_ ? moving : 1, tied_ ? moved++ : 0, [&](index_t j, index_t count, double* to) {
+                for (index_t l = 0; l < count; ++l) to[l] = root * sums[j + l];
+            });
+            if (!tied_) panels_.add_products(moves_, 1, -1.0, spread_ + c * p_ * p_, p_);
+            for (index_t j = 0; j < p_; ++j) {
+                mean[j] += share * sums[j];
+                sums[j] = 0.0;
+            }
+            weights_[c] = total;
+            since_[c] = 0.0;
+        }
+        if (tied_) panels_.add_products(moves_, moved, -1.0, spread_, p_);
+    }
+
+    void finish() {
+        for (index_t i = 0; i < k_ * p_; ++i) mean_[i] += sums_[i];  // as in dense_diagonal: 0, or NaN
+        for (index_t c = 0; c < groups(); ++c) {
+            double* spread = spread_ + c * p_ * p_;
+            mirror(spread, p_, p_);
+            for (index_t i = 0; i < p_ * p_; i += p_ + 1) spread[i] = spread[i] < 0 ? 0.0 : spread[i];
+        }
+    }
+
+    const Rows& rows_;
+    const Features* targets_;
+    const index_t k_, d_, p_;
+    const bool tied_;
+    const index_t most_;
+    const Panels panels_;
+    double *weights_, *mean_, *spread_;
+    Buffer<double> shifted_, joined_, since_, sums_, moves_;
+    Buffer<bool> seen_;
+    Buffer<index_t> code_, start_, next_;  // of each row; of each scatter's rows in the block
+};
+
+inline void scatter(const Rows& rows, const Features* targets, index_t k, bool tied, double* weights, double* mean,
+                    double* spread) {
+    Scatter(rows, targets, k, tied, weights, mean, spread).run();
+}
+
+}  // namespace SUFFICE_ISA
+}  // namespace suffice

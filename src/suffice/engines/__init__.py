@@ -1,0 +1,8 @@
+"""Where batches live and which code sums one of them."""
+
+from suffice.engines.arrays import ArrayEngine
+from suffice.engines.base import Engine
+from suffice.engines.batch import Batch
+from suffice.engines.threads import ThreadEngine
+
+__all__ = ["ArrayEngine", "Batch", "Engine", "ThreadEngine"]

@@ -1,0 +1,173 @@
+"""Kernels for any array library that follows the array API: NumPy, torch, CuPy, JAX, on CPU or GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.engines import complaints
+from suffice.engines.array_blocks import Array, Block, Blocks, to_host
+from suffice.engines.array_curvature import RunningCurvature, check_regression
+from suffice.engines.array_moments import DiagonalSpread, FullSpread, RunningMoments, Spread, TiedSpread
+from suffice.engines.batch import Batch
+from suffice.engines.kernels import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.families.response import Response
+
+
+@dataclass(frozen=True)
+class ArrayKernels:
+    """Sums over the rows of one batch, on the device where the batch lies.
+
+    Rows are read in blocks; only finished sums come to the host. See :class:`~suffice.engines.kernels.Kernels` for what
+    is summed.
+
+    Parameters
+    ----------
+    block_rows
+        Rows per block. None chooses them so that a block's float64 temporaries take around 32 MB (512 MB off the CPU).
+
+    Examples
+    --------
+    >>> from suffice.engines.batch import Batch
+    >>> batch = Batch(np.array([[1, 0], [2, 5], [3, 1]]), y=np.array([0, 1, 0]))
+    >>> weights, events = ArrayKernels().event_counts(batch, classes=2)
+    >>> weights
+    array([2., 1.])
+    >>> events
+    array([[4., 1.],
+           [2., 5.]])
+    """
+
+    block_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.block_rows is not None and self.block_rows < 1:
+            raise ValueError(f"block_rows must be at least 1; got {self.block_rows}")
+
+    # Bad rows are found by what they do to sums, and overflow by what it leaves: NumPy need not warn of either.
+
+    @np.errstate(all="ignore")
+    def class_weights(self, batch: Batch, classes: int) -> FloatArray:
+        """Return the weight of the rows of each class, (k,)."""
+        complaints.check_classes(classes, batch.y)
+        blocks = self._blocks(batch, 2 * classes)
+        total = blocks.zeros(classes)
+        for block in blocks:
+            total = total + block.members(classes).weights()
+        weights = to_host(total)
+        complaints.check_overflow(weights)
+        return weights
+
+    @np.errstate(all="ignore")
+    def event_counts(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray]:
+        """Return class weights, (k,), and the sum of x per class, (k, d); x must not be negative."""
+        return self._class_sums(batch, classes, batch.features, Block.counts)
+
+    @np.errstate(all="ignore")
+    def presence_counts(self, batch: Batch, classes: int, threshold: float) -> tuple[FloatArray, FloatArray]:
+        """Return class weights, (k,), and the weight of rows with x > threshold per class, (k, d)."""
+        complaints.check_threshold(threshold)
+
+        def present(block: Block) -> Array:
+            return block.xp.astype(block.features() > threshold, block.xp.float64)
+
+        return self._class_sums(batch, classes, batch.features, present)
+
+    @np.errstate(all="ignore")
+    def category_counts(self, batch: Batch, classes: int, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side."""
+        complaints.check_sizes(sizes, batch.features)
+        feature = np.repeat(np.arange(batch.features), sizes)  # of each column of counts
+        category = np.concatenate([np.arange(0), *map(np.arange, sizes)])
+
+        def belongs(block: Block) -> Array:
+            x = block.xp.take(block.categories(sizes), block.blocks.from_host(feature, "int64"), axis=1)
+            return block.xp.astype(x == block.blocks.from_host(category), block.xp.float64)
+
+        return self._class_sums(batch, classes, sum(sizes), belongs)
+
+    def _class_sums(
+        self, batch: Batch, classes: int, columns: int, read: Callable[[Block], Array]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return class weights, (k,), and the sum per class of what ``read`` makes of a block, (k, columns)."""
+        complaints.check_classes(classes, batch.y)
+        blocks = self._blocks(batch, 2 * classes + batch.features + 2 * columns)
+        weights, sums = blocks.zeros(classes), blocks.zeros(classes, columns)
+        for block in blocks:
+            members = block.members(classes)
+            weights = weights + members.weights()
+            sums = sums + members.sums(read(block))
+        finished = to_host(weights), to_host(sums)
+        complaints.check_overflow(*finished)
+        return finished
+
+    def diagonal_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return class weights, (k,), means, (k, d), and centred sums of squares, (k, d)."""
+        return self._class_moments(batch, classes, DiagonalSpread)
+
+    def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""
+        return self._class_moments(batch, classes, FullSpread)
+
+    def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
+        return self._class_moments(batch, classes, TiedSpread)
+
+    @np.errstate(all="ignore")
+    def _class_moments(
+        self, batch: Batch, classes: int, spread: type[Spread]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        complaints.check_classes(classes, batch.y)
+        blocks = self._blocks(batch, 2 * classes + 4 * batch.features)
+        moments = RunningMoments(blocks, classes, batch.features, spread)
+        for block in blocks:
+            moments.add(block.features(), block.members(classes))
+        return moments.finished(batch.features)
+
+    @np.errstate(all="ignore")
+    def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
+        """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
+        columns = batch.features + complaints.count_targets(batch.y)
+        blocks = self._blocks(batch, 2 + 5 * columns)
+        moments = RunningMoments(blocks, 1, columns, TiedSpread)
+        for block in blocks:
+            y = block.targets()
+            rows = blocks.xp.concat([block.features(), y if y.ndim == 2 else y[:, None]], axis=1)
+            moments.add(rows, block.everyone())
+        weights, mean, scatter = moments.finished(batch.features)
+        return float(weights[0]), mean[0], scatter
+
+    @np.errstate(all="ignore")
+    def curvature(
+        self, batch: Batch, response: Response, theta: FloatArray, intercept: bool, hessian: bool
+    ) -> tuple[float, float, FloatArray, FloatArray]:
+        """Return weight, value, gradient, (p, t), and negative expected Hessian, (p t, p t), of a log-likelihood.
+
+        A theta so large that a predictor overflows gives a value that is not finite, not an error: a solver then knows
+        that its step was too long.
+        """
+        theta = np.asarray(theta, dtype=np.float64)
+        check_regression(batch, response, theta, intercept)
+        blocks = self._blocks(batch, 3 * theta.shape[0] + theta.shape[1] * (theta.shape[1] + 4))
+        curvature = RunningCurvature(blocks, theta, intercept, hessian)
+        for block in blocks:
+            curvature.add(block, response)
+        return curvature.finished()
+
+    @np.errstate(all="ignore")
+    def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> Array:
+        """Return x coef' + intercept, (n, k), in the batch's own array library; coef is (k, d), intercept (k,)."""
+        coef, intercept = np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)
+        complaints.check_coef(coef, intercept, batch.features)
+        blocks = self._blocks(batch, batch.features + 2 * len(coef))
+        slopes, level = blocks.from_host(coef.T), blocks.from_host(intercept)
+        scores = [block.features() @ slopes + level for block in blocks]
+        return blocks.xp.concat([blocks.zeros(0, len(coef)), *scores], axis=0)
+
+    def _blocks(self, batch: Batch, floats_per_row: int) -> Blocks:
+        return Blocks(batch, floats_per_row, self.block_rows)

@@ -1,0 +1,179 @@
+"""Centred moments of the classes, block by block: running means, and the spread about them in three shapes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from suffice.engines import complaints
+from suffice.engines.array_blocks import Array, Blocks, Members, to_host
+from suffice.engines.kernels import FloatArray
+
+
+class Spread(Protocol):
+    """Sums of products of deviations from the class means."""
+
+    def __init__(self, blocks: Blocks, classes: int, features: int) -> None:
+        """Start from nothing."""
+
+    def add(self, deviations: Array, steps: Array, members: Members) -> None:
+        """Add a block.
+
+        Parameters
+        ----------
+        deviations
+            The block's rows less their class means, times the root of the row's weight, (n, d).
+        steps
+            From the classes' means so far to those of the block, times a root of weight, (k, d): their products are
+            what lies between the two groups of rows (Chan's rule).
+        members
+            The class of each row.
+        """
+
+    def finished(self) -> FloatArray:
+        """Return the sums on the host."""
+
+    @staticmethod
+    def variances(finished: FloatArray) -> FloatArray:
+        """Return the sums of squares among the finished sums, (k, d) or (d,)."""
+
+
+class DiagonalSpread:
+    """Sums of squares, per class and feature, (k, d)."""
+
+    def __init__(self, blocks: Blocks, classes: int, features: int) -> None:
+        self._xp = blocks.xp
+        self._squares = blocks.zeros(classes, features)
+
+    def add(self, deviations: Array, steps: Array, members: Members) -> None:
+        """Add a block's squares to those of the classes."""
+        within = self._xp.matrix_transpose(members.onehot) @ (deviations * deviations)
+        self._squares = self._squares + within + steps * steps
+
+    def finished(self) -> FloatArray:
+        """Return the sums on the host."""
+        return to_host(self._squares)
+
+    @staticmethod
+    def variances(finished: FloatArray) -> FloatArray:
+        """Return all sums: they are squares."""
+        return finished
+
+
+class TiedSpread:
+    """Sums of products of any two features, about the means of the classes but over all of them, (d, d)."""
+
+    def __init__(self, blocks: Blocks, classes: int, features: int) -> None:
+        self._xp = blocks.xp
+        self._scatter = blocks.zeros(features, features)
+
+    def add(self, deviations: Array, steps: Array, members: Members) -> None:
+        """Add a block's products to the one scatter."""
+        transpose = self._xp.matrix_transpose
+        self._scatter = self._scatter + transpose(deviations) @ deviations + transpose(steps) @ steps
+
+    def finished(self) -> FloatArray:
+        """Return the sums on the host."""
+        return symmetric(to_host(self._scatter))
+
+    @staticmethod
+    def variances(finished: FloatArray) -> FloatArray:
+        """Return the diagonal."""
+        return np.diagonal(finished, axis1=-2, axis2=-1)
+
+
+class FullSpread:
+    """Sums of products of any two features, per class, (k, d, d).
+
+    The classes' scatters are kept apart and added to one at a time, so that no temporary is k times as large as one.
+    """
+
+    def __init__(self, blocks: Blocks, classes: int, features: int) -> None:
+        self._xp = blocks.xp
+        self._scatters = [blocks.zeros(features, features) for _ in range(classes)]
+
+    def add(self, deviations: Array, steps: Array, members: Members) -> None:
+        """Add each class's products to its scatter; rows are grouped by class first, so each is multiplied once."""
+        xp = self._xp
+        grouped = xp.take(deviations, xp.argsort(members.codes), axis=0)
+        ends = np.cumsum(to_host(xp.sum(members.onehot, axis=0)).astype(np.int64))
+        start = 0
+        for code, end in enumerate(ends.tolist()):
+            if end > start:
+                rows, step = grouped[start:end, :], steps[code : code + 1, :]
+                products = xp.matrix_transpose(rows) @ rows + xp.matrix_transpose(step) @ step
+                self._scatters[code] = self._scatters[code] + products
+            start = end
+
+    def finished(self) -> FloatArray:
+        """Return the sums on the host."""
+        return np.stack([symmetric(to_host(scatter)) for scatter in self._scatters])
+
+    @staticmethod
+    def variances(finished: FloatArray) -> FloatArray:
+        """Return the diagonals."""
+        return np.diagonal(finished, axis1=-2, axis2=-1)
+
+
+class RunningMoments:
+    """Weight, mean and spread of each class, over the blocks added so far.
+
+    Rows are measured from an origin among those of their class, each block is centred on its own class means, and
+    blocks are merged by Chan's rule: nothing is squared far from a mean, and nothing is subtracted from a sum of
+    squares. So an offset of 1e8 costs no digits, and a constant feature spreads by exactly 0.
+    """
+
+    def __init__(self, blocks: Blocks, classes: int, features: int, spread: type[Spread]) -> None:
+        self._xp = blocks.xp
+        self._weights = blocks.zeros(classes)  # (k,)
+        self._origin = blocks.zeros(classes, features)  # (k, d), the mean of the first block with rows of the class
+        self._mean = blocks.zeros(classes, features)  # (k, d), from the origin
+        self._spread = spread(blocks, classes, features)
+
+    def add(self, rows: Array, members: Members) -> None:
+        """Add a block of rows, (n, d)."""
+        xp = self._xp
+        block_weights = members.weights()
+        self._place_origin(rows, members, block_weights)
+        rows = rows - xp.take(self._origin, members.codes, axis=0)
+        block_mean = _divided(xp, members.sums(rows), block_weights)
+        deviations = rows - xp.take(block_mean, members.codes, axis=0)
+        if members.weight is not None:
+            deviations = deviations * xp.sqrt(members.weight)[:, None]
+
+        weights = self._weights + block_weights
+        share = _divided(xp, block_weights[:, None], weights)  # (k, 1)
+        apart = block_mean - self._mean
+        # Roots of weights are multiplied before squaring: 0 times a square that overflows would be NaN.
+        self._spread.add(deviations, xp.sqrt(self._weights[:, None] * share) * apart, members)
+        self._mean = self._mean + share * apart
+        self._weights = weights
+
+    def _place_origin(self, rows: Array, members: Members, block_weights: Array) -> None:
+        """Give the classes that are new in a block the mean of their rows as origin."""
+        xp = self._xp
+        new = (self._weights == 0) & (block_weights > 0)
+        if not xp.any(new):
+            return
+        mean = _divided(xp, members.sums(rows), block_weights)
+        # This is off by the rounding of a long sum; the mean of what it leaves over puts that right.
+        leftover = rows - xp.take(mean, members.codes, axis=0)
+        mean = mean + _divided(xp, members.sums(leftover), block_weights)
+        self._origin = xp.where(new[:, None], mean, self._origin)
+
+    def finished(self, features: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return weights, means and spread on the host; columns past ``features`` are targets."""
+        weights, mean, spread = to_host(self._weights), to_host(self._origin + self._mean), self._spread.finished()
+        complaints.check_overflow(weights, mean, self._spread.variances(spread), features=features)
+        return weights, mean, spread
+
+
+def symmetric(matrix: FloatArray) -> FloatArray:
+    """Return a matrix that is symmetric but for rounding as one that is so exactly."""
+    return matrix / 2 + matrix.T / 2
+
+
+def _divided(xp: Array, sums: Array, weights: Array) -> Array:
+    """Return sums per class over the weights of the classes; 0 where a class has no weight."""
+    return sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]

@@ -1,0 +1,77 @@
+"""A batch: some rows of features with what belongs to each row, and the range of rows to sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows to be summed. Arrays stay where they are: a part of a batch is the same arrays with another row range.
+
+    Parameters
+    ----------
+    x
+        Features, (n, d): any array of the engine's library, or a scipy CSR matrix.
+    y
+        Class codes 0 to k - 1, (n,), for sums per class; targets, (n,) or (n, t), for regressions.
+    weight
+        One weight per row, (n,); every row counts once where it is None.
+    offset
+        A known part of the linear predictor, (n,) or (n, t); zero where it is None.
+    start, stop
+        The rows that count; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [(part.start, part.stop) for part in Batch(np.zeros((10, 2))).split(3)]
+    [(0, 3), (3, 6), (6, 10)]
+    """
+
+    x: Any
+    y: Any = None
+    weight: Any = None
+    offset: Any = None
+    start: int = 0
+    stop: int = -1
+
+    def __post_init__(self) -> None:
+        shape = getattr(self.x, "shape", None)
+        if shape is None or len(shape) != 2:
+            raise ValueError(f"x must be two-dimensional, rows by features; got {_seen(self.x)}")
+        for name in ("y", "weight", "offset"):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            seen = getattr(column, "shape", None)
+            if seen is None or len(seen) not in ((1,) if name == "weight" else (1, 2)) or seen[0] != shape[0]:
+                raise ValueError(f"{name} must have one entry per row of x, which has {shape[0]}; got {_seen(column)}")
+        if self.stop == -1:
+            object.__setattr__(self, "stop", shape[0])
+        if not 0 <= self.start <= self.stop <= shape[0]:
+            raise ValueError(f"rows {self.start} to {self.stop} are not among the {shape[0]} rows of x")
+
+    @property
+    def rows(self) -> int:
+        """How many rows count."""
+        return self.stop - self.start
+
+    @property
+    def features(self) -> int:
+        """How many features a row has."""
+        return int(self.x.shape[1])
+
+    def split(self, parts: int) -> Iterator[Batch]:
+        """Yield the rows in ``parts`` consecutive ranges of nearly equal length, leaving out empty ones."""
+        bounds = [self.start + self.rows * part // parts for part in range(parts + 1)]
+        for start, stop in zip(bounds, bounds[1:], strict=False):
+            if stop > start:
+                yield replace(self, start=start, stop=stop)
+
+
+def _seen(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"shape {tuple(shape)}"

@@ -1,0 +1,167 @@
+"""What kernels refuse, and in which words: one wording for native code and the array API.
+
+The checks and messages here see plain numbers, shapes and NumPy arrays, so that every set of kernels can use them.
+Functions named after a fault return the exception; those named ``check_...`` raise it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def bad_code(row: int, value: int, classes: int) -> ValueError:
+    """Return the complaint about a class code out of range.
+
+    >>> bad_code(7, 5, classes=3)
+    ValueError('y[7] is 5; class codes must be 0 to 2')
+    """
+    return ValueError(f"y[{row}] is {value}; class codes must be 0 to {classes - 1}")
+
+
+def bad_weight(row: int, value: float) -> ValueError:
+    """Return the complaint about a weight that is negative, NaN or infinite."""
+    return ValueError(f"weight[{row}] is {value:g}; weights must be finite and not negative")
+
+
+def not_finite(name: str, position: Sequence[int], value: float) -> ValueError:
+    """Return the complaint about a NaN or infinite entry.
+
+    >>> not_finite("x", (2, 4), float("nan"))
+    ValueError('x[2, 4] is nan; it must be finite')
+    """
+    return ValueError(f"{_entry(name, position)} is {value:g}; it must be finite")
+
+
+def negative_count(position: Sequence[int], value: float) -> ValueError:
+    """Return the complaint about a negative count."""
+    return ValueError(f"{_entry('x', position)} is {value:g}; counts must not be negative")
+
+
+def bad_category(position: Sequence[int], value: float, size: int) -> ValueError:
+    """Return the complaint about an entry that is no category of its feature."""
+    where = f"categories of feature {position[1]} must be whole numbers 0 to {size - 1}"
+    return ValueError(f"{_entry('x', position)} is {value:g}; {where}")
+
+
+def no_codes(dtype: object) -> TypeError:
+    """Return the complaint about class codes that are no integers."""
+    return TypeError(f"y must hold integer class codes; got {_type_name(dtype)}")
+
+
+def no_numbers(name: str, dtype: object) -> TypeError:
+    """Return the complaint about an array of anything but real numbers.
+
+    >>> no_numbers("x", np.dtype(complex))
+    TypeError('x must hold real numbers; got complex128')
+    """
+    return TypeError(f"{name} must hold real numbers; got {_type_name(dtype)}")
+
+
+def missing_targets() -> ValueError:
+    """Return the complaint about a regression without y."""
+    return ValueError("y is needed: it holds the target of each row")
+
+
+def wrong_shape(name: str, expected: str, seen: tuple[int, ...]) -> ValueError:
+    """Return the complaint about a shape.
+
+    >>> wrong_shape("theta", "(5, t)", (4, 1))
+    ValueError('theta must have shape (5, t); got (4, 1)')
+    """
+    return ValueError(f"{name} must have shape {expected}; got {tuple(seen)}")
+
+
+def check_classes(classes: int, y: Any) -> None:
+    """Raise where the number of classes makes no sense, or nothing says which class a row belongs to."""
+    if classes < 1:
+        raise ValueError(f"classes must be at least 1; got {classes}")
+    if y is None and classes > 1:
+        raise ValueError(f"y is needed: it says which of the {classes} classes each row belongs to")
+    if y is not None and len(y.shape) != 1:
+        raise wrong_shape("y", f"({y.shape[0]},)", y.shape)
+
+
+def count_targets(y: Any) -> int:
+    """Return how many targets a row has, or raise where there is no y."""
+    if y is None:
+        raise missing_targets()
+    return 1 if len(y.shape) == 1 else int(y.shape[1])
+
+
+def check_sizes(sizes: Sequence[int], features: int) -> None:
+    """Raise where the numbers of categories do not fit the features."""
+    if len(sizes) != features:
+        raise ValueError(f"sizes must name {features} features; got {len(sizes)}")
+    for feature, size in enumerate(sizes):
+        if size < 1:
+            raise ValueError(f"sizes must be at least 1; feature {feature} has {size}")
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise where the threshold is NaN, above which nothing lies."""
+    if math.isnan(threshold):
+        raise ValueError(f"threshold must be a number; got {threshold:g}")
+
+
+def check_theta(theta: npt.NDArray[Any], parameters: int) -> None:
+    """Raise where theta has not one row per parameter and one column per predictor."""
+    if theta.ndim != 2 or theta.shape[0] != parameters or theta.shape[1] == 0:
+        raise wrong_shape("theta", f"({parameters}, t)", theta.shape)
+
+
+def check_coef(coef: npt.NDArray[Any], intercept: npt.NDArray[Any], features: int) -> None:
+    """Raise where coef and intercept fit neither the features nor each other."""
+    if coef.ndim != 2 or coef.shape[1] != features:
+        raise wrong_shape("coef", f"(k, {features})", coef.shape)
+    if intercept.shape != (coef.shape[0],):
+        raise wrong_shape("intercept", f"({coef.shape[0]},)", intercept.shape)
+
+
+def check_offset(offset: Any, predictors: int) -> None:
+    """Raise where a two-dimensional offset has not one column per predictor."""
+    if offset is not None and len(offset.shape) == 2 and offset.shape[1] != predictors:
+        raise wrong_shape("offset", f"({offset.shape[0]}, {predictors})", offset.shape)
+
+
+def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], features: int | None = None) -> None:
+    """Raise where finite rows gave sums that are not finite.
+
+    Parameters
+    ----------
+    weights
+        The finished weights.
+    sums
+        Finished sums whose last axis runs over the features, then (past ``features``) over the targets; of a scatter
+        the diagonal, since one feature that overflows spoils its products with all others.
+    features
+        How many features there are; all columns are features where it is None.
+
+    Examples
+    --------
+    >>> check_overflow(np.array([2.0]), np.array([[1.0, np.inf]]))
+    Traceback (most recent call last):
+    OverflowError: the sums of x overflow float64; rescale feature 1
+    """
+    if not np.all(np.isfinite(weights)):
+        raise OverflowError("the sums of weight overflow float64; rescale the weights")
+    overflowed = [column for each in sums for column in np.argwhere(~np.isfinite(each))[:, -1].tolist()]
+    if not overflowed:
+        return
+    column = min(overflowed)
+    if features is None or column < features:
+        raise OverflowError(f"the sums of x overflow float64; rescale feature {column}")
+    raise OverflowError(f"the sums of y overflow float64; rescale target {column - features}")
+
+
+def _entry(name: str, position: Sequence[int]) -> str:
+    return f"{name}[{', '.join(str(int(index)) for index in position)}]"
+
+
+def _type_name(dtype: object) -> str:
+    """Return a dtype's bare name: ``complex128`` for NumPy's, torch's and everyone's."""
+    return str(dtype).rpartition(".")[2]

@@ -1,0 +1,108 @@
+"""The exponential family of waiting times: how long until the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.families import links
+from suffice.families.base import Family, RandomState, Size, positive
+from suffice.families.priors import check_alpha, pooled_moments, pseudo_mean, require_evidence, require_spread
+from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.statistics.moments import DiagonalMoments
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Exponential(Family):
+    """y is a waiting time at a rate. eta = -rate, T = y, a = -log(-eta).
+
+    Parameters
+    ----------
+    rate
+        One over the expected time.
+
+    Examples
+    --------
+    >>> Exponential(2.0).log_prob([0.0, 1.0, -1.0]).round(3)
+    array([ 0.693, -1.307,   -inf])
+    """
+
+    rate: FloatArray
+
+    name = "exponential"
+    support = "a finite number, 0 or more"
+    canonical_link = links.negative_inverse
+
+    def __init__(self, rate: npt.ArrayLike) -> None:
+        self._hold(rate=positive("rate", rate))
+
+    @staticmethod
+    def sufficient(y: npt.ArrayLike) -> FloatArray:
+        """Return y."""
+        return np.asarray(y, dtype=np.float64)
+
+    @staticmethod
+    def log_base(y: npt.ArrayLike) -> FloatArray:
+        """Return 0."""
+        return np.zeros(np.shape(y))
+
+    @staticmethod
+    def log_partition(eta: npt.ArrayLike) -> FloatArray:
+        """Return -log(-eta)."""
+        return np.asarray(-np.log(np.negative(eta)))
+
+    @staticmethod
+    def mean(eta: npt.ArrayLike) -> FloatArray:
+        """Return -1 / eta."""
+        return np.asarray(links.negative_inverse.mean(eta))
+
+    @staticmethod
+    def variance(eta: npt.ArrayLike) -> FloatArray:
+        """Return 1 / eta^2."""
+        return np.asarray(links.negative_inverse.mean_and_slope(eta)[1])
+
+    @property
+    def natural(self) -> FloatArray:
+        """Minus the rate."""
+        return -self.rate
+
+    @classmethod
+    def from_natural(cls, eta: npt.ArrayLike) -> Self:
+        """Return the member with this natural parameter, which is negative."""
+        return cls(positive("-eta", np.negative(eta)))
+
+    @classmethod
+    def estimate(cls, statistics: DiagonalMoments, alpha: npt.ArrayLike = 0.0) -> Self:
+        """Return one over the mean of each class and feature, (k, d).
+
+        ``alpha`` is a number of pseudo-observations that take the feature's mean over all rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.statistics.labels import Labels
+        >>> from suffice.statistics.moments import DiagonalMoments
+        >>> Exponential.estimate(DiagonalMoments(Labels((0,)), np.ones(1), np.array([[4.0]]), np.zeros((1, 1))))
+        Exponential(rate=array([[0.25]]))
+        """
+        strength = check_alpha(alpha, statistics.mean.shape[1])
+        require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
+        pooled_mean, _ = pooled_moments(statistics)
+        mean = pseudo_mean(statistics.mean, statistics.weights[:, None], pooled_mean, strength)
+        require_spread(statistics.labels, mean > 0, "mean is 0 and its rate is")
+        return cls(1 / mean)
+
+    def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
+        """Return drawn times."""
+        return np.asarray(np.random.default_rng(random_state).standard_exponential(self._draws(size)) / self.rate)
+
+    def _inside(self, y: FloatArray) -> npt.NDArray[np.bool_]:
+        return (y >= 0) & (y < np.inf)
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        return np.log(self.rate) - self.rate * y

@@ -1,0 +1,273 @@
+"""Links: how a mean and a linear predictor z become each other, in any array library."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import array_api_compat
+import numpy as np
+import scipy.special
+
+#: exp overflows past 709.78: exponents are held here, so a mean of 8e307 is the largest, and no mean is infinite.
+LARGEST_EXPONENT = 709.0
+#: Predictors are held within this: infinities become large numbers, whose squares are finite too.
+LARGEST_PREDICTOR = 1e100
+
+#: Overflow to infinity and log 0 = -inf are meant where this guards; NaN is not, and stays loud.
+quiet = np.errstate(over="ignore", divide="ignore")
+
+
+def arrays(values: Any) -> tuple[Any, Any]:
+    """Return the namespace of an array and the array in float64; what is no array becomes NumPy's.
+
+    Examples
+    --------
+    >>> arrays([1, 2])[1]
+    array([1., 2.])
+    """
+    if not array_api_compat.is_array_api_obj(values):
+        values = np.asarray(values, dtype=np.float64)
+    xp = array_api_compat.array_namespace(values)
+    return xp, xp.astype(values, xp.float64, copy=False)
+
+
+def normal_functions(values: Any) -> Any:
+    """Return the module with ndtr, log_ndtr, ndtri and erfcx for the array's library.
+
+    Examples
+    --------
+    >>> float(normal_functions(np.zeros(1)).ndtr(0.0))
+    0.5
+    """
+    if array_api_compat.is_numpy_array(values):
+        return scipy.special
+    if array_api_compat.is_torch_array(values):
+        return array_api_compat.array_namespace(values).special
+    library = type(values).__module__.partition(".")[0]
+    raise TypeError(f"the probit link needs the normal distribution, which {library} lacks: use numpy, torch, or logit")
+
+
+class Link(ABC):
+    """A link: z = link(mean), and back, mean = mean(z). It has no state; methods take arrays of any library.
+
+    Examples
+    --------
+    >>> mean, slope = logit.mean_and_slope([-800.0, 0.0])
+    >>> mean, slope
+    (array([0. , 0.5]), array([0.  , 0.25]))
+    >>> logit.link(mean)
+    array([-inf,   0.])
+    """
+
+    name: ClassVar[str]
+
+    @quiet
+    def link(self, mean: Any) -> Any:
+        """Return the linear predictor whose mean this is; infinite at the ends of the mean's range."""
+        return self._link(*arrays(mean))
+
+    @quiet
+    def mean_and_slope(self, z: Any) -> tuple[Any, Any]:
+        """Return the mean at z and its derivative there, which share their work."""
+        return self._mean_and_slope(*arrays(z))
+
+    def mean(self, z: Any) -> Any:
+        """Return the mean at z."""
+        return self.mean_and_slope(z)[0]
+
+    @abstractmethod
+    def _link(self, xp: Any, mean: Any) -> Any: ...
+
+    @abstractmethod
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]: ...
+
+
+@dataclass(frozen=True)
+class Identity(Link):
+    """mean = z.
+
+    Examples
+    --------
+    >>> identity.mean([-2.0, 3.0])
+    array([-2.,  3.])
+    """
+
+    name = "identity"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return mean
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        return z, xp.ones_like(z)
+
+
+@dataclass(frozen=True)
+class Log(Link):
+    """mean = exp z, held at exp 709.
+
+    Examples
+    --------
+    >>> log.mean([0.0, -1e6])
+    array([1., 0.])
+    """
+
+    name = "log"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return xp.log(mean)
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        mean = xp.exp(xp.clip(z, max=LARGEST_EXPONENT))
+        return mean, mean
+
+
+@dataclass(frozen=True)
+class Logit(Link):
+    """mean = 1 / (1 + exp(-z)).
+
+    Examples
+    --------
+    >>> logit.mean([-1e6, 0.0, 1e6])
+    array([0. , 0.5, 1. ])
+    """
+
+    name = "logit"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return xp.log(mean) - xp.log1p(-mean)
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        e = xp.exp(-xp.abs(z))  # exponent <= 0: cannot overflow
+        upper = 1 / (1 + e)
+        return xp.where(z >= 0, upper, e * upper), e * upper * upper
+
+
+@dataclass(frozen=True)
+class Probit(Link):
+    """mean = the standard normal distribution function at z; NumPy and torch only.
+
+    Examples
+    --------
+    >>> probit.mean([-1e6, 0.0, 1e6])
+    array([0. , 0.5, 1. ])
+    """
+
+    name = "probit"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return normal_functions(mean).ndtri(mean)
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        z = xp.clip(z, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)
+        return normal_functions(z).ndtr(z), xp.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+
+@dataclass(frozen=True)
+class Cloglog(Link):
+    """mean = 1 - exp(-exp z): the chance of at least one Poisson event.
+
+    Examples
+    --------
+    >>> cloglog.mean([-1e6, 0.0, 1e6]).round(3)
+    array([0.   , 0.632, 1.   ])
+    """
+
+    name = "cloglog"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return xp.log(-xp.log1p(-mean))
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        rate = log.mean(z)
+        return -xp.expm1(-rate), rate * xp.exp(-rate)
+
+
+@dataclass(frozen=True)
+class Inverse(Link):
+    """mean = 1 / z.
+
+    Examples
+    --------
+    >>> inverse.mean([2.0, 0.5])
+    array([0.5, 2. ])
+    """
+
+    name = "inverse"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return 1 / mean
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        return 1 / z, -1 / (z * z)
+
+
+@dataclass(frozen=True)
+class NegativeInverse(Link):
+    """mean = -1 / z: the canonical link of the exponential and gamma families.
+
+    Examples
+    --------
+    >>> negative_inverse.mean([-2.0, -0.5])
+    array([0.5, 2. ])
+    """
+
+    name = "negative_inverse"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return -1 / mean
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        return -1 / z, 1 / (z * z)
+
+
+@dataclass(frozen=True)
+class Softmax(Link):
+    """K - 1 predictors on the last axis to K probabilities; the last class has no predictor: it is pinned at 0.
+
+    The slope is (..., K, K - 1): the derivative of each probability by each predictor.
+
+    Examples
+    --------
+    >>> softmax.mean([1000.0, 0.0])
+    array([1., 0., 0.])
+    """
+
+    name = "softmax"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return xp.log(mean[..., :-1]) - xp.log(mean[..., -1:])
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        pinned = xp.concat([z, xp.zeros_like(xp.sum(z, axis=-1, keepdims=True))], axis=-1)
+        e = xp.exp(pinned - xp.max(pinned, axis=-1, keepdims=True))  # exponents <= 0: cannot overflow
+        p = e / xp.sum(e, axis=-1, keepdims=True)
+        code = xp.arange(p.shape[-1], device=array_api_compat.device(p))
+        same = code[:, None] == code[None, :-1]
+        products = p[..., :, None] * p[..., None, :-1]
+        others = xp.where(same, xp.zeros_like(products), products)
+        # p (1 - p) summed from the other classes' shares: 1 - p has no digits left where p rounds to 1.
+        return p, xp.where(same, xp.sum(others, axis=-2, keepdims=True), -others)
+
+
+identity, log, logit, probit, cloglog = Identity(), Log(), Logit(), Probit(), Cloglog()
+inverse, negative_inverse, softmax = Inverse(), NegativeInverse(), Softmax()
+
+_BY_NAME: dict[str, Link] = {
+    link.name: link for link in (identity, log, logit, probit, cloglog, inverse, negative_inverse, softmax)
+}
+
+
+def by_name(name: str) -> Link:
+    """Return the link of this name.
+
+    Examples
+    --------
+    >>> by_name("logit")
+    Logit()
+    """
+    if name not in _BY_NAME:
+        raise ValueError(f"there is no link {name!r}; there are: {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]

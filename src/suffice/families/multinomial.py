@@ -1,0 +1,98 @@
+"""The multinomial family: how often each of k occurred."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, xlogy
+
+from suffice.families import links
+from suffice.families.base import RandomState, Size
+from suffice.families.categorical import Simplex
+from suffice.families.priors import check_alpha, laplace, require_evidence
+from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.statistics.counts import EventCounts
+
+
+class Multinomial(Simplex):
+    """y counts k outcomes of any number of trials, which is taken as known (a document's length).
+
+    eta_i = log(p_i / p_k), T = the first k - 1 counts, a = trials times log(1 + sum of e^eta).
+
+    Parameters
+    ----------
+    p
+        The probabilities of the outcomes, on the last axis; they sum to 1.
+
+    Examples
+    --------
+    >>> Multinomial([0.5, 0.5, 0.0]).log_prob([[1, 1, 0], [1, 0, 1]]).round(3)
+    array([-0.693,   -inf])
+    """
+
+    name = "multinomial"
+    support = "whole numbers, 0 or more"
+    canonical_link = links.softmax
+    vector_values = True
+
+    @staticmethod
+    def sufficient(y: npt.ArrayLike) -> FloatArray:
+        """Return the first k - 1 counts."""
+        return np.asarray(y, dtype=np.float64)[..., :-1]
+
+    @staticmethod
+    def log_base(y: npt.ArrayLike) -> FloatArray:
+        """Return the log of the multinomial coefficient."""
+        counts = np.asarray(y, dtype=np.float64)
+        return np.asarray(gammaln(counts.sum(axis=-1) + 1) - gammaln(counts + 1).sum(axis=-1))
+
+    @staticmethod
+    def log_partition(eta: npt.ArrayLike, trials: npt.ArrayLike = 1.0) -> FloatArray:
+        """Return trials times log(1 + sum of e^eta)."""
+        return np.asarray(trials, dtype=np.float64) * Simplex.log_partition(eta)
+
+    @staticmethod
+    def mean(eta: npt.ArrayLike, trials: npt.ArrayLike = 1.0) -> FloatArray:
+        """Return the expected first k - 1 counts."""
+        return np.asarray(trials, dtype=np.float64)[..., None] * Simplex.mean(eta)
+
+    @staticmethod
+    def variance(eta: npt.ArrayLike, trials: npt.ArrayLike = 1.0) -> FloatArray:
+        """Return the covariance of the first k - 1 counts."""
+        return np.asarray(trials, dtype=np.float64)[..., None, None] * Simplex.variance(eta)
+
+    @classmethod
+    def estimate(cls, statistics: EventCounts, alpha: npt.ArrayLike = 0.0) -> Self:
+        """Return (c + alpha) / (all counts + sum of alpha) of each class, (k, d).
+
+        ``alpha`` is one number, or one per outcome.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.statistics import EventCounts, Labels
+        >>> seen = EventCounts(Labels(("ham",)), rows=np.array([1.0]), counts=np.array([[2.0, 0.0]]))
+        >>> Multinomial.estimate(seen, alpha=1).p
+        array([[0.75, 0.25]])
+        """
+        strength = check_alpha(alpha, statistics.counts.shape[1])
+        evidence = statistics.counts.sum(axis=1) + strength.sum()
+        require_evidence(statistics.labels, evidence, "probabilities are", noun="counts")
+        return cls(laplace(statistics.counts, strength))
+
+    def sample(self, size: Size = (), random_state: RandomState = None, trials: npt.ArrayLike = 1) -> npt.NDArray[Any]:
+        """Return drawn counts; ``trials`` broadcasts against the draws."""
+        p = self.p / self.p.sum(axis=-1, keepdims=True)
+        number = np.broadcast_to(np.asarray(trials, dtype=np.int64), self._draws(size))
+        return np.random.default_rng(random_state).multinomial(number, p)
+
+    def _inside(self, y: FloatArray) -> npt.NDArray[np.bool_]:
+        return np.asarray(((y >= 0) & (y < np.inf) & (y == np.floor(y))).all(axis=-1))
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        # xlogy: an outcome of probability 0 that did not occur adds 0, not NaN.
+        return np.asarray(self.log_base(y) + xlogy(y, self.p).sum(axis=-1))

@@ -1,0 +1,108 @@
+"""The Poisson family: how many in a unit of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, xlogy
+
+from suffice.families import links
+from suffice.families.base import Family, RandomState, Size, require
+from suffice.families.priors import check_alpha, require_evidence
+from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.statistics.counts import EventCounts
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Poisson(Family):
+    """y counts events that come at a rate. eta = log rate, T = y, a = e^eta.
+
+    Parameters
+    ----------
+    rate
+        The expected count; at 0 every count is 0.
+
+    Examples
+    --------
+    >>> Poisson(2.0).log_prob([0, 2]).round(3)
+    array([-2.   , -1.307])
+    """
+
+    rate: FloatArray
+
+    name = "poisson"
+    support = "a whole number, 0 or more"
+    canonical_link = links.log
+
+    def __init__(self, rate: npt.ArrayLike) -> None:
+        expected = np.asarray(rate, dtype=np.float64)
+        require("rate", expected, (expected >= 0) & (expected < np.inf), "it must be a finite number, 0 or more")
+        self._hold(rate=expected)
+
+    @staticmethod
+    def sufficient(y: npt.ArrayLike) -> FloatArray:
+        """Return y."""
+        return np.asarray(y, dtype=np.float64)
+
+    @staticmethod
+    def log_base(y: npt.ArrayLike) -> FloatArray:
+        """Return -log y!."""
+        return np.asarray(-gammaln(np.asarray(y, dtype=np.float64) + 1))
+
+    @staticmethod
+    def log_partition(eta: npt.ArrayLike) -> FloatArray:
+        """Return e^eta."""
+        return np.asarray(links.log.mean(eta))
+
+    @staticmethod
+    def mean(eta: npt.ArrayLike) -> FloatArray:
+        """Return e^eta."""
+        return np.asarray(links.log.mean(eta))
+
+    @staticmethod
+    def variance(eta: npt.ArrayLike) -> FloatArray:
+        """Return e^eta."""
+        return np.asarray(links.log.mean(eta))
+
+    @property
+    def natural(self) -> FloatArray:
+        """The log of the rate."""
+        return np.asarray(links.log.link(self.rate))
+
+    @classmethod
+    def from_natural(cls, eta: npt.ArrayLike) -> Self:
+        """Return the member with this log-rate."""
+        return cls(cls.mean(eta))
+
+    @classmethod
+    def estimate(cls, statistics: EventCounts, alpha: npt.ArrayLike = 0.0) -> Self:
+        """Return (counts + alpha) / (rows + alpha) of each class and feature, (k, d).
+
+        ``alpha`` is a gamma prior worth that many rows at rate 1; one number, or one per feature.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.statistics import EventCounts, Labels
+        >>> seen = EventCounts(Labels(("day",)), rows=np.array([4.0]), counts=np.array([[10.0, 0.0]]))
+        >>> Poisson.estimate(seen, alpha=1).rate
+        array([[2.2, 0.2]])
+        """
+        strength = check_alpha(alpha, statistics.counts.shape[1])
+        require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "rate is")
+        return cls((statistics.counts + strength) / (statistics.rows[:, None] + strength))
+
+    def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
+        """Return drawn counts."""
+        return np.asarray(np.random.default_rng(random_state).poisson(self.rate, self._draws(size)))
+
+    def _inside(self, y: FloatArray) -> npt.NDArray[np.bool_]:
+        return np.asarray((y >= 0) & (y < np.inf) & (y == np.floor(y)))
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        return np.asarray(xlogy(y, self.rate) - self.rate - gammaln(y + 1))

@@ -1,0 +1,190 @@
+"""Priors: what turns counts and moments into beliefs, by smoothing, shrinkage or a penalty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.families.base import require
+from suffice.statistics.base import FloatArray
+from suffice.statistics.labels import Labels
+
+if TYPE_CHECKING:
+    from suffice.statistics.moments import DiagonalMoments
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def check_alpha(alpha: npt.ArrayLike, features: int) -> FloatArray:
+    """Return a smoothing strength as one number per feature, refusing what is negative, NaN or infinite.
+
+    Examples
+    --------
+    >>> check_alpha(0.5, 3)
+    array([0.5, 0.5, 0.5])
+    """
+    strength = np.asarray(alpha, dtype=np.float64)
+    require("alpha", strength, (strength >= 0) & (strength < np.inf), "it must be a finite number, 0 or more")
+    if strength.shape not in ((), (features,)):
+        raise ValueError(f"alpha must be one number or one per feature, ({features},); its shape is {strength.shape}")
+    return np.broadcast_to(strength, (features,))
+
+
+def require_evidence(
+    labels: Labels, evidence: FloatArray, what: str, noun: str = "rows", cure: str = "give alpha > 0"
+) -> None:
+    """Raise ValueError naming the first class with no evidence, data or prior, (k,), for what is to be estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_evidence(Labels(("ham", "spam")), np.array([3.0, 0.0]), "mean is")
+    Traceback (most recent call last):
+    ...
+    ValueError: class 'spam' has no rows: its mean is undefined; give alpha > 0
+    """
+    if evidence.size == 0:
+        raise ValueError(f"there are no classes and no {noun}: nothing can be estimated")
+    if (evidence <= 0).any():
+        label = labels.names[int(np.argmax(evidence <= 0))]
+        raise ValueError(f"class {label!r} has no {noun}: its {what} undefined; {cure}")
+
+
+def require_spread(labels: Labels, fine: npt.NDArray[np.bool_], what: str) -> None:
+    """Raise ValueError naming the first class and feature, (k, d), whose values do not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_spread(Labels(("ham", "spam")), np.array([[True], [False]]), "shape is")
+    Traceback (most recent call last):
+    ...
+    ValueError: feature 0 does not vary in class 'spam': its shape is undefined; give alpha > 0, or drop the feature
+    """
+    if not fine.all():
+        row, feature = np.unravel_index(int(np.argmin(fine)), fine.shape)
+        label = labels.names[int(row)]
+        cure = "give alpha > 0, or drop the feature"
+        raise ValueError(f"feature {feature} does not vary in class {label!r}: its {what} undefined; {cure}")
+
+
+def laplace(counts: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:
+    """Return the shares of the last axis after adding ``alpha`` to each count: (c + alpha) / sum(c + alpha).
+
+    Examples
+    --------
+    >>> laplace([[3.0, 0.0], [0.0, 0.0]], alpha=1)
+    array([[0.8, 0.2],
+           [0.5, 0.5]])
+    """
+    smoothed = np.asarray(counts, dtype=np.float64) + np.asarray(alpha, dtype=np.float64)
+    total = smoothed.sum(axis=-1, keepdims=True)
+    require("the total", total[..., 0], total[..., 0] > 0, "shares of nothing are undefined; give alpha > 0")
+    return np.asarray(smoothed / total)
+
+
+def pseudo_mean(mean: FloatArray, weight: FloatArray, base: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Return the mean of ``weight`` rows and ``alpha`` pseudo-observations whose mean is ``base``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pseudo_mean(np.array([4.0]), np.array([3.0]), np.array([0.0]), np.array([1.0]))
+    array([3.])
+    """
+    share = alpha / (weight + alpha)
+    return np.where(weight > 0, mean + share * (base - mean), base)  # the mean of no rows is no number to start from
+
+
+def pooled_moments(statistics: DiagonalMoments) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.statistics import DiagonalMoments
+    >>> one_row_each = DiagonalMoments(Labels((0, 1)), np.ones(2), np.array([[1.0], [3.0]]), np.zeros((2, 1)))
+    >>> pooled_moments(one_row_each)
+    (array([2.]), array([1.]))
+    """
+    weights, total = statistics.weights, statistics.weights.sum()
+    if not total > 0:
+        raise ValueError("there are no rows in any class: nothing can be estimated")
+    # Averaged about one class's mean, so that a large offset costs no digits.
+    anchor = statistics.mean[int(np.argmax(weights))]
+    mean = anchor + weights @ np.where(weights[:, None] > 0, statistics.mean - anchor, 0.0) / total
+    between = weights @ (statistics.mean - mean) ** 2
+    return mean, (statistics.spread.sum(axis=0) + between) / total
+
+
+def never_varies(mean: FloatArray, variance: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return where a variance is no more than the rounding of its mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> never_varies(np.array([0.0, 1e8, 1e8]), np.array([0.0, 1e-15, 1.0]))
+    array([ True,  True, False])
+    """
+    return variance <= (4 * EPSILON * np.abs(mean)) ** 2
+
+
+def shrink_covariance(covariance: npt.ArrayLike, shrinkage: npt.ArrayLike) -> FloatArray:
+    """Return (1 - s) S + s m I, where m is the mean variance, for S in the last two axes.
+
+    Examples
+    --------
+    >>> shrink_covariance([[4.0, 2.0], [2.0, 2.0]], 0.5)
+    array([[3.5, 1. ],
+           [1. , 2.5]])
+    """
+    matrix = np.asarray(covariance, dtype=np.float64)
+    share = np.asarray(shrinkage, dtype=np.float64)
+    require("shrinkage", share, (share >= 0) & (share <= 1), "it must be between 0 and 1, or 'oas'")
+    share = share[..., None, None]
+    level = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None] / matrix.shape[-1]
+    return np.asarray((1 - share) * matrix + share * level * np.eye(matrix.shape[-1]))
+
+
+def oas_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
+    """Return the oracle approximating shrinkage of covariances of n Gaussian rows (Chen et al., 2010).
+
+    Examples
+    --------
+    >>> round(float(oas_shrinkage([[4.0, 1.0], [1.0, 2.0]], 28)), 9)
+    0.5
+    """
+    matrix = np.asarray(covariance, dtype=np.float64)
+    level = np.trace(matrix, axis1=-2, axis2=-1) / matrix.shape[-1]
+    # Divided by the mean variance first: squares of small or large units would underflow or overflow.
+    relative = matrix / np.where(level > 0, level, 1.0)[..., None, None]
+    power = (relative**2).mean(axis=(-2, -1))
+    rest = (np.asarray(n, dtype=np.float64) + 1) * (power - 1 / matrix.shape[-1])
+    return np.asarray(np.where(rest > 0, np.minimum((power + 1) / np.where(rest > 0, rest, 1.0), 1.0), 1.0))
+
+
+class Penalty(NamedTuple):
+    """A cost taken from a log-likelihood: its value, its gradient, and its second derivatives (a diagonal)."""
+
+    value: float
+    gradient: FloatArray  # the shape of theta
+    curvature: FloatArray  # the shape of theta
+
+
+def ridge(theta: npt.ArrayLike, strength: npt.ArrayLike) -> Penalty:
+    """Return the ridge penalty, strength theta^2 / 2 summed: minus the log of a Gaussian prior of that precision.
+
+    ``strength`` broadcasts against theta, so an intercept can go free with a 0.
+
+    Examples
+    --------
+    >>> ridge([3.0, 1.0], [0.0, 2.0])
+    Penalty(value=1.0, gradient=array([0., 2.]), curvature=array([0., 2.]))
+    """
+    coefficients, force = np.asarray(theta, dtype=np.float64), np.asarray(strength, dtype=np.float64)
+    require("strength", force, (force >= 0) & (force < np.inf), "it must be a finite number, 0 or more")
+    curvature = np.broadcast_to(force, coefficients.shape).copy()
+    gradient = curvature * coefficients
+    return Penalty(float((gradient * coefficients).sum() / 2), gradient, curvature)

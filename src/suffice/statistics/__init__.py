@@ -1,0 +1,26 @@
+"""What we remember of data: frozen sums with ``+`` and ``-``."""
+
+from suffice.statistics.base import DIGITS_ALLOWED, LostDigitsError, NegativeEvidenceError, Removal, Statistics
+from suffice.statistics.counts import CategoryCounts, EventCounts, PresenceCounts
+from suffice.statistics.curvature import Curvature
+from suffice.statistics.labels import Label, Labels
+from suffice.statistics.moments import DiagonalMoments, FullMoments, TiedMoments
+from suffice.statistics.normal import NormalEquations
+
+__all__ = [
+    "DIGITS_ALLOWED",
+    "CategoryCounts",
+    "Curvature",
+    "DiagonalMoments",
+    "EventCounts",
+    "FullMoments",
+    "Label",
+    "Labels",
+    "LostDigitsError",
+    "NegativeEvidenceError",
+    "NormalEquations",
+    "PresenceCounts",
+    "Removal",
+    "Statistics",
+    "TiedMoments",
+]

@@ -1,0 +1,225 @@
+"""What every statistic is: a frozen sum over rows that can be added to, taken from, decayed and stored."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics.labels import Labels
+
+FloatArray = npt.NDArray[np.float64]
+
+S = TypeVar("S", bound="Statistics")
+
+#: Subtraction may cost this many of float64's 15.9 decimal digits; past it, it refuses.
+DIGITS_ALLOWED = 9.0
+
+
+class NegativeEvidenceError(ValueError):
+    """Rows were to be removed that the sum does not hold."""
+
+
+class LostDigitsError(ArithmeticError):
+    """A subtraction cancelled so far that its result means nothing: the sum must be taken anew."""
+
+
+class Removal(NamedTuple):
+    """What is left after a subtraction, and how many decimal digits it cost."""
+
+    left: Any
+    digits_lost: float
+
+
+class Statistics(ABC):
+    """A sum over rows: frozen, with a zero, ``+``, ``-``, a decay and a form as plain arrays.
+
+    A subclass is a frozen dataclass whose fields are float64 arrays, floats, tuples of int and :class:`Labels`. It says
+    what to sum in :meth:`of`; it never stores smoothing, priors or shrinkage.
+    """
+
+    kinds: ClassVar[dict[str, type[Statistics]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Statistics.kinds[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        for name, value in self._fields():
+            if isinstance(value, np.ndarray):
+                frozen = np.asarray(value, dtype=np.float64).view()
+                frozen.flags.writeable = False
+                object.__setattr__(self, name, frozen)
+        self._validate()
+
+    @abstractmethod
+    def _validate(self) -> None:
+        """Raise ValueError where the shapes of the fields contradict each other."""
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [(field.name, getattr(self, field.name)) for field in dataclasses.fields(typing.cast(Any, self))]
+
+    @classmethod
+    @abstractmethod
+    def zero(cls) -> Self:
+        """Return the sum over no rows, which adds to any other of its kind without changing it."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, batch: Any, kernels: Any, *what: Any) -> Self:
+        """Return the sum over one batch, computed by the engine's kernels."""
+
+    @classmethod
+    def over(cls, *what: Any) -> Callable[..., Self]:
+        """Return what an engine's ``accumulate`` wants: a function of a batch and kernels, which pickles."""
+        return partial(_summarise, cls, what)
+
+    @property
+    @abstractmethod
+    def weight(self) -> float:
+        """The total weight of the rows summed; their number where no weights were given."""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether this is the zero of its kind: no rows, and no shape yet."""
+        return self.weight == 0 and all(
+            np.size(value) == 0 for _, value in self._fields() if isinstance(value, np.ndarray)
+        )
+
+    def __add__(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        if other.is_zero:
+            return self
+        return other if self.is_zero else self._plus(other)
+
+    def __radd__(self, other: object) -> Self:
+        """Let ``sum(statistics)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        return typing.cast(Self, self.remove(other).left)
+
+    def remove(self, other: Self, digits_allowed: float = DIGITS_ALLOWED) -> Removal:
+        """Return the sum without the rows of ``other``, and the digits that cost.
+
+        Raises
+        ------
+        NegativeEvidenceError
+            Where less than nothing would be left: those rows were never in this sum.
+        LostDigitsError
+            Where more than ``digits_allowed`` decimal digits cancel: sum the remaining rows anew.
+        """
+        if other.is_zero:
+            return Removal(self, 0.0)
+        removal = self._minus(other)
+        if not removal.digits_lost <= digits_allowed:
+            raise LostDigitsError(
+                f"taking these rows out of {type(self).__name__} loses {removal.digits_lost:.1f} of 15.9 decimal "
+                f"digits (allowed: {digits_allowed:g}): what is left is rounding noise; sum the remaining rows anew"
+            )
+        return removal
+
+    @abstractmethod
+    def _plus(self, other: Self) -> Self:
+        """Return the sum of two statistics, neither of them the zero."""
+
+    @abstractmethod
+    def _minus(self, other: Self) -> Removal:
+        """Return the difference and its cost, refusing what was never there."""
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Self:
+        """Return the sum with every row's weight multiplied by ``factor`` (for decay)."""
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the fields as plain arrays, from which :meth:`from_arrays` makes an equal statistic."""
+        return {
+            name: value.to_array() if isinstance(value, Labels) else np.asarray(value) for name, value in self._fields()
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Return the statistic that :meth:`to_arrays` wrote, or say what is wrong with the arrays."""
+        hints = typing.get_type_hints(cls)
+        names = [field.name for field in dataclasses.fields(typing.cast(Any, cls))]
+        if set(arrays) != set(names):
+            raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(names)}; got {sorted(arrays)}")
+        return cls(**{name: _decode(hints[name], name, np.asarray(arrays[name])) for name in names})
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            np.array_equal(value, getattr(other, name))
+            if isinstance(value, np.ndarray)
+            else value == getattr(other, name)
+            for name, value in self._fields()
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+
+def _summarise(kind: type[S], what: tuple[Any, ...], batch: Any, kernels: Any) -> S:
+    return kind.of(batch, kernels, *what)
+
+
+def _decode(hint: Any, name: str, array: npt.NDArray[Any]) -> Any:
+    """Return one stored array as the value of a field of the hinted type."""
+    if hint is Labels:
+        return Labels.from_array(array)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"array {name!r} must hold numbers; it holds {array.dtype}")
+    if hint in (float, int):
+        if array.shape != ():
+            raise ValueError(f"array {name!r} must be a single number; its shape is {array.shape}")
+        return hint(array)
+    if typing.get_origin(hint) is tuple:
+        return tuple(int(value) for value in array.reshape(-1))
+    return array.astype(np.float64)
+
+
+def check_factor(factor: float) -> float:
+    """Return a decay factor that is finite and not negative."""
+    if not 0 <= factor < float("inf"):
+        raise ValueError(f"factor must be finite and not negative; got {factor!r}")
+    return float(factor)
+
+
+def check_shape(name: str, array: FloatArray, expected: tuple[int, ...]) -> None:
+    """Raise where a field's shape is not what the others imply."""
+    if array.shape != expected:
+        raise ValueError(f"{name} must have shape {expected}; got {array.shape}")
+
+
+def _fractions(whole: FloatArray, part: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return where a difference is of fractions, which round; whole numbers subtract exactly."""
+    return np.asarray((whole != np.rint(whole)) | (part != np.rint(part)))
+
+
+def less(name: str, whole: FloatArray, part: FloatArray) -> FloatArray:
+    """Return ``whole - part`` for sums that cannot be negative; of fractions, what is within rounding of 0 is 0."""
+    left = whole - part
+    left = np.where(_fractions(whole, part) & (np.abs(left) <= 1e-12 * np.abs(whole)), 0.0, left)
+    if left.size and left.min() < 0:
+        place = np.unravel_index(int(np.argmin(left)), left.shape)
+        at = ", ".join(str(int(index)) for index in place)
+        raise NegativeEvidenceError(
+            f"{name}[{at}] would be {whole[place]:g} - {part[place]:g} < 0: these rows were never in the sum"
+        )
+    return left
+
+
+def digits_lost(whole: FloatArray, part: FloatArray, left: FloatArray) -> float:
+    """Return the decimal digits that cancelled in ``left = whole - part``; whole numbers lose none."""
+    inexact = _fractions(whole, part) & (left > 0)
+    shrink = np.where(inexact, whole, 1.0) / np.where(inexact, left, 1.0)
+    return float(np.log10(shrink.max(initial=1.0)))

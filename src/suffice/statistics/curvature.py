@@ -1,0 +1,100 @@
+"""Value, gradient and curvature of a log-likelihood at one point: what a solver's step is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.statistics.base import FloatArray, Removal, Statistics, check_factor, check_shape, digits_lost, less
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature(Statistics):
+    """A log-likelihood's value, gradient and negative expected Hessian at one ``theta``; others do not add to it.
+
+    Examples
+    --------
+    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.families import Response
+    >>> rows = Batch(np.array([[-1.0], [1.0]]), np.array([0.0, 1.0]))
+    >>> what = Curvature.over(Response.of("bernoulli"), np.zeros((2, 1)))
+    >>> at_zero = ThreadEngine().accumulate(what, [rows])
+    >>> at_zero.gradient.ravel(), at_zero.hessian
+    (array([0., 1.]), array([[0.5, 0. ],
+           [0. , 0.5]]))
+    """
+
+    total: float
+    theta: FloatArray  # (p, t), one column per linear predictor
+    value: float
+    gradient: FloatArray  # (p, t)
+    hessian: FloatArray  # (p t, p t), theta read column by column; (0, 0) where it was not asked for
+
+    def _validate(self) -> None:
+        check_shape("gradient", self.gradient, self.theta.shape)
+        if self.hessian.size:
+            check_shape("hessian", self.hessian, (self.theta.size, self.theta.size))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the log-likelihood of no rows."""
+        return cls(0.0, np.zeros((0, 0)), 0.0, np.zeros((0, 0)), np.zeros((0, 0)))
+
+    @classmethod
+    def of(
+        cls, batch: Any, kernels: Any, response: Any, theta: FloatArray, intercept: bool = True, hessian: bool = True
+    ) -> Self:
+        """Return the log-likelihood of one batch under a family and link; with an intercept it is theta's first row."""
+        weight, value, gradient, curve = kernels.curvature(batch, response, theta, intercept, hessian)
+        return cls(weight, theta, value, gradient, curve)
+
+    @property
+    def weight(self) -> float:
+        """The total weight of the rows."""
+        return self.total
+
+    def _check(self, other: Self) -> None:
+        if not np.array_equal(self.theta, other.theta):
+            raise ValueError("log-likelihoods taken at different theta do not go together")
+        if self.hessian.shape != other.hessian.shape:
+            raise ValueError("log-likelihoods with and without a Hessian do not go together")
+
+    def _plus(self, other: Self) -> Self:
+        self._check(other)
+        return replace(
+            self,
+            total=self.total + other.total,
+            value=self.value + other.value,
+            gradient=self.gradient + other.gradient,
+            hessian=self.hessian + other.hessian,
+        )
+
+    def _minus(self, other: Self) -> Removal:
+        self._check(other)
+        whole, part = np.array([self.total]), np.array([other.total])
+        total = less("weight", whole, part)
+        hessian = np.array(self.hessian - other.hessian)
+        before, gone = np.diagonal(self.hessian), np.diagonal(other.hessian)
+        left = less("hessian", before, gone)
+        np.fill_diagonal(hessian, left)
+        rest = replace(
+            self,
+            total=float(total[0]),
+            value=self.value - other.value,
+            gradient=self.gradient - other.gradient,
+            hessian=hessian,
+        )
+        return Removal(rest, max(digits_lost(whole, part, total), digits_lost(before, gone, left)))
+
+    def scaled(self, factor: float) -> Self:
+        """Return the log-likelihood with every row's weight multiplied by ``factor``."""
+        factor = check_factor(factor)
+        return replace(
+            self,
+            total=self.total * factor,
+            value=self.value * factor,
+            gradient=self.gradient * factor,
+            hessian=self.hessian * factor,
+        )

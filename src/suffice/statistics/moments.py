@@ -1,0 +1,246 @@
+"""Centred moments of each class: variances, covariances, or one covariance that all classes share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics.base import (
+    FloatArray,
+    NegativeEvidenceError,
+    Removal,
+    Statistics,
+    check_factor,
+    check_shape,
+    digits_lost,
+    less,
+)
+from suffice.statistics.labels import ONE_CLASS, Labels
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments(Statistics):
+    """Weight, mean and spread about the mean, per class.
+
+    Sums merge by Chan's rule: two groups spread about their common mean as much as each about its own, plus what lies
+    between the means. Nothing is ever squared far from a mean, so an offset of 1e8 costs no digits.
+    """
+
+    labels: Labels
+    weights: FloatArray  # (k,)
+    mean: FloatArray  # (k, d)
+    spread: FloatArray  # sums of centred squares or products, in the subclass's shape
+
+    kernel: ClassVar[str]  # the name of the kernel that sums one batch
+
+    @staticmethod
+    @abstractmethod
+    def spread_shape(classes: int, features: int) -> tuple[int, ...]:
+        """Return the shape of the spread."""
+
+    @staticmethod
+    @abstractmethod
+    def _products(rows: FloatArray) -> FloatArray:
+        """Return the products of one (k, d) row per class with itself, in the shape of the spread."""
+
+    @staticmethod
+    @abstractmethod
+    def _variances(spread: FloatArray) -> FloatArray:
+        """Return the part of a spread that cannot be negative: its squares."""
+
+    # How the spread follows the classes; one that all classes share overrides these three.
+
+    def _moved(self, places: npt.NDArray[np.intp], classes: int) -> FloatArray:
+        """Return the spread with the classes at their places in a larger vocabulary."""
+        moved = np.zeros(self.spread_shape(classes, self.features))
+        moved[places] = self.spread
+        return moved
+
+    def _kept(self, left: FloatArray) -> FloatArray:
+        """Return the spread without the classes of which no weight is left."""
+        keep = (left > 0).reshape(-1, *(1 for _ in self.spread.shape[1:]))
+        return np.where(keep, self.spread, 0.0)
+
+    @staticmethod
+    def _collected(per_class: FloatArray) -> FloatArray:
+        """Return (k, d) squares in the shape of the variances."""
+        return per_class
+
+    def _validate(self) -> None:
+        if self.mean.ndim != 2:
+            raise ValueError(f"mean must have shape (classes, features); got {self.mean.shape}")
+        check_shape("weights", self.weights, (len(self.labels),))
+        check_shape("mean", self.mean, (len(self.labels), self.features))
+        check_shape("spread", self.spread, self.spread_shape(len(self.labels), self.features))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the moments of no rows."""
+        return cls(Labels(), np.zeros(0), np.zeros((0, 0)), np.zeros(cls.spread_shape(0, 0)))
+
+    @classmethod
+    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
+        """Return the moments of one batch, whose y holds codes into ``labels``."""
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels)))
+
+    @property
+    def features(self) -> int:
+        """How many features a row has."""
+        return int(self.mean.shape[1])
+
+    @property
+    def weight(self) -> float:
+        """The total weight of the rows."""
+        return float(self.weights.sum())
+
+    def aligned(self, labels: Labels) -> Self:
+        """Return the same sums over a vocabulary that holds these classes and perhaps more."""
+        if labels == self.labels:
+            return self
+        places = labels.positions(self.labels)
+        weights, mean = np.zeros(len(labels)), np.zeros((len(labels), self.features))
+        weights[places], mean[places] = self.weights, self.mean
+        return replace(self, labels=labels, weights=weights, mean=mean, spread=self._moved(places, len(labels)))
+
+    def _paired(self, other: Self) -> tuple[Self, Self]:
+        if self.features != other.features:
+            raise ValueError(f"sums over {self.features} and over {other.features} features do not go together")
+        labels, _, _ = self.labels.union(other.labels)
+        return self.aligned(labels), other.aligned(labels)
+
+    def _plus(self, other: Self) -> Self:
+        one, two = self._paired(other)
+        weights = one.weights + two.weights
+        share = (two.weights / np.where(weights > 0, weights, 1.0))[:, None]
+        apart = two.mean - one.mean
+        # A class with no weight on one side has a share of 0 or 1: its mean comes over from the other side unrounded.
+        mean = np.where(share == 1, two.mean, one.mean + share * apart)
+        between = self._products(np.sqrt(one.weights[:, None] * share) * apart)
+        return replace(one, weights=weights, mean=mean, spread=one.spread + two.spread + between)
+
+    def _minus(self, other: Self) -> Removal:
+        whole, part = self._paired(other)
+        weights = less("weights", whole.weights, part.weights)
+        share = (part.weights / np.where(whole.weights > 0, whole.weights, 1.0))[:, None]
+        growth = np.where(weights > 0, whole.weights / np.where(weights > 0, weights, 1.0), 0.0)[:, None]
+        apart = (whole.mean - part.mean) * growth  # from the mean of what goes to the mean of what stays
+        mean = np.where(growth > 0, whole.mean + share * apart, 0.0)
+        before, gone = whole._kept(weights), part._kept(weights)
+        between = self._products(np.sqrt(weights[:, None] * share) * apart)
+        left = replace(whole, weights=weights, mean=mean, spread=before - gone - between)
+        # What rounding may have done to the squares: to their terms, and to the means between which they are taken.
+        blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth * (share > 0)
+        doubt = self._collected(weights[:, None] * share * blur * (2 * np.abs(apart) + blur))
+        doubt = doubt + EPSILON * self._variances(before + gone + between)
+        lost = _squares_lost(self._variances(before), self._variances(left.spread), doubt)
+        return Removal(left, max(lost, digits_lost(whole.weights, part.weights, weights)))
+
+    def scaled(self, factor: float) -> Self:
+        """Return the moments with every row's weight multiplied by ``factor``."""
+        factor = check_factor(factor)
+        mean = self.mean if factor > 0 else np.zeros_like(self.mean)
+        return replace(self, weights=self.weights * factor, mean=mean, spread=self.spread * factor)
+
+
+def _squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray) -> float:
+    """Return the decimal digits lost in squares, refusing those that are negative past any doubt."""
+    if np.any(left < -8 * doubt):
+        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(left + 8 * doubt)), left.shape))
+        raise NegativeEvidenceError(
+            f"the spread at {place} would be {left[place]:g}, of {before[place]:g}: these rows were never in the sum"
+        )
+    doubtful = (before > 0) & (doubt > 0)  # what never varied still does not, exactly
+    left = np.where(doubtful, np.maximum(left, doubt), 1.0)
+    noise = np.where(doubtful, doubt, EPSILON) / (EPSILON * left)
+    return float(np.log10(max(1.0, noise.max(initial=1.0))))
+
+
+class DiagonalMoments(ClassMoments):
+    """Means and centred sums of squares of each feature, per class: what Gaussian naive Bayes remembers.
+
+    Examples
+    --------
+    >>> from suffice.engines import Batch, ThreadEngine
+    >>> heights = np.array([[150.0], [160.0], [180.0]])
+    >>> batch = Batch(heights, np.array([0, 0, 1]))
+    >>> moments = ThreadEngine().accumulate(DiagonalMoments.over(Labels.of(["short", "tall"])), [batch])
+    >>> moments.weights, moments.mean.ravel(), moments.spread.ravel()
+    (array([2., 1.]), array([155., 180.]), array([50.,  0.]))
+    """
+
+    kernel = "diagonal_moments"
+
+    @staticmethod
+    def spread_shape(classes: int, features: int) -> tuple[int, ...]:
+        """Return (k, d)."""
+        return classes, features
+
+    @staticmethod
+    def _products(rows: FloatArray) -> FloatArray:
+        return rows * rows
+
+    @staticmethod
+    def _variances(spread: FloatArray) -> FloatArray:
+        return spread
+
+
+class TiedMoments(ClassMoments):
+    """Means per class and one scatter about them for all classes: what linear discriminant analysis remembers."""
+
+    kernel = "tied_moments"
+
+    @staticmethod
+    def spread_shape(classes: int, features: int) -> tuple[int, ...]:
+        """Return (d, d)."""
+        return features, features
+
+    @staticmethod
+    def _products(rows: FloatArray) -> FloatArray:
+        return rows.T @ rows
+
+    @staticmethod
+    def _variances(spread: FloatArray) -> FloatArray:
+        return np.diagonal(spread)
+
+    def _moved(self, places: npt.NDArray[np.intp], classes: int) -> FloatArray:
+        return self.spread
+
+    def _kept(self, left: FloatArray) -> FloatArray:
+        return self.spread if np.any(left > 0) else np.zeros_like(self.spread)
+
+    @staticmethod
+    def _collected(per_class: FloatArray) -> FloatArray:
+        return np.asarray(per_class.sum(axis=0))
+
+
+class FullMoments(ClassMoments):
+    """Means and scatter of each class: what quadratic discriminant analysis remembers."""
+
+    kernel = "full_moments"
+
+    @staticmethod
+    def spread_shape(classes: int, features: int) -> tuple[int, ...]:
+        """Return (k, d, d)."""
+        return classes, features, features
+
+    @staticmethod
+    def _products(rows: FloatArray) -> FloatArray:
+        return rows[:, :, None] * rows[:, None, :]
+
+    @staticmethod
+    def _variances(spread: FloatArray) -> FloatArray:
+        return np.diagonal(spread, axis1=1, axis2=2)
+
+    def tied(self) -> TiedMoments:
+        """Return the same rows' moments with one scatter for all classes."""
+        return TiedMoments(self.labels, self.weights, self.mean, np.asarray(self.spread.sum(axis=0)))
+
+    def diagonal(self) -> DiagonalMoments:
+        """Return the same rows' moments without the products of different features."""
+        return DiagonalMoments(self.labels, self.weights, self.mean, self._variances(self.spread))

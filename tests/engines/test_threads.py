@@ -1,0 +1,175 @@
+"""The seam: order, errors, determinism, memory, and who owns the machine's threads."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info
+
+from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.statistics import DiagonalMoments, EventCounts, Labels, NormalEquations, TiedMoments
+
+LABELS = Labels.of(["a", "b", "c"])
+ENGINES = [ThreadEngine(1), ThreadEngine(2), ThreadEngine(5), ArrayEngine(), ArrayEngine(block_rows=100)]
+
+
+def rows(n: int = 20_000, d: int = 6) -> Batch:
+    rng = np.random.default_rng(0)
+    return Batch(rng.normal(5, 2, (n, d)), rng.integers(0, 3, n), rng.random(n))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=repr)
+def test_engines_agree_on_one_batch_and_on_many(engine):
+    batch = rows()
+    expected = ThreadEngine(1).accumulate(TiedMoments.over(LABELS), batch)
+    pieces = [Batch(batch.x[i : i + 999], batch.y[i : i + 999], batch.weight[i : i + 999]) for i in range(0, 20_000, 999)]
+    for batches in (batch, [batch], pieces, iter(pieces)):
+        found = engine.accumulate(TiedMoments.over(LABELS), batches)
+        np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-12)
+        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
+        np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-10, atol=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=repr)
+def test_map_keeps_the_order_of_the_rows(engine):
+    batches = [Batch(np.full((size, 8), float(number))) for number, size in enumerate((5, 30_000, 0, 7, 50_000, 1))]
+    scores = engine.map(lambda batch, kernels: kernels.linear_scores(batch, np.ones((1, 8)), np.zeros(1)), batches)
+    found = np.concatenate([np.asarray(part) for part in scores])[:, 0]
+    assert np.array_equal(found, np.concatenate([batch.x[:, 0] * 8 for batch in batches]))
+
+
+def test_the_same_threads_give_the_same_bits():
+    batch = rows()
+    for threads in (1, 2, 3):
+        one, two = (ThreadEngine(threads).accumulate(TiedMoments.over(LABELS), batch) for _ in range(2))
+        assert one == two
+
+
+@pytest.mark.parametrize("engine", [ThreadEngine(2), ArrayEngine()], ids=repr)
+def test_no_batches_is_an_error_and_empty_batches_are_not(engine):
+    with pytest.raises(ValueError, match="no batches: there is nothing to sum"):
+        engine.accumulate(DiagonalMoments.over(LABELS), [])
+    empty = Batch(np.zeros((0, 3)), np.zeros(0, dtype=int))
+    assert engine.accumulate(DiagonalMoments.over(LABELS), [empty, empty]).weight == 0
+
+
+@pytest.mark.parametrize("engine", [ThreadEngine(2), ArrayEngine()], ids=repr)
+@pytest.mark.parametrize("size", [10, 40_000])
+def test_an_error_names_the_row_and_the_batch(engine, size):
+    good = Batch(np.ones((size, 3)), np.zeros(size, dtype=int))
+    spoiled = np.ones((size, 3))
+    spoiled[size - 2, 1] = np.nan
+    bad = Batch(spoiled, good.y)
+    with pytest.raises(ValueError, match=rf"x\[{size - 2}, 1\] is nan; it must be finite") as caught:
+        engine.accumulate(DiagonalMoments.over(LABELS), iter([good, good, bad, good]))
+    assert caught.value.__notes__ == ["in batch 2, counted from 0"]
+
+
+def test_a_generator_that_fails_is_not_swallowed():
+    def broken():
+        yield rows()
+        raise OSError("the disk went away")
+
+    with pytest.raises(OSError, match="the disk went away"):
+        ThreadEngine(2).accumulate(DiagonalMoments.over(LABELS), broken())
+
+
+def test_bad_numbers_of_threads():
+    with pytest.raises(ValueError, match="threads must be at least 1; got 0"):
+        ThreadEngine(0)
+    assert ThreadEngine().threads >= 1
+
+
+def test_what_to_sum_and_engines_travel():
+    engine, what = pickle.loads(pickle.dumps((ThreadEngine(2), EventCounts.over(LABELS))))
+    assert engine.threads == 2
+    assert engine.accumulate(what, Batch(np.ones((3, 2)), np.arange(3))).weight == 3
+
+
+def test_kernels_release_the_interpreter():
+    """While one thread sums, another runs Python: a counter that would stand still behind the lock keeps moving."""
+    batch = Batch(np.ones((400_000, 40)), np.zeros(400_000, dtype=int))
+    counted, done = 0, threading.Event()
+
+    def work():
+        for _ in range(5):
+            ThreadEngine(1).accumulate(TiedMoments.over(Labels.of([0])), batch)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    worker.join()
+    assert counted > 20
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_blas_gets_its_threads_back_even_from_many_engines_at_once():
+    batch = rows()
+    ThreadEngine(2).accumulate(TiedMoments.over(LABELS), batch)
+    before = blas_threads()
+    workers = [
+        threading.Thread(target=lambda: ThreadEngine(2).accumulate(TiedMoments.over(LABELS), [batch] * 5)) for _ in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    with pytest.raises(ValueError, match="finite"):
+        ThreadEngine(2).accumulate(NormalEquations.over(), Batch(np.full((3, 2), np.inf), np.zeros(3)))
+    assert blas_threads() == before
+
+
+STREAM = """
+import resource, sys
+import numpy as np
+import scipy.sparse as sp
+from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.statistics import EventCounts, Labels, TiedMoments
+
+engine = ThreadEngine(2) if sys.argv[1] == "threads" else ArrayEngine()
+labels = Labels.of([0, 1])
+def batches(number):
+    for seed in range(number):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(20_000, 50))  # 8 MB
+        y = rng.integers(0, 2, 20_000)
+        yield Batch(sp.csr_matrix(np.abs(x)) if sys.argv[2] == "csr" else x, y)
+kind = EventCounts if sys.argv[2] == "csr" else TiedMoments
+engine.accumulate(kind.over(labels), batches(4))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+total = engine.accumulate(kind.over(labels), batches(60))  # 480 MB pass through
+assert total.weight == 60 * 20_000
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the peak of memory is read the POSIX way")
+@pytest.mark.parametrize(("engine", "layout"), [("threads", "dense"), ("threads", "csr"), ("arrays", "dense")])
+def test_memory_is_bounded_by_the_batch(engine, layout):
+    """480 MB stream through in batches of 8 MB: after four of them the peak of memory no longer rises by even three."""
+    run = subprocess.run([sys.executable, "-c", STREAM, engine, layout], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 24, run.stdout
+
+
+def test_sparse_and_dense_rows_give_the_same_sums():
+    rng = np.random.default_rng(1)
+    x = np.where(rng.random((5000, 30)) < 0.2, rng.integers(1, 9, (5000, 30)), 0).astype(float)
+    y = rng.integers(0, 3, 5000)
+    for kind in (EventCounts, TiedMoments, DiagonalMoments):
+        dense, sparse = (ThreadEngine(2).accumulate(kind.over(LABELS), Batch(form, y)) for form in (x, sp.csr_array(x)))
+        for name, array in dense.to_arrays().items():
+            np.testing.assert_allclose(sparse.to_arrays()[name], array, rtol=1e-12, atol=1e-9)

@@ -1,0 +1,123 @@
+"""The kinds of statistic that the laws are proved for: every module in this folder registers its own.
+
+A new kind of statistic is put under the laws by one file here, which may hold the statistic itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import numpy.typing as npt
+from hypothesis.extra.numpy import arrays
+
+from suffice.engines import Batch, ThreadEngine
+from suffice.statistics import Labels, Statistics
+
+Array = npt.NDArray[Any]
+ENGINE = ThreadEngine(threads=2)
+CLASSES = Labels.of(["ham", "spam", "work"])
+EPSILON = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to be summed: features, classes or targets, weights."""
+
+    x: Array
+    y: Array
+    weight: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any) -> Rows:
+        return Rows(self.x[rows], self.y[rows], self.weight[rows])
+
+    def repeated(self) -> Rows:
+        """Return each row as often as its (whole) weight says, weighing 1."""
+        times = self.weight.astype(int)
+        return Rows(*(np.repeat(part, times, axis=0) for part in (self.x, self.y)), np.ones(times.sum()))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A statistic, the rows it is proved on, and how its sums are compared."""
+
+    statistic: type[Statistics]
+    summarise: Callable[[Labels], Callable[..., Statistics]]
+    features: Callable[[st.DrawFn, int], Array]
+    close: Callable[[Any, Any, Rows, float], None]
+    targets: bool = False  # y holds numbers; class codes otherwise
+
+    def of(self, rows: Rows, labels: Labels = CLASSES) -> Any:
+        return ENGINE.accumulate(self.summarise(labels), Batch(rows.x, rows.y, rows.weight))
+
+    def draw(self, draw: st.DrawFn, least: int = 0, most: int = 12) -> Rows:
+        n = draw(st.integers(least, most))
+        weight = draw(
+            st.one_of(
+                st.just(np.ones(n)),
+                arrays(float, n, elements=st.integers(0, 3).map(float)),
+                arrays(float, n, elements=st.floats(0.015625, 8, width=16)),
+            )
+        )
+        if self.targets:
+            y = draw(arrays(float, n, elements=st.integers(0, 9).map(float)))
+        else:
+            y = draw(arrays(np.int64, n, elements=st.integers(0, len(CLASSES) - 1)))
+        return Rows(self.features(draw, n), y, weight)
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def lawful(kind: Kind) -> Kind:
+    """Put a kind of statistic under the laws."""
+    KINDS[kind.statistic.__name__] = kind
+    return kind
+
+
+# What the kinds draw and compare.
+
+
+def measurements(draw: st.DrawFn, n: int, columns: int = 3) -> Array:
+    """Draw numbers of any scale, near 0 or far from it."""
+    offset, scale = draw(st.sampled_from([0.0, 1e4, 1e8])), draw(st.sampled_from([1e-3, 1.0, 1e3]))
+    return offset + scale * draw(arrays(float, (n, columns), elements=st.floats(-8, 8, width=16)))
+
+
+def whole_numbers(draw: st.DrawFn, n: int) -> Array:
+    """Draw small counts."""
+    return draw(arrays(float, (n, 3), elements=st.integers(0, 4).map(float)))
+
+
+def close_counts(one: Any, two: Any, rows: Rows, slack: float) -> None:
+    """Compare counts: whole numbers must be equal, fractions to rounding."""
+    assert one.labels == two.labels
+    exact = slack == 1 and np.array_equal(rows.weight, np.rint(rows.weight))
+    tolerance = 0.0 if exact else 100 * EPSILON * slack
+    np.testing.assert_allclose(one.rows, two.rows, rtol=tolerance, atol=tolerance * rows.weight.sum())
+    size = np.abs(rows.x).max(initial=1.0) * rows.weight.sum()
+    np.testing.assert_allclose(one.counts, two.counts, rtol=tolerance, atol=tolerance * size)
+
+
+def close_moments(
+    weights: tuple[Any, Any], means: tuple[Any, Any], spreads: tuple[Any, Any], values: Array, weight: Array, slack: float
+) -> None:
+    """Compare moments: an entry's rounding is of the size of the rows, times their spread where it is squared."""
+    total, size = weight.sum(), np.abs(values).max(initial=0.0)
+    width = np.ptp(values, axis=0).max(initial=0.0) if len(values) else 0.0
+    np.testing.assert_allclose(*weights, rtol=100 * EPSILON * slack, atol=100 * EPSILON * slack * total)
+    np.testing.assert_allclose(*means, rtol=0, atol=100 * EPSILON * slack * (size + width))
+    rounding = width**2 + size * width * 10 + EPSILON * size**2 * 100
+    np.testing.assert_allclose(*spreads, rtol=0, atol=100 * EPSILON * slack * total * rounding)
+
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")

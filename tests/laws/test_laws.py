@@ -1,0 +1,233 @@
+"""The algebra that every statistic obeys."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from safetensors.numpy import load, save
+
+import suffice.statistics
+from suffice.engines import Batch
+from suffice.statistics import LostDigitsError, NegativeEvidenceError, Statistics
+
+from .kinds import CLASSES, ENGINE, KINDS, Kind, Rows
+
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+def test_every_public_kind_is_under_the_laws():
+    public = {
+        name
+        for name in suffice.statistics.__all__
+        if isinstance(thing := getattr(suffice.statistics, name), type) and issubclass(thing, Statistics)
+    }
+    assert public - {"Statistics"} <= set(KINDS)
+    assert "WeightedTotal" in KINDS
+
+
+@every_kind
+@given(data=st.data())
+def test_zero_is_an_identity(kind: Kind, data: st.DataObject):
+    some = kind.of(data.draw(st.composite(kind.draw)()))
+    zero = kind.statistic.zero()
+    assert zero.is_zero
+    assert zero.weight == 0
+    assert zero + some == some == some + zero
+    assert some - zero == some
+    assert zero + zero == zero
+    assert sum([some, zero]) == some
+
+
+@every_kind
+@given(data=st.data())
+def test_addition_is_associative(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    one, two, three = (kind.of(rows[part::3]) for part in range(3))
+    kind.close((one + two) + three, one + (two + three), rows, 2)
+
+
+@every_kind
+@given(data=st.data())
+def test_addition_is_commutative(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    one, two = kind.of(rows[::2]), kind.of(rows[1::2])
+    kind.close(one + two, two + one, rows, 2)
+
+
+@every_kind
+@given(data=st.data())
+def test_split_then_add_is_whole(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3))), len(rows)]
+    parts = [kind.of(rows[start:stop]) for start, stop in zip(cuts, cuts[1:], strict=False)]
+    kind.close(sum(parts), kind.of(rows), rows, 1)
+
+
+@every_kind
+@given(data=st.data())
+def test_order_does_not_matter(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    order = np.array(data.draw(st.permutations(range(len(rows)))), dtype=int)
+    kind.close(kind.of(rows[order]), kind.of(rows), rows, 1)
+
+
+@every_kind
+@given(data=st.data())
+def test_add_then_subtract_returns(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    kept, gone = rows[::2], rows[1::2]
+    whole, part = kind.of(kept) + kind.of(gone), kind.of(gone)
+    left, digits_lost = whole.remove(part, digits_allowed=np.inf)
+    assert digits_lost >= 0
+    kind.close(left, kind.of(kept), rows, max(2.0, rows.weight.sum() / max(kept.weight.sum(), 0.01)) ** 2)
+    if digits_lost > 9:
+        with pytest.raises(LostDigitsError, match="sum the remaining rows anew"):
+            whole - part
+    else:
+        assert whole - part == left
+
+
+@every_kind
+@given(data=st.data())
+def test_subtracting_everything_leaves_nothing(kind: Kind, data: st.DataObject):
+    whole = kind.of(data.draw(st.composite(kind.draw)()))
+    left = whole - whole
+    assert left.weight == 0
+    for array in left.to_arrays().values():
+        assert np.isfinite(array).all()
+
+
+@every_kind
+@given(data=st.data())
+def test_what_was_never_there_cannot_be_taken(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)(least=1))
+    assume(rows.weight.sum() > 0)
+    with pytest.raises(NegativeEvidenceError, match=r"never in the sum"):
+        kind.of(rows) - kind.of(rows).scaled(2.0)
+
+
+@every_kind
+@given(data=st.data())
+def test_weights_equal_repetition(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    rows = dataclasses.replace(rows, weight=np.floor(rows.weight))
+    kind.close(kind.of(rows), kind.of(rows.repeated()), rows, 1)
+
+
+@every_kind
+@given(data=st.data())
+def test_no_weights_means_one_each(kind: Kind, data: st.DataObject):
+    if kind.statistic.__name__ == "WeightedTotal":
+        pytest.skip("the toy wants weights")
+    rows = data.draw(st.composite(kind.draw)())
+    plain = ENGINE.accumulate(kind.summarise(CLASSES), Batch(rows.x, rows.y))
+    ones = dataclasses.replace(rows, weight=np.ones(len(rows)))
+    kind.close(plain, kind.of(ones), ones, 1)
+
+
+@every_kind
+@given(data=st.data())
+def test_an_empty_batch_changes_nothing(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    some, empty = kind.of(rows), kind.of(rows[:0])
+    assert empty.weight == 0
+    assert some + empty == some
+    kind.close(empty + some, some, rows, 1)
+    assert some - empty == some
+
+
+@every_kind
+@given(data=st.data())
+def test_rows_one_by_one_add_up(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)(least=1))
+    kind.close(sum(kind.of(rows[i : i + 1]) for i in range(len(rows))), kind.of(rows), rows, 1)
+
+
+@every_kind
+@given(data=st.data())
+def test_scaling_is_weighing(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    factor = data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0]))
+    some = kind.of(rows)
+    heavier = dataclasses.replace(rows, weight=rows.weight * factor)
+    kind.close(some.scaled(factor), kind.of(heavier), dataclasses.replace(rows, weight=rows.weight * max(1, factor)), 2)
+    assert some.scaled(1.0) == some
+    for bad in (-0.5, np.nan, np.inf):
+        with pytest.raises(ValueError, match="factor must be finite and not negative"):
+            some.scaled(bad)
+
+
+@every_kind
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int16, np.uint8, bool])
+@given(data=st.data())
+def test_any_number_type_is_summed_in_float64(kind: Kind, dtype: type, data: st.DataObject):
+    n = data.draw(st.integers(0, 8))
+    x = np.array(data.draw(st.lists(st.integers(0, 1 if dtype is bool else 4), min_size=3 * n, max_size=3 * n)))
+    x = x.reshape(n, 3).astype(dtype)
+    y = np.zeros(n) if kind.targets else np.arange(n) % 3
+    narrow, wide = (Rows(values, y, np.ones(n)) for values in (x, x.astype(float)))
+    assert kind.of(narrow) == kind.of(wide)
+    for value in kind.of(narrow).to_arrays().values():
+        assert value.dtype in (np.float64, np.uint8, np.int64)
+
+
+@every_kind
+@given(data=st.data())
+def test_arrays_there_and_back(kind: Kind, data: st.DataObject):
+    some = kind.of(data.draw(st.composite(kind.draw)()))
+    assert kind.statistic.from_arrays(load(save(some.to_arrays()))) == some
+    assert pickle.loads(pickle.dumps(some)) == some
+    zero = kind.statistic.zero()
+    assert kind.statistic.from_arrays(zero.to_arrays()) == zero
+
+
+@every_kind
+def test_foreign_arrays_are_refused(kind: Kind):
+    arrays = kind.of(_three_rows(kind)).to_arrays()
+    with pytest.raises(ValueError, match="is stored as the arrays"):
+        kind.statistic.from_arrays({**arrays, "more": np.zeros(1)})
+    with pytest.raises(ValueError, match="is stored as the arrays"):
+        kind.statistic.from_arrays(dict(list(arrays.items())[1:]))
+    for name in arrays:
+        with pytest.raises((ValueError, TypeError)):
+            kind.statistic.from_arrays({**arrays, name: np.array(["text"])})
+        with pytest.raises(ValueError, match=r".+"):
+            kind.statistic.from_arrays({**arrays, name: np.zeros((2, 9, 3, 1), dtype=arrays[name].dtype)})
+
+
+@every_kind
+def test_statistics_are_frozen(kind: Kind):
+    some = kind.of(_three_rows(kind))
+    for field in dataclasses.fields(some):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(some, field.name, 0)
+        value = getattr(some, field.name)
+        if isinstance(value, np.ndarray):
+            with pytest.raises(ValueError, match="read-only"):
+                value[...] = 0
+    assert copy.copy(some) == some
+
+
+@every_kind
+def test_other_kinds_and_shapes_do_not_add(kind: Kind):
+    some, rows = kind.of(_three_rows(kind)), _three_rows(kind)
+    with pytest.raises(TypeError):
+        some + 1
+    with pytest.raises(TypeError):
+        some - "rows"
+    assert some != 1
+    if kind.statistic.__name__ not in ("CategoryCounts", "Curvature"):  # these check their shape before they sum
+        narrower = kind.of(dataclasses.replace(rows, x=rows.x[:, :2]))
+        with pytest.raises(ValueError, match="do not go together"):
+            some + narrower
+
+
+def _three_rows(kind: Kind) -> Rows:
+    x = np.array([[1.0, 0.0, 2.0], [3.0, 1.0, 0.0], [2.0, 2.0, 1.0]])
+    return Rows(x, np.array([0.0, 1.0, 2.0]) if kind.targets else np.array([0, 1, 2]), np.ones(3))
