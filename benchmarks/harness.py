@@ -48,7 +48,9 @@ class Outcome:
 
 def measure(task: Task) -> Outcome:
     """Run every contender in turn, round after round, and keep the best time of each."""
-    outcome = Outcome(task.name, Timing(), {name: Timing() for name in task.rivals}, {name: Timing() for name in task.limits})
+    outcome = Outcome(
+        task.name, Timing(), {name: Timing() for name in task.rivals}, {name: Timing() for name in task.limits}
+    )
     contenders = [
         (task.ours, outcome.ours),
         *((work, outcome.rivals[name]) for name, work in task.rivals.items()),
@@ -96,7 +98,9 @@ def machine() -> str:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        cpu = next((line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line), cpu)
+        cpu = next(
+            (line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line), cpu
+        )
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
     return f"{cpu}, {os.cpu_count()} cores; {platform.system()}, Python {platform.python_version()}, {packages}"
 

@@ -152,9 +152,13 @@ def regression() -> Iterator[Task]:
     coef = rng.normal(size=(3, 30))
 
     def scores() -> object:
-        return np.concatenate(list(ENGINE.map(lambda batch, kernels: kernels.linear_scores(batch, coef, np.zeros(3)), Batch(x))))
+        return np.concatenate(
+            list(ENGINE.map(lambda batch, kernels: kernels.linear_scores(batch, coef, np.zeros(3)), Batch(x)))
+        )
 
-    yield Task("linear scores of 3 classes, 5e5 × 30", scores, {"X @ W.T": lambda: x @ coef.T}, {"X.sum()": lambda: x.sum()})
+    yield Task(
+        "linear scores of 3 classes, 5e5 × 30", scores, {"X @ W.T": lambda: x @ coef.T}, {"X.sum()": lambda: x.sum()}
+    )
 
 
 def tasks() -> Iterator[Task]:

@@ -240,7 +240,7 @@ std::string use(std::optional<std::string> instruction_set) {
 NB_MODULE(_native, m) {
     m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
     active = kernels(nullptr);
-    nb::exception<Offence>(m, "Offence", PyExc_ValueError);
+    nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")
     m.def("class_weights", &class_weights, SUFFICE_ROWS, nb::arg("classes"));

@@ -33,63 +33,61 @@ inline double dot(const double* x, const double* y, index_t n) {
     return add_lanes(lane);
 }
 
-// A vector of doubles, held in one register where the machine has one that wide.
-#if defined(__GNUC__) || defined(__clang__)
-template <int lanes>
-struct VectorOf {
-    typedef double type __attribute__((vector_size(lanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-};
+#if defined(__AVX512F__)
+constexpr int kVector = 8;
 #else
-template <int lanes>
-struct VectorOf {
-    struct type {
-        double lane[lanes];
-        type operator+(double value) const {
-            type result;
-            for (int l = 0; l < lanes; ++l) result.lane[l] = lane[l] + value;
-            return result;
-        }
-        type operator*(const type& other) const {
-            type result;
-            for (int l = 0; l < lanes; ++l) result.lane[l] = lane[l] * other.lane[l];
-            return result;
-        }
-        type& operator+=(const type& other) {
-            for (int l = 0; l < lanes; ++l) lane[l] += other.lane[l];
-            return *this;
-        }
-    };
-};
+constexpr int kVector = 4;
 #endif
 
-// out (height, lanes * vectors) += sum over l < length of a[h a_row + l a_step] * b[l b_step + v]: one tile of a matrix
-// product, summed in registers.
-template <int height, int lanes, int vectors>
+// A vector of doubles, held in one register where the machine has one that wide.
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Vector __attribute__((vector_size(kVector * sizeof(double)), aligned(sizeof(double)), may_alias));
+#else
+struct Vector {
+    double lane[kVector];
+};
+inline Vector operator+(Vector a, const Vector& b) {
+    for (int l = 0; l < kVector; ++l) a.lane[l] += b.lane[l];
+    return a;
+}
+inline Vector operator-(Vector a, const Vector& b) {
+    for (int l = 0; l < kVector; ++l) a.lane[l] -= b.lane[l];
+    return a;
+}
+inline Vector operator*(double a, Vector b) {
+    for (int l = 0; l < kVector; ++l) b.lane[l] *= a;
+    return b;
+}
+#endif
+
+inline Vector take(const double* from) { return *reinterpret_cast<const Vector*>(from); }
+inline void put(double* to, const Vector& value) { *reinterpret_cast<Vector*>(to) = value; }
+
+// out (height, kVector * vectors) += sum over l < length of a[h a_row + l a_step] * b[l b_step + v]: one tile of a
+// matrix product, summed in registers.
+template <int height, int vectors>
 void add_tile(const double* a, index_t a_row, index_t a_step, const double* b, index_t b_step, index_t length, double* out,
               index_t out_row) {
-    using Vector = typename VectorOf<lanes>::type;
     Vector tile[height][vectors];
     for (int h = 0; h < height; ++h) {
         for (int v = 0; v < vectors; ++v) tile[h][v] = Vector{};
     }
     for (index_t l = 0; l < length; ++l) {
         Vector wide[vectors];
-        for (int v = 0; v < vectors; ++v) wide[v] = *reinterpret_cast<const Vector*>(b + l * b_step + v * lanes);
+        for (int v = 0; v < vectors; ++v) wide[v] = take(b + l * b_step + v * kVector);
         for (int h = 0; h < height; ++h) {
-            const Vector one = Vector{} + a[h * a_row + l * a_step];
-            for (int v = 0; v < vectors; ++v) tile[h][v] += one * wide[v];
+            const double one = a[h * a_row + l * a_step];
+            for (int v = 0; v < vectors; ++v) tile[h][v] = tile[h][v] + one * wide[v];
         }
     }
     for (int h = 0; h < height; ++h) {
-        for (int v = 0; v < vectors; ++v) *reinterpret_cast<Vector*>(out + h * out_row + v * lanes) += tile[h][v];
+        for (int v = 0; v < vectors; ++v) {
+            double* to = out + h * out_row + v * kVector;
+            put(to, take(to) + tile[h][v]);
+        }
     }
 }
 
-#if defined(__AVX512F__)
-constexpr int kVector = 8;
-#else
-constexpr int kVector = 4;
-#endif
 constexpr index_t kColumns = 8;  // b and out of add_product are padded to whole multiples of this many columns
 
 inline index_t padded(index_t columns) { return (columns + kColumns - 1) / kColumns * kColumns; }
@@ -101,11 +99,11 @@ inline void add_product(index_t rows, index_t columns, index_t length, const dou
     for (index_t c = 0; c < wide; c += kColumns) {
         index_t r = 0;
         for (; r + 4 <= rows; r += 4) {
-            add_tile<4, kVector, kColumns / kVector>(a + r * a_row, a_row, a_step, b + c, wide, length, out + r * wide + c,
+            add_tile<4, kColumns / kVector>(a + r * a_row, a_row, a_step, b + c, wide, length, out + r * wide + c,
                                                      wide);
         }
         for (; r < rows; ++r) {
-            add_tile<1, kVector, kColumns / kVector>(a + r * a_row, a_row, a_step, b + c, wide, length, out + r * wide + c,
+            add_tile<1, kColumns / kVector>(a + r * a_row, a_row, a_step, b + c, wide, length, out + r * wide + c,
                                                      wide);
         }
     }
@@ -118,11 +116,6 @@ inline void repad(index_t rows, index_t columns, const double* from, index_t fro
     }
 }
 
-// The number 8, known to the compiler: a loop to it is unrolled into vectors.
-struct Eight {
-    constexpr operator index_t() const { return 8; }
-};
-
 // A group of rows of p features, laid out for the products of the rows with themselves: in runs of rows that stay in
 // cache, and within a run in panels of a few features, so that a tile reads memory in order. The memory of a group
 // must start as zeros: the gaps behind the last feature are read, and never written.
@@ -133,19 +126,19 @@ public:
 
     index_t row_size() const { return panels_ * width_; }
 
-    // Stores one of a group's rows: put(feature, count, to) writes the values of `count` features from `feature` on.
-    template <class Put>
-    void store(double* group, index_t rows, index_t row, Put&& put) const {
+    // Stores one of a group's rows: many(feature, to) writes a Vector of features, one(feature, to) a single one.
+    template <class Many, class One>
+    void store(double* group, index_t rows, index_t row, Many&& many, One&& one) const {
         const index_t start = row / kRun * kRun;
         const index_t length = rows - start < kRun ? rows - start : kRun;
         double* to = group + start * row_size() + (row - start) * width_;
-        const index_t jump = (length - 1) * width_;  // from the end of a row in one panel to its start in the next
         index_t j = 0;
-        for (; j + 8 <= p_; j += 8) {
-            put(j, Eight{}, to);
-            to += j % width_ + 8 == width_ ? 8 + jump : 8;
+        for (; j + width_ <= p_; j += width_, to += length * width_) {
+            for (index_t l = 0; l < width_; l += kVector) many(j + l, to + l);
         }
-        if (j < p_) put(j, p_ - j, to);
+        index_t l = 0;
+        for (; j + l + kVector <= p_; l += kVector) many(j + l, to + l);
+        for (; j + l < p_; ++l) one(j + l, to + l);
     }
 
     // c (p, p) += sign * the sum over the group's rows of row' row. Only c's upper triangle is meant.
@@ -167,7 +160,7 @@ public:
     }
 
 private:
-    static constexpr index_t kRun = 128;
+    static constexpr index_t kRun = 256;
 
     // Adds the products of the features of panel i with those of panel j.
     template <int width>
@@ -176,7 +169,7 @@ private:
         constexpr int height = width == 16 ? 8 : 4;
         for (index_t h = 0; h < width && i * width + h < p_; h += height) {
             double tile[height * width] = {};
-            add_tile<height, kVector, width / kVector>(left + h, 1, width, right, width, length, tile, width);
+            add_tile<height, width / kVector>(left + h, 1, width, right, width, length, tile, width);
             const index_t first = i * width + h, column = j * width;
             double* to = c + first * c_row + column;
             if (first + height <= p_ && column + width <= p_) {

@@ -202,11 +202,15 @@ private:
                 for (index_t r = 0; r < count; ++r) {
                     const double root = root_of(r, a, b);
                     const double* row = x.data + r * x.stride;
-                    panels_.store(scaled_, count, r, [&](index_t j, auto features, double* to) {
-                        const index_t skip = j == 0 ? first_ : 0;  // theta's first row belongs to x_0 = 1
-                        if (skip > 0) to[0] = root;
-                        for (index_t l = skip; l < features; ++l) to[l] = root * row[j + l - first_];
-                    });
+                    auto one = [&](index_t j, double* to) { *to = j < first_ ? root : root * row[j - first_]; };
+                    auto many = [&](index_t j, double* to) {
+                        if (j >= first_) {
+                            put(to, root * take(row + (j - first_)));
+                        } else {
+                            for (index_t l = 0; l < kVector; ++l) one(j + l, to + l);
+                        }
+                    };
+                    panels_.store(scaled_, count, r, many, one);
                 }
                 panels_.add_products(scaled_, count, a == b ? 1.0 : -1.0, tile(a, b), p_ * t_);
             }

@@ -14,7 +14,7 @@ public:
     Scatter(const Rows& rows, const Features* targets, index_t k, bool tied, double* weights, double* mean,
             double* spread)
         : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
-          most_(clamp(65536 / (p_ > 0 ? p_ : 1), 128, 2048)), panels_(p_), weights_(weights), mean_(mean),
+          most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, 2048)), panels_(p_), weights_(weights), mean_(mean),
           spread_(spread), shifted_(most_ * panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k * p_),
           moves_((tied ? k : 1) * panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
 
@@ -77,12 +77,17 @@ private:
         since_[code] += weight;
         const index_t c = tied_ ? 0 : code;
         double* group = shifted_ + start_[c] * panels_.row_size();
-        panels_.store(group, start_[c + 1] - start_[c], next_[c]++, [&](index_t j, auto count, double* to) {
-            double z[8];
-            for (index_t l = 0; l < count; ++l) z[l] = x[j + l] - reference[j + l];
-            for (index_t l = 0; l < count; ++l) sums[j + l] += weight * z[l];
-            for (index_t l = 0; l < count; ++l) to[l] = root * z[l];
-        });
+        auto many = [&](index_t j, double* to) {
+            const Vector z = take(x + j) - take(reference + j);
+            put(sums + j, take(sums + j) + weight * z);
+            put(to, root * z);
+        };
+        auto one = [&](index_t j, double* to) {
+            const double z = x[j] - reference[j];
+            sums[j] += weight * z;
+            *to = root * z;
+        };
+        panels_.store(group, start_[c + 1] - start_[c], next_[c]++, many, one);
     }
 
     void fold() {
@@ -92,9 +97,10 @@ private:
             if (!(since_[c] > 0)) continue;
             const double total = weights_[c] + since_[c], share = 1.0 / total, root = std::sqrt(share);
             double *mean = mean_ + c * p_, *sums = sums_ + c * p_;
-            panels_.store(moves_, tied_ ? moving : 1, tied_ ? moved++ : 0, [&](index_t j, index_t count, double* to) {
-                for (index_t l = 0; l < count; ++l) to[l] = root * sums[j + l];
-            });
+            panels_.store(
+                moves_, tied_ ? moving : 1, tied_ ? moved++ : 0,
+                [&](index_t j, double* to) { put(to, root * take(sums + j)); },
+                [&](index_t j, double* to) { *to = root * sums[j]; });
             if (!tied_) panels_.add_products(moves_, 1, -1.0, spread_ + c * p_ * p_, p_);
             for (index_t j = 0; j < p_; ++j) {
                 mean[j] += share * sums[j];

@@ -19,7 +19,7 @@ from suffice.families import Response
 KERNELS = NativeKernels()
 
 
-@pytest.fixture(params=["baseline", "avx2"])
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
 def instruction_set(request):
     try:
         yield _native.use(request.param)
@@ -32,7 +32,9 @@ def instruction_set(request):
 def at(response: str, predictor: float, y: float) -> tuple[float, float, float]:
     """Return value, slope and curvature of one row without features: the elementary functions, laid bare."""
     batch = Batch(np.zeros((1, 0)), np.array([y]), offset=np.array([predictor]))
-    _, value, gradient, hessian = KERNELS.curvature(batch, Response.of(*response.split("/")), np.zeros((1, 1)), True, True)
+    _, value, gradient, hessian = KERNELS.curvature(
+        batch, Response.of(*response.split("/")), np.zeros((1, 1)), True, True
+    )
     return value, gradient[0, 0], hessian[0, 0]
 
 
@@ -116,7 +118,9 @@ def test_presence_of_what_is_not_stored_follows_the_threshold(threshold):
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8, bool, ">f8"])
+@pytest.mark.parametrize(
+    "dtype", [np.float64, np.float32, np.int64, np.int32, np.int16, np.int8, np.uint8, bool, ">f8"]
+)
 def test_every_csr_type_is_read(index, dtype):
     x = sp.csr_matrix(np.array([[1, 0, 1], [0, 1, 0]]))
     x = sp.csr_matrix((x.data.astype(dtype), x.indices.astype(index), x.indptr.astype(index)), shape=x.shape)
@@ -177,6 +181,9 @@ def test_a_response_that_is_not_compiled_works_on_dense_and_sparse_rows():
     dense, sparse = (KERNELS.curvature(Batch(form, y), probit, theta, True, True) for form in (x, sp.csr_array(x)))
     for one, two in zip(dense, sparse, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-10)
+    y[400] = np.nan
+    with pytest.raises(ValueError, match=r"y\[400\] is nan"):
+        KERNELS.curvature(Batch(sp.csr_array(x), y, start=300), probit, theta, True, True)
 
 
 def test_the_typed_face_of_the_native_module_names_what_is_there():

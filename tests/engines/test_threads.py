@@ -11,10 +11,9 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from threadpoolctl import threadpool_info
 
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
-from suffice.statistics import DiagonalMoments, EventCounts, Labels, NormalEquations, TiedMoments
+from suffice.statistics import DiagonalMoments, EventCounts, Labels, TiedMoments
 
 LABELS = Labels.of(["a", "b", "c"])
 ENGINES = [ThreadEngine(1), ThreadEngine(2), ThreadEngine(5), ArrayEngine(), ArrayEngine(block_rows=100)]
@@ -29,7 +28,9 @@ def rows(n: int = 20_000, d: int = 6) -> Batch:
 def test_engines_agree_on_one_batch_and_on_many(engine):
     batch = rows()
     expected = ThreadEngine(1).accumulate(TiedMoments.over(LABELS), batch)
-    pieces = [Batch(batch.x[i : i + 999], batch.y[i : i + 999], batch.weight[i : i + 999]) for i in range(0, 20_000, 999)]
+    pieces = [
+        Batch(batch.x[i : i + 999], batch.y[i : i + 999], batch.weight[i : i + 999]) for i in range(0, 20_000, 999)
+    ]
     for batches in (batch, [batch], pieces, iter(pieces)):
         found = engine.accumulate(TiedMoments.over(LABELS), batches)
         np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-12)
@@ -110,26 +111,6 @@ def test_kernels_release_the_interpreter():
         time.sleep(0.001)
     worker.join()
     assert counted > 20
-
-
-def blas_threads() -> set[int]:
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
-
-
-def test_blas_gets_its_threads_back_even_from_many_engines_at_once():
-    batch = rows()
-    ThreadEngine(2).accumulate(TiedMoments.over(LABELS), batch)
-    before = blas_threads()
-    workers = [
-        threading.Thread(target=lambda: ThreadEngine(2).accumulate(TiedMoments.over(LABELS), [batch] * 5)) for _ in range(4)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    with pytest.raises(ValueError, match="finite"):
-        ThreadEngine(2).accumulate(NormalEquations.over(), Batch(np.full((3, 2), np.inf), np.zeros(3)))
-    assert blas_threads() == before
 
 
 STREAM = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from itertools import pairwise
 
 import hypothesis.strategies as st
 import numpy as np
@@ -65,7 +66,7 @@ def test_addition_is_commutative(kind: Kind, data: st.DataObject):
 def test_split_then_add_is_whole(kind: Kind, data: st.DataObject):
     rows = data.draw(st.composite(kind.draw)())
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3))), len(rows)]
-    parts = [kind.of(rows[start:stop]) for start, stop in zip(cuts, cuts[1:], strict=False)]
+    parts = [kind.of(rows[start:stop]) for start, stop in pairwise(cuts)]
     kind.close(sum(parts), kind.of(rows), rows, 1)
 
 

@@ -31,6 +31,16 @@ def test_a_new_kind_is_one_file_and_a_broken_one_is_caught(tmp_path):
     shutil.copytree(HERE, laws, ignore=shutil.ignore_patterns("__pycache__", "test_registry.py"))
     (laws / "kinds" / "forgetful.py").write_text(BROKEN)
     for rule, outcome in (("split_then_add", "failed"), ("zero_is_an_identity", "passed")):
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", f"{rule} and Forgetful", str(laws)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            "-k",
+            f"{rule} and Forgetful",
+            str(laws),
+        ]
         run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert f"1 {outcome}" in run.stdout, run.stdout + run.stderr

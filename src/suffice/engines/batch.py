@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 
@@ -67,7 +68,7 @@ class Batch:
     def split(self, parts: int) -> Iterator[Batch]:
         """Yield the rows in ``parts`` consecutive ranges of nearly equal length, leaving out empty ones."""
         bounds = [self.start + self.rows * part // parts for part in range(parts + 1)]
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             if stop > start:
                 yield replace(self, start=start, stop=stop)
 

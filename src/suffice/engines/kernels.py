@@ -58,8 +58,8 @@ class Kernels(Protocol):
         """Return weight, value, gradient, (p, t), and negative expected Hessian, (p t, p t), of a log-likelihood.
 
         ``theta`` is (p, t), one column per linear predictor; p is d, or d + 1 with the intercept first. The Hessian is
-        that of theta read column by column; it is (0, 0) unless asked for. The value leaves out log b(y), which does not depend
-        on theta.
+        that of theta read column by column; it is (0, 0) unless asked for. The value leaves out log b(y), which does
+        not depend on theta.
         """
 
     def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from suffice.families.response import Response
 
 FloatArray = npt.NDArray[np.float64]
+R = TypeVar("R")
+Sums = TypeVar("Sums", bound=tuple[FloatArray, ...])
 
 #: The responses whose curve is compiled; the numbers are those of Model::Family in native/kernels.hpp.
 _COMPILED = {
@@ -54,7 +56,7 @@ class NativeKernels:
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
-        weights: FloatArray = self._per_class(_native.class_weights, batch, classes)
+        weights = self._per_class(_native.class_weights, batch, classes)
         complaints.check_overflow(weights)
         return weights
 
@@ -70,8 +72,9 @@ class NativeKernels:
     def category_counts(self, batch: Batch, classes: int, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
         complaints.check_sizes(sizes, batch.features)
-        sums = self._per_class(_native.category_counts, batch, classes, list(sizes))
-        return self._finite(batch, sums, features=None)
+        weights, counts = self._per_class(_native.category_counts, batch, classes, list(sizes))
+        complaints.check_overflow(weights)
+        return weights, counts
 
     def diagonal_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and centred sums of squares."""
@@ -79,18 +82,18 @@ class NativeKernels:
 
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and centred scatter per class."""
-        return self._finite(batch, self._per_class(_native.scatter, batch, classes, False, None))
+        return self._finite(batch, self._per_class(_native.scatter, batch, classes, False, None), scatter=True)
 
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and the scatter about the class means."""
-        return self._finite(batch, self._per_class(_native.scatter, batch, classes, True, None))
+        return self._finite(batch, self._per_class(_native.scatter, batch, classes, True, None), scatter=True)
 
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, mean and centred scatter of the rows [x, y]."""
         targets = _targets(batch)
         targets = targets.reshape(batch.rows, -1 if batch.rows else int(np.prod(batch.y.shape[1:])))
         sums = self._call(_native.scatter, batch, None, 1, 1, True, targets)
-        weights, mean, scatter = self._finite(batch, sums)
+        weights, mean, scatter = self._finite(batch, sums, scatter=True)
         return float(weights[0]), mean[0], scatter
 
     def curvature(
@@ -124,15 +127,20 @@ class NativeKernels:
         coef = np.ascontiguousarray(coef, dtype=np.float64)
         intercept = np.ascontiguousarray(intercept, dtype=np.float64)
         complaints.check_coef(coef, intercept, batch.features)
-        scores: FloatArray = self._read(batch, lambda part: _native.linear_scores(*part[:3], coef, intercept))
+        scores = self._read(batch, lambda part: _native.linear_scores(*part[:3], coef, intercept))
         if not np.isfinite(scores).all():
             _blame(batch)
         return scores
 
-    def _interpreted(self, batch: Batch, response: Response, *arguments: Any) -> tuple[float, float, Any, Any]:
+    def _interpreted(
+        self, batch: Batch, response: Response, *arguments: Any
+    ) -> tuple[float, float, FloatArray, FloatArray]:
         """Return what curvature does for a response that is not compiled, through the array API."""
         if not _is_csr(batch.x):
             return ArrayKernels().curvature(batch, response, *arguments)
+        self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
+        _blame(batch)
+        x = _intact(batch.x)
         height = max(1, (1 << 20) // max(1, batch.features))
         sums: Any = None
         for start in range(batch.start, max(batch.stop, batch.start + 1), height):
@@ -141,46 +149,56 @@ class NativeKernels:
                 name: None if getattr(batch, name) is None else getattr(batch, name)[start:stop]
                 for name in ("y", "weight", "offset")
             }
-            block = replace(batch, x=batch.x[start:stop].toarray(), start=0, stop=stop - start, **columns)
+            block = replace(batch, x=x[start:stop].toarray(), start=0, stop=stop - start, **columns)
             part = ArrayKernels().curvature(block, response, *arguments)
-            sums = part if sums is None else tuple(one + two for one, two in zip(sums, part, strict=True))
-        return sums  # type: ignore[no-any-return]
+            sums = part if sums is None else [one + two for one, two in zip(sums, part, strict=True)]
+        weight, value, gradient, hessian = sums
+        return weight, value, gradient, hessian
 
-    def _per_class(self, kernel: Callable[..., Any], batch: Batch, classes: int, *arguments: Any) -> Any:
+    def _per_class(self, kernel: Callable[..., R], batch: Batch, classes: int, *arguments: Any) -> R:
         return self._call(kernel, batch, _codes(batch, classes), classes, classes, *arguments)
 
     def _call(
-        self, kernel: Callable[..., Any], batch: Batch, codes: npt.NDArray[np.int64] | None, classes: int, *arguments: Any
-    ) -> Any:
-        """Run a kernel over the rows of a batch, turning an offence into a sentence."""
+        self,
+        kernel: Callable[..., R],
+        batch: Batch,
+        codes: npt.NDArray[np.int64] | None,
+        classes: int,
+        *arguments: Any,
+    ) -> R:
+        """Run a kernel over the rows of a batch and their weights."""
         weight = None if batch.weight is None else _column("weight", batch.weight, batch)
-        return self._read(batch, lambda part: kernel(part.x, codes, weight, part.begin, part.end, *arguments), classes, arguments)
+        return self._read(
+            batch, lambda part: kernel(part.x, codes, weight, part.begin, part.end, *arguments), classes, arguments
+        )
 
     def _read(
         self,
         batch: Batch,
-        act: Callable[[_Features], Any],
+        act: Callable[[_Features], R],
         classes: int = 1,
         arguments: tuple[Any, ...] = (),
-    ) -> Any:
+    ) -> R:
+        """Run what reads the features of a batch, turning an offence into a sentence."""
         part = _features(batch)
         try:
             return act(part)
-        except _native.Offence as offence:
+        except _native.OffenceError as offence:
             what, *place = str(offence).split()
             row, column, value = int(place[0]), int(place[1]), float(place[2])
             if what == "unsorted":  # scipy allows a column to be stored twice in a row, meaning the sum
-                x = batch.x.copy()
+                x = _intact(batch.x).copy()
                 x.sum_duplicates()
                 return self._read(replace(batch, x=x), act, classes, arguments)
             raise _complaint(what, row + part.origin, column, value, batch, classes, arguments) from None
 
-    def _finite(self, batch: Batch, sums: Any, features: int | None = -1) -> Any:
-        """Return the sums, or find out which number kept them from being finite."""
+    def _finite(self, batch: Batch, sums: Sums, scatter: bool = False) -> Sums:
+        """Return the sums (the last of them a scatter or not), or say which number kept them from being finite."""
         if not all(np.isfinite(part).all() for part in sums):
             _blame(batch)
-            known = batch.features if features == -1 else features
-            complaints.check_overflow(*sums, features=known)
+            # One overflow spoils a feature's products with all others: its own square tells which it was.
+            last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
+            complaints.check_overflow(*sums[:-1], last, features=batch.features)
         return sums
 
 
@@ -206,6 +224,15 @@ def _is_csr(x: Any) -> bool:
     return getattr(x, "format", None) == "csr" and hasattr(x, "indptr")
 
 
+def _intact(x: Any) -> Any:
+    """Return a CSR matrix that scipy may work on: its code trusts the indices, and would write past an array's end."""
+    try:
+        x.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"the CSR matrix x is broken: {error}") from error
+    return x
+
+
 def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
     if array.dtype.kind not in "biuf":
         raise complaints.no_numbers(name, array.dtype)
@@ -214,7 +241,13 @@ def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
 def _is_plain(array: npt.NDArray[Any]) -> bool:
     """Whether the native code can read the array where it lies."""
     whole_strides = all(stride % array.itemsize == 0 for stride in array.strides)
-    return array.dtype.isnative and array.flags.aligned and whole_strides and array.itemsize in (1, 2, 4, 8) and array.dtype != np.float16
+    return (
+        array.dtype.isnative
+        and array.flags.aligned
+        and whole_strides
+        and array.itemsize in (1, 2, 4, 8)
+        and array.dtype != np.float16
+    )
 
 
 def _features(batch: Batch) -> _Features:

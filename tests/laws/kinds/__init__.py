@@ -108,7 +108,12 @@ def close_counts(one: Any, two: Any, rows: Rows, slack: float) -> None:
 
 
 def close_moments(
-    weights: tuple[Any, Any], means: tuple[Any, Any], spreads: tuple[Any, Any], values: Array, weight: Array, slack: float
+    weights: tuple[Any, Any],
+    means: tuple[Any, Any],
+    spreads: tuple[Any, Any],
+    values: Array,
+    weight: Array,
+    slack: float,
 ) -> None:
     """Compare moments: an entry's rounding is of the size of the rows, times their spread where it is squared."""
     total, size = weight.sum(), np.abs(values).max(initial=0.0)

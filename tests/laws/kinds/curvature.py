@@ -17,4 +17,6 @@ def close(one: Any, two: Any, rows: Rows, slack: float) -> None:
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=0, atol=100 * EPSILON * slack * size)
 
 
-lawful(Kind(Curvature, lambda labels: Curvature.over(Response.of("poisson"), THETA), whole_numbers, close, targets=True))
+lawful(
+    Kind(Curvature, lambda labels: Curvature.over(Response.of("poisson"), THETA), whole_numbers, close, targets=True)
+)
