@@ -54,7 +54,7 @@ format: $(VENV)/installed-check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/installed-bench
+bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks
 
 $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')

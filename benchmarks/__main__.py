@@ -21,12 +21,16 @@ def main() -> None:
     for task in sums.tasks():
         if only in task.name:
             outcomes.append(measure(task))
-            print(table(outcomes[-1:]).splitlines()[2], flush=True)
-    print(f"\n{machine()}\n\n{table(outcomes)}")
+            print(_plain(table(outcomes[-1:]).splitlines()[2]), flush=True)
+    print(f"\n{machine()}\n\n{_plain(table(outcomes))}")
     if not only:
         (ROOT / "benchmarks" / "results.json").write_text(json.dumps(as_json(outcomes), indent=1) + "\n")
         (ROOT / "benchmarks" / "results.md").write_text(f"{machine()}\n\n{table(outcomes)}\n")
         print("\nstored in benchmarks/results.md and results.json")
+
+
+def _plain(markdown: str) -> str:
+    return markdown.replace("&nbsp;", " ")
 
 
 if __name__ == "__main__":

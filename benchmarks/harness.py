@@ -12,7 +12,7 @@ from pathlib import Path
 
 Work = Callable[[], object]
 
-ROUNDS = 9
+ROUNDS = 25
 PATIENCE = 12.0  # seconds a contender may take in all, once it has run twice
 
 
@@ -136,11 +136,11 @@ def table(outcomes: list[Outcome]) -> str:
 def _seconds(timing: Timing | None) -> str:
     if timing is None:
         return ""
-    return f"{timing.best * 1e3:.1f} ms" if timing.best < 1 else f"{timing.best:.2f} s"
+    return f"{timing.best * 1e3:.1f}&nbsp;ms" if timing.best < 1 else f"{timing.best:.2f}&nbsp;s"
 
 
 def _megabytes(timing: Timing | None) -> str:
-    return "" if timing is None or timing.extra_memory is None else f"{timing.extra_memory / 2**20:.0f} MB"
+    return "" if timing is None or timing.extra_memory is None else f"{timing.extra_memory / 2**20:.0f}&nbsp;MB"
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, object]:

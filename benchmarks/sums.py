@@ -46,7 +46,7 @@ def documents(zipf: bool) -> tuple[sp.csr_matrix, npt.NDArray[np.int64]]:
     rows, words = 200_000, 50_000
     frequency = 1 / (np.arange(words) + 2.7) if zipf else np.ones(words)
     frequency = rng.permutation(frequency / frequency.sum())  # a vocabulary is sorted by word, not by frequency
-    length = 64 if zipf else 47
+    length = 51 if zipf else 47
     drawn = np.searchsorted(np.cumsum(frequency), rng.random(rows * length)).clip(max=words - 1)
     counts = sp.csr_matrix((np.ones(drawn.size), drawn, np.arange(0, drawn.size + 1, length)), shape=(rows, words))
     counts.sum_duplicates()

@@ -13,3 +13,4 @@ numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 myst_heading_anchors = 3
+html_sidebars = {page: [] for page in ("guide", "benchmarks", "architecture", "contributing", "changelog")}

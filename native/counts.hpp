@@ -82,9 +82,14 @@ inline void presence_counts(const Rows& rows, index_t k, double threshold, doubl
                 index_t last = -1;
                 stored.visit(row, [&](index_t j, double value) {
                     if (j <= last) offend("unsorted", row, j, value);
-                    if (!(value - value == 0)) offend("finite", row, j, value);
                     last = j;
-                    to[j] += (value > threshold) != inverted ? weight : 0.0;
+                    if (value > threshold) {
+                        if (value > kLargest) offend("finite", row, j, value);
+                        if (!inverted) to[j] += weight;
+                    } else {
+                        if (!(value >= -kLargest)) offend("finite", row, j, value);
+                        if (inverted) to[j] += weight;
+                    }
                 });
             }
         });

@@ -29,7 +29,11 @@ inline double dot(const double* x, const double* y, index_t n) {
     for (; i + kLanes <= n; i += kLanes) {
         for (index_t l = 0; l < kLanes; ++l) lane[l] += x[i + l] * y[i + l];
     }
-    for (; i < n; ++i) lane[0] += x[i] * y[i];
+    if (i + 4 <= n) {  // rows are often short: a chain of seven additions at their end would cost as much as the rest
+        for (index_t l = 0; l < 4; ++l) lane[l] += x[i + l] * y[i + l];
+        i += 4;
+    }
+    for (; i < n; ++i) lane[kLanes - 1] += x[i] * y[i];
     return add_lanes(lane);
 }
 

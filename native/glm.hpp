@@ -136,8 +136,13 @@ private:
         }
         if (rows_.weight != nullptr) {
             for (index_t r = 0; r < count; ++r) {
-                value_[r] *= weight_[r];
-                for (index_t a = 0; a < t_; ++a) slope_[r * wide_ + a] *= weight_[r];
+                // Without weight a row counts for nothing, though its value may be -inf; what is not finite must still show.
+                const double seen = z_[r * wide_] + (y ? y[r] : 0.0);
+                value_[r] = weight_[r] > 0 ? weight_[r] * value_[r] : 0.0 * seen;
+                for (index_t a = 0; a < t_; ++a) {
+                    double& slope = slope_[r * wide_ + a];
+                    slope = weight_[r] > 0 ? weight_[r] * slope : 0.0;
+                }
             }
         }
         totals_[0] += sum(weight_, count);
@@ -220,6 +225,7 @@ private:
     // The root of the size of the curvature between predictors a and b: of softmax, p_a (1 - p_a) or -p_a p_b.
     double root_of(index_t r, index_t a, index_t b) {
         const double* curve = curve_ + r * wide_;
+        if (!(weight_[r] > 0)) return 0.0;  // the curvature may be infinite
         if (model_.family != Model::softmax) return std::sqrt(weight_[r] * curve[0]);
         return std::sqrt(weight_[r] * curve[a] * (a == b ? 1.0 - curve[a] : curve[b]));
     }

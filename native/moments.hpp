@@ -1,10 +1,10 @@
 // Centred moments per class. Rows are shifted by a reference near their class's mean before anything is squared, and
-// the reference follows the running mean: with N the weight behind the reference, n the weight since, and delta the
-// mean of the shifted rows since,
-//     mean    = reference + n / (N + n) delta
-//     spread += (sum of shifted squares) - n^2 / (N + n) delta^2
-// which is Chan's merge of the rows before and since. A class not seen before takes its first row
-// of any weight as reference, N = 0.
+// the reference follows the running mean. It is the mean only up to rounding, which at a large offset is much: what is
+// left over is kept as `rest`. With N the weight behind the reference, n the weight since, and delta the mean of the
+// shifted rows since, the groups before and since merge by Chan's rule:
+//     mean    = reference + rest + n / (N + n) (delta - rest)
+//     spread += (sum of shifted squares - n delta^2) + N n / (N + n) (delta - rest)^2
+// A class not seen before takes its first row of any weight as reference, N = 0 and rest = 0.
 #pragma once
 
 #include "counts.hpp"
@@ -12,15 +12,24 @@
 namespace suffice {
 namespace SUFFICE_ISA {
 
-constexpr index_t kFoldRows = 2048;  // rows between two moves of the reference
+constexpr index_t kFoldRows = 2048;      // rows between two moves of the reference
+constexpr index_t kFirstFoldRows = 64;   // the first rows alone may be a bad guess at the mean: move on soon
 
-inline void fold_diagonal(index_t d, double n, double* weight, double* mean, double* spread, double* sum,
-                          double* squares) {
-    const double total = *weight + n;
-    const double share = 1.0 / total;
+// Moves a reference and its rest by a step: together they stay exact.
+inline void move_reference(double step, double* reference, double* rest) {
+    step += *rest;
+    const double moved = *reference + step, back = moved - *reference;
+    *rest = (*reference - (moved - back)) + (step - back);
+    *reference = moved;
+}
+
+inline void fold_diagonal(index_t d, double n, double* weight, double* reference, double* rest, double* spread,
+                          double* sum, double* squares) {
+    const double total = *weight + n, share = n / total, between = *weight * share;
     for (index_t j = 0; j < d; ++j) {
-        spread[j] += squares[j] - share * sum[j] * sum[j];
-        mean[j] += share * sum[j];
+        const double delta = sum[j] / n, apart = delta - rest[j];
+        spread[j] += (squares[j] - delta * sum[j]) + between * apart * apart;
+        move_reference(share * apart, reference + j, rest + j);
         sum[j] = squares[j] = 0.0;
     }
     *weight = total;
@@ -40,13 +49,14 @@ inline void add_row(index_t d, const double* __restrict x, double weight, const 
 inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
-    Buffer<double> since(k), sums(k * d), squares(k * d);
+    Buffer<double> since(k), sums(k * d), squares(k * d), rest(k * d);
     Buffer<bool> seen(k);
-    index_t left = period;
+    index_t left = kFirstFoldRows;
     auto fold = [&] {
         for (index_t c = 0; c < k; ++c) {
             if (since[c] > 0) {
-                fold_diagonal(d, since[c], weights + c, mean + c * d, spread + c * d, sums + c * d, squares + c * d);
+                const index_t i = c * d;
+                fold_diagonal(d, since[c], weights + c, mean + i, rest + i, spread + i, sums + i, squares + i);
                 since[c] = 0;
             }
         }
@@ -80,7 +90,7 @@ inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double*
 
 // What CSR stores of one class and feature: moments of the stored values alone.
 struct Cell {
-    double weight, reference, sum, squares;
+    double weight, reference, rest, sum, squares;
 };
 
 // The stored values are one group and the zeros between them another: each is centred, then the two are merged.
@@ -93,7 +103,7 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
         for (index_t i = 0; i < k * d; ++i) {
             Cell& cell = cells[i];
             if (cell.weight <= 0) continue;
-            fold_diagonal(1, cell.weight, before + i, &cell.reference, spread + i, &cell.sum, &cell.squares);
+            fold_diagonal(1, cell.weight, before + i, &cell.reference, &cell.rest, spread + i, &cell.sum, &cell.squares);
             cell.weight = 0;
         }
     };
@@ -107,7 +117,7 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
             index_t last = -1;
             stored.visit(row, [&](index_t j, double value) {
                 if (j <= last) offend("unsorted", row, j, value);
-                if (!(value - value == 0)) offend("finite", row, j, value);
+                if (!(value >= -kLargest && value <= kLargest)) offend("finite", row, j, value);
                 last = j;
                 Cell& cell = cells[code * d + j];
                 if (!seen[code * d + j] && weight > 0) {

@@ -27,6 +27,8 @@ private:
     T* data_;
 };
 
+constexpr double kLargest = 1.7976931348623157e308;  // the largest finite double
+
 inline index_t clamp(index_t value, index_t low, index_t high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -43,7 +45,7 @@ inline index_t code_of(const Rows& rows, index_t row, index_t classes) {
 inline double weight_of(const Rows& rows, index_t row) {
     if (rows.weight == nullptr) return 1.0;
     const double weight = rows.weight[row - rows.begin];
-    if (!(weight >= 0.0 && weight <= 1.7976931348623157e308)) offend("weight", row, -1, weight);
+    if (!(weight >= 0.0 && weight <= kLargest)) offend("weight", row, -1, weight);
     return weight;
 }
 
@@ -65,7 +67,18 @@ void convert(const Features& x, index_t row, index_t count, double* out) {
     }
 }
 
-// One stored value of CSR.
+constexpr index_t kAhead = 2048;  // stored values between the one read and the one fetched into cache
+
+// Asks for memory to be brought closer. Addresses past an array's end do no harm.
+inline void fetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address, 0, 2);
+#else
+    (void)address;
+#endif
+}
+
+// The stored values of CSR.
 template <class T, class I>
 struct SparseRows {
     const Features& x;
@@ -78,12 +91,18 @@ struct SparseRows {
         const I* indptr = static_cast<const I*>(x.indptr);
         const index_t first = static_cast<index_t>(indptr[row]), last = static_cast<index_t>(indptr[row + 1]);
         if (first < 0 || last < first || last > x.stored) offend("indptr", row + 1, -1, static_cast<double>(last));
-        for (index_t s = first; s < last; ++s) {
-            const index_t j = static_cast<index_t>(column[s]);
-            if (static_cast<std::uint64_t>(j) >= static_cast<std::uint64_t>(x.cols)) {
-                offend("indices", s, -1, static_cast<double>(j));
+        for (index_t s = first; s < last;) {
+            // Stores all over a table keep the machine from reading ahead by itself.
+            fetch(column + s + kAhead);
+            fetch(value + s + kAhead);
+            fetch(value + s + kAhead + 8);
+            for (const index_t stop = s + 16 < last ? s + 16 : last; s < stop; ++s) {
+                const index_t j = static_cast<index_t>(column[s]);
+                if (static_cast<std::uint64_t>(j) >= static_cast<std::uint64_t>(x.cols)) {
+                    offend("indices", s, -1, static_cast<double>(j));
+                }
+                each(j, static_cast<double>(value[s]));
             }
-            each(j, static_cast<double>(value[s]));
         }
     }
 };

@@ -16,14 +16,16 @@ public:
         : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
           most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, 2048)), panels_(p_), weights_(weights), mean_(mean),
           spread_(spread), shifted_(most_ * panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k * p_),
-          moves_((tied ? k : 1) * panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
+          rest_(k * p_),
+          out_((tied ? k : 1) * panels_.row_size()), in_((tied ? k : 1) * panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
 
     void run() {
         Buffer<double> converted(most_ * d_), converted_targets(most_ * (p_ - d_));
         const index_t period = 16 * k_ > 4096 ? 16 * k_ : 4096;
-        index_t pending = 0;
-        for (index_t row = rows_.begin; row < rows_.end; row += most_) {
-            const index_t count = row + most_ < rows_.end ? most_ : rows_.end - row;
+        index_t pending = period - kFirstFoldRows, count = 0;
+        for (index_t row = rows_.begin; row < rows_.end; row += count) {
+            count = row == rows_.begin ? kFirstFoldRows : most_;
+            count = row + count < rows_.end ? count : rows_.end - row;
             const Block x = load(rows_.x, row, count, converted);
             const Block y = targets_ ? load(*targets_, row - rows_.begin, count, converted_targets) : Block{nullptr, 0};
             arrange(row, count);
@@ -90,26 +92,45 @@ private:
         panels_.store(group, start_[c + 1] - start_[c], next_[c]++, many, one);
     }
 
+    // Takes n delta' delta out of the scatter for every class with rows since the last fold, and puts what lies between
+    // the rows before and since back in. One scatter for all takes the rows of all classes at once.
     void fold() {
         index_t moving = 0, moved = 0;
         for (index_t c = 0; c < k_; ++c) moving += since_[c] > 0 ? 1 : 0;
         for (index_t c = 0; c < k_; ++c) {
             if (!(since_[c] > 0)) continue;
-            const double total = weights_[c] + since_[c], share = 1.0 / total, root = std::sqrt(share);
-            double *mean = mean_ + c * p_, *sums = sums_ + c * p_;
-            panels_.store(
-                moves_, tied_ ? moving : 1, tied_ ? moved++ : 0,
-                [&](index_t j, double* to) { put(to, root * take(sums + j)); },
-                [&](index_t j, double* to) { *to = root * sums[j]; });
-            if (!tied_) panels_.add_products(moves_, 1, -1.0, spread_ + c * p_ * p_, p_);
+            const double n = since_[c], total = weights_[c] + n, share = n / total;
+            const double root = std::sqrt(1.0 / n), between = std::sqrt(weights_[c] * share);
+            double *mean = mean_ + c * p_, *rest = rest_ + c * p_, *sums = sums_ + c * p_;
+            store(out_, tied_ ? moving : 1, moved, [&](index_t j) { return root * sums[j]; });
+            store(in_, tied_ ? moving : 1, moved, [&](index_t j) { return between * (sums[j] / n - rest[j]); });
+            if (tied_) {
+                ++moved;
+            } else {
+                exchange(1, spread_ + c * p_ * p_);
+            }
             for (index_t j = 0; j < p_; ++j) {
-                mean[j] += share * sums[j];
+                move_reference(share * (sums[j] / n - rest[j]), mean + j, rest + j);
                 sums[j] = 0.0;
             }
             weights_[c] = total;
             since_[c] = 0.0;
         }
-        if (tied_) panels_.add_products(moves_, moved, -1.0, spread_, p_);
+        if (tied_) exchange(moved, spread_);
+    }
+
+    template <class Value>
+    void store(double* group, index_t rows, index_t row, Value&& value) {
+        auto one = [&](index_t j, double* to) { *to = value(j); };
+        auto many = [&](index_t j, double* to) {
+            for (index_t l = 0; l < kVector; ++l) one(j + l, to + l);
+        };
+        panels_.store(group, rows, row, many, one);
+    }
+
+    void exchange(index_t rows, double* spread) {
+        panels_.add_products(out_, rows, -1.0, spread, p_);
+        panels_.add_products(in_, rows, 1.0, spread, p_);
     }
 
     void finish() {
@@ -128,7 +149,7 @@ private:
     const index_t most_;
     const Panels panels_;
     double *weights_, *mean_, *spread_;
-    Buffer<double> shifted_, joined_, since_, sums_, moves_;
+    Buffer<double> shifted_, joined_, since_, sums_, rest_, out_, in_;
     Buffer<bool> seen_;
     Buffer<index_t> code_, start_, next_;  // of each row; of each scatter's rows in the block
 };

@@ -14,7 +14,8 @@ inline void linear_scores(const Rows& rows, index_t k, const double* coef, const
         for (index_t c = 0; c < k; ++c) scores[r * k + c] = intercept[c];
     }
     if (d == 0 || k == 0) return;
-    const index_t wide = k <= 2 ? k : padded(k);
+    const bool narrow = k <= 4;  // too narrow for tiles to pay
+    const index_t wide = narrow ? k : padded(k);
     Buffer<double> by_feature(d * wide);  // one value of a row meets all classes at once
     for (index_t c = 0; c < k; ++c) {
         for (index_t j = 0; j < d; ++j) by_feature[j * wide + c] = coef[c * d + j];
@@ -37,7 +38,7 @@ inline void linear_scores(const Rows& rows, index_t k, const double* coef, const
         const index_t count = row + most < rows.end ? most : rows.end - row;
         const Block x = load(rows.x, row, count, buffer);
         double* to = scores + (row - rows.begin) * k;
-        if (k <= 2) {  // too narrow for tiles to pay
+        if (narrow) {
             for (index_t r = 0; r < count; ++r) {
                 for (index_t c = 0; c < k; ++c) to[r * k + c] += dot(x.data + r * x.stride, coef + c * d, d);
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -92,6 +93,35 @@ def test_what_to_sum_and_engines_travel():
     engine, what = pickle.loads(pickle.dumps((ThreadEngine(2), EventCounts.over(LABELS))))
     assert engine.threads == 2
     assert engine.accumulate(what, Batch(np.ones((3, 2)), np.arange(3))).weight == 3
+
+
+def test_an_engine_may_be_used_inside_itself():
+    engine = ThreadEngine(2)
+    batch = rows()
+
+    def nested(part, kernels):
+        return engine.accumulate(TiedMoments.over(LABELS), part)
+
+    found = engine.accumulate(nested, [batch, batch, batch])
+    assert found.weight == pytest.approx(3 * batch.weight.sum())
+
+
+def test_a_result_nobody_waits_for_leaves_the_engine_usable():
+    engine, batch = ThreadEngine(2), rows()
+    first = next(engine.map(TiedMoments.over(LABELS), (batch for _ in range(100))))
+    assert first.weight > 0
+    assert engine.accumulate(TiedMoments.over(LABELS), batch).weight == pytest.approx(batch.weight.sum())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_starts_its_own_threads():
+    engine, batch = ThreadEngine(2), rows()
+    engine.accumulate(TiedMoments.over(LABELS), batch)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if engine.accumulate(TiedMoments.over(LABELS), batch).weight > 0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_kernels_release_the_interpreter():

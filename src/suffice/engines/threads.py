@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from suffice.engines.base import Engine, named
@@ -43,26 +44,50 @@ class ThreadEngine(Engine):
             raise ValueError(f"threads must be at least 1; got {threads}")
         self.threads = threads or _cores()
         self.kernels: Kernels = NativeKernels()
+        self._pool: ThreadPoolExecutor | None = None
+        self._owner = 0
 
     def __repr__(self) -> str:
         return f"ThreadEngine(threads={self.threads})"
 
+    def __reduce__(self) -> tuple[type[ThreadEngine], tuple[int]]:
+        return ThreadEngine, (self.threads,)
+
+    def _workers(self) -> ThreadPoolExecutor:
+        """Return the engine's threads, which wait between calls; a forked process has to start its own."""
+        if self._pool is None or self._owner != os.getpid():
+            self._pool = ThreadPoolExecutor(self.threads, "suffice", initializer=_mark_worker)
+            self._owner = os.getpid()
+        return self._pool
+
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
         pending: deque[Future[R]] = deque()
-        with ThreadPoolExecutor(self.threads) as pool:
+        alone = self.threads == 1 or hasattr(_here, "is_worker")  # a worker that waits for workers may wait for ever
+        try:
             for number, batch in enumerate(batches):
-                if _size(batch) < _SMALL:
+                if alone or _size(batch) < _SMALL:
                     while pending:
                         yield pending.popleft().result()
                     yield named(function, batch, self.kernels, number)
                     continue
                 parts = list(batch.split(self.threads))
-                pending.extend(pool.submit(named, function, part, self.kernels, number) for part in parts)
+                pending.extend(self._workers().submit(named, function, part, self.kernels, number) for part in parts)
                 # The next batch may be read while this one is summed, but no more than that are held.
                 while len(pending) > len(parts):
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+            wait(pending)
+
+
+_here = threading.local()
+
+
+def _mark_worker() -> None:
+    _here.is_worker = True
 
 
 def _cores() -> int:

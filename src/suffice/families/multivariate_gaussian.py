@@ -125,7 +125,7 @@ class MultivariateGaussian(Family):
 
     @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
-        """Return mu' Sigma^-1 mu / 2 + log |Sigma| / 2."""
+        """Return mu' Sigma^-1 mu / 2 + log det Sigma / 2."""
         vector, matrix = _split(eta)
         factor = _cholesky(-2 * matrix)  # of the precision, whose log-determinant is minus the covariance's
         white = np.linalg.solve(factor, vector[..., None])[..., 0]

@@ -1,0 +1,177 @@
+"""Numbers that bit others, and what the sums are good for."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from suffice.engines import Batch, ThreadEngine
+from suffice.families import Response
+from suffice.statistics import (
+    CategoryCounts,
+    Curvature,
+    DiagonalMoments,
+    EventCounts,
+    FullMoments,
+    Labels,
+    LostDigitsError,
+    NegativeEvidenceError,
+    NormalEquations,
+    PresenceCounts,
+    TiedMoments,
+)
+
+ENGINE = ThreadEngine(2)
+ONE, TWO = Labels.of([0]), Labels.of(["ham", "spam"])
+
+
+def moments(values, kind=DiagonalMoments):
+    return ENGINE.accumulate(kind.over(ONE), Batch(np.asarray(values, dtype=float).reshape(len(values), -1)))
+
+
+def exact_spread(values) -> float:
+    numbers = [Fraction(float(value)) for value in values]
+    mean = sum(numbers) / len(numbers)
+    return float(sum((number - mean) ** 2 for number in numbers))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, -1e12])
+@pytest.mark.parametrize("rows", [2, 300, 5000])
+def test_an_offset_costs_no_digits(offset, rows):
+    values = offset + np.random.default_rng(0).normal(size=rows)
+    for kind in (DiagonalMoments, TiedMoments, FullMoments):
+        assert float(moments(values, kind).spread.ravel()[0]) == pytest.approx(exact_spread(values), rel=1e-11)
+
+
+def test_float32_at_an_offset_is_summed_in_float64():
+    values = (1e4 + np.random.default_rng(0).normal(size=3000)).astype(np.float32)
+    found = ENGINE.accumulate(DiagonalMoments.over(ONE), Batch(values[:, None]))
+    assert float(found.spread[0, 0]) == pytest.approx(exact_spread(values), rel=1e-12)
+
+
+def test_classes_far_apart_do_not_blur_each_other():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    x = rng.normal(size=(4000, 3)) + 1e9 * y[:, None]
+    found = ENGINE.accumulate(TiedMoments.over(TWO), Batch(x, y))
+    expected = sum(exact_spread(x[y == code, 1]) for code in (0, 1))
+    assert float(found.spread[1, 1]) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("first", [1e8, 1e3])
+def test_an_outlier_in_the_first_row_costs_few_digits(first):
+    values = np.concatenate([[first], np.random.default_rng(0).normal(size=30_000)])
+    for kind in (DiagonalMoments, TiedMoments):
+        assert float(moments(values, kind).spread.ravel()[0]) == pytest.approx(exact_spread(values), rel=1e-11)
+
+
+def test_constant_columns_have_no_spread_at_all():
+    for value in (0.1, 1e8 + 0.1, -3e-9):
+        assert float(moments(np.full(10_000, value)).spread[0, 0]) == 0
+        assert (moments(np.full((5000, 2), value), TiedMoments).spread == 0).all()
+
+
+def test_counts_are_exact_past_float32():
+    ones = np.ones((1 << 18, 1), dtype=np.float32)
+    some = ENGINE.accumulate(EventCounts.over(ONE), (Batch(ones * 100) for _ in range(3)))
+    assert float(some.counts[0, 0]) == 3 * 100 * (1 << 18)
+    many = some.scaled(1 << 26)
+    assert float((many + some - many).counts[0, 0]) == float(some.counts[0, 0])
+
+
+def test_forgetting_all_but_a_little_is_refused_and_priced():
+    rng = np.random.default_rng(0)
+    calm, storm = moments(rng.normal(size=50)), moments(1e7 * rng.normal(size=50))
+    with pytest.raises(LostDigitsError, match=r"loses 1\d\.\d of 15.9 decimal digits \(allowed: 9\)"):
+        (calm + storm) - storm
+    breeze = moments(100 * rng.normal(size=50))
+    left, lost = (calm + breeze).remove(breeze)
+    assert 3 < lost < 6
+    assert left.weight == 50
+
+
+def test_digits_lost_tells_the_truth():
+    rng = np.random.default_rng(0)
+    kept = moments(rng.normal(size=100))
+    for size in (1e1, 1e2, 1e3, 1e4):
+        gone = moments(size * rng.normal(size=100))
+        left, lost = (kept + gone).remove(gone)
+        error = abs(float(left.spread[0, 0] / kept.spread[0, 0]) - 1)
+        assert error <= 10 ** (lost - 15)
+        assert lost == pytest.approx(2 * np.log10(size), abs=1.5)
+
+
+def test_what_was_never_there_is_named():
+    some = ENGINE.accumulate(EventCounts.over(TWO), Batch(np.array([[1, 2], [3, 0]]), np.array([0, 1])))
+    other = ENGINE.accumulate(EventCounts.over(TWO), Batch(np.array([[0, 3]]), np.array([0])))
+    with pytest.raises(NegativeEvidenceError, match=r"counts\[0, 1\] would be 2 - 3 < 0"):
+        some - other
+    with pytest.raises(NegativeEvidenceError, match="the spread at"):
+        moments([1.0, 1.1, 1.2, 1.3]) - moments([5.0, -5.0])
+
+
+def test_a_batch_may_lack_a_class_and_bring_a_new_one():
+    ham = ENGINE.accumulate(
+        FullMoments.over(Labels.of(["ham"])), Batch(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([0, 0]))
+    )
+    work = ENGINE.accumulate(FullMoments.over(Labels.of(["work"])), Batch(np.array([[5.0, 5.0]]), np.array([0])))
+    both = ham + work
+    assert both.labels.names == ("ham", "work")
+    assert both.mean.tolist() == [[1.5, 3.0], [5.0, 5.0]]
+    assert both.spread[1].tolist() == [[0, 0], [0, 0]]
+    assert (both - work).aligned(both.labels).mean.tolist() == [[1.5, 3.0], [0, 0]]
+
+
+def test_full_moments_hold_the_tied_and_the_diagonal_ones():
+    rng = np.random.default_rng(0)
+    batch = Batch(rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200))
+    full, tied, diagonal = (
+        ENGINE.accumulate(kind.over(TWO), batch) for kind in (FullMoments, TiedMoments, DiagonalMoments)
+    )
+    np.testing.assert_allclose(full.tied().spread, tied.spread, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(full.diagonal().spread, diagonal.spread, rtol=1e-12)
+
+
+def test_normal_equations_give_least_squares_with_and_without_intercept():
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(5, 1, (300, 4)), rng.random(300)
+    y = np.column_stack([x @ [1, 2, 3, 4] + 7, x @ [0, 1, 0, 1]]) + 0.1 * rng.normal(size=(300, 2))
+    sums = ENGINE.accumulate(NormalEquations.over(), Batch(x, y, w))
+    root = np.sqrt(w)[:, None]
+    with_ones = np.linalg.lstsq(root * np.column_stack([np.ones(300), x]), root * y, rcond=None)[0]
+    slope = np.linalg.solve(sums.xx, sums.xy)
+    np.testing.assert_allclose(slope, with_ones[1:], rtol=1e-9)
+    np.testing.assert_allclose(sums.mean_y - sums.mean_x @ slope, with_ones[0], rtol=1e-9)
+    raw = sums.about_zero()
+    through_zero = np.linalg.lstsq(root * x, root * y, rcond=None)[0]
+    np.testing.assert_allclose(np.linalg.solve(raw[:4, :4], raw[:4, 4:]), through_zero, rtol=1e-9)
+    residual = y - sums.mean_y - (x - sums.mean_x) @ slope
+    np.testing.assert_allclose(np.diagonal(sums.yy - slope.T @ sums.xy), w @ residual**2, rtol=1e-9)
+
+
+def test_log_likelihoods_at_different_points_do_not_add():
+    batch = Batch(np.ones((3, 1)), np.zeros(3))
+
+    def at(theta, **options):
+        return ENGINE.accumulate(
+            Curvature.over(Response.of("poisson"), np.full((2, 1), theta), *options.values()), batch
+        )
+
+    with pytest.raises(ValueError, match="taken at different theta"):
+        at(0.0) + at(1.0)
+    with pytest.raises(ValueError, match="with and without a Hessian"):
+        at(0.0) + at(0.0, intercept=True, hessian=False)
+
+
+def test_categories_of_one_feature():
+    codes, y = np.array([[0, 2], [1, 1], [1, 0]]), np.array([0, 0, 1])
+    found = ENGINE.accumulate(CategoryCounts.over(TWO, (2, 3)), Batch(codes, y))
+    assert found.feature(0).tolist() == [[1, 1], [0, 1]]
+    assert found.feature(1).tolist() == [[0, 1, 1], [1, 0, 0]]
+    with pytest.raises(ValueError, match="categories do not go together"):
+        found + ENGINE.accumulate(CategoryCounts.over(TWO, (3, 3)), Batch(codes, y))
+
+
+def test_presence_is_above_the_threshold():
+    found = ENGINE.accumulate(PresenceCounts.over(ONE, 1.0), Batch(np.array([[1.0, 2.0], [1.5, 0.0]])))
+    assert found.counts.tolist() == [[1, 1]]
