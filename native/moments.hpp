@@ -109,31 +109,26 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
     };
     const index_t period = 8 * k * d > 65536 ? 8 * k * d : 65536;
     index_t left = period;
-    with_sparse(rows.x, [&](auto stored) {
-        for (index_t row = rows.begin; row < rows.end; ++row) {
-            const index_t code = code_of(rows, row, k);
-            const double weight = weight_of(rows, row);
-            weights[code] += weight;
-            index_t last = -1;
-            stored.visit(row, [&](index_t j, double value) {
-                if (j <= last) offend("unsorted", row, j, value);
-                if (!(value >= -kLargest && value <= kLargest)) offend("finite", row, j, value);
-                last = j;
-                Cell& cell = cells[code * d + j];
-                if (!seen[code * d + j] && weight > 0) {
-                    cell.reference = value;
-                    seen[code * d + j] = true;
-                }
-                const double shifted = value - cell.reference;
-                cell.weight += weight;
-                cell.sum += weight * shifted;
-                cell.squares += weight * shifted * shifted;
-                --left;
-            });
-            if (left <= 0) {
-                fold();
-                left = period;
+    each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
+        index_t last = -1;
+        stored.visit(row, [&](index_t j, double value) {
+            if (j <= last) offend("unsorted", row, j, value);
+            if (!(value >= -kLargest && value <= kLargest)) offend("finite", row, j, value);
+            last = j;
+            Cell& cell = cells[code * d + j];
+            if (!seen[code * d + j] && weight > 0) {
+                cell.reference = value;
+                seen[code * d + j] = true;
             }
+            const double shifted = value - cell.reference;
+            cell.weight += weight;
+            cell.sum += weight * shifted;
+            cell.squares += weight * shifted * shifted;
+            --left;
+        });
+        if (left <= 0) {
+            fold();
+            left = period;
         }
     });
     fold();

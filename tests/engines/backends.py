@@ -38,11 +38,19 @@ def torch_array(array: np.ndarray) -> Any:
     return optional("torch").asarray(np.array(array))
 
 
+def cuda() -> Backend:
+    torch = optional("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
+    return Backend(ArrayKernels(), lambda array: torch.asarray(np.array(array), device="cuda"))
+
+
 BACKENDS: dict[str, Callable[[], Backend]] = {
     "numpy": lambda: Backend(ArrayKernels(), np.asarray),
     "numpy, blocks of 7": lambda: Backend(ArrayKernels(7), np.asarray),
     "strict, blocks of 7": lambda: Backend(ArrayKernels(7), optional("array_api_strict").asarray),
     "torch, blocks of 7": lambda: Backend(ArrayKernels(7), torch_array),
+    "torch on CUDA": cuda,
     "native": lambda: Backend(optional("suffice.engines.native").NativeKernels(), np.asarray),
     "native, csr": lambda: Backend(optional("suffice.engines.native").NativeKernels(), sparse.csr_array, sparse=True),
 }

@@ -98,14 +98,14 @@ class Family(ABC):
     _inner: ClassVar[float] = 0.0
 
     @staticmethod
-    @abstractmethod
     def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return T(y)."""
+        """Return T(y): y itself, unless the family says otherwise."""
+        return np.asarray(y, dtype=np.float64)
 
     @staticmethod
-    @abstractmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return log b(y)."""
+        """Return log b(y): 0, unless the family says otherwise."""
+        return np.zeros(np.shape(y))
 
     @staticmethod
     @abstractmethod

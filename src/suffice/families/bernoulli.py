@@ -58,16 +58,6 @@ class Bernoulli(Family):
         self._hold(p=yes, q=no)
 
     @staticmethod
-    def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return y."""
-        return np.asarray(y, dtype=np.float64)
-
-    @staticmethod
-    def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return 0."""
-        return np.zeros(np.shape(y))
-
-    @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return log(1 + e^eta)."""
         return np.asarray(np.logaddexp(0.0, eta))

@@ -58,11 +58,6 @@ class Beta(Family):
         return np.concatenate([np.log(rows), np.log1p(-rows)], axis=1)
 
     @staticmethod
-    def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return 0."""
-        return np.zeros(np.shape(y))
-
-    @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return log B(a, b)."""
         return Dirichlet.log_partition(eta)

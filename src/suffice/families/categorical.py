@@ -94,11 +94,6 @@ class Categorical(Simplex):
         free = (int(codes.max(initial=0)) + 1 if categories is None else categories) - 1
         return np.asarray(codes[..., None] == np.arange(free), dtype=np.float64)
 
-    @staticmethod
-    def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return 0."""
-        return np.zeros(np.shape(y))
-
     @classmethod
     def estimate(cls, statistics: CategoryCounts, alpha: npt.ArrayLike = 0.0) -> list[Self]:
         """Return one member per feature, of batch shape (k classes,): (c + alpha) / (n + categories alpha).

@@ -42,16 +42,6 @@ class Exponential(Family):
         self._hold(rate=positive("rate", rate))
 
     @staticmethod
-    def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return y."""
-        return np.asarray(y, dtype=np.float64)
-
-    @staticmethod
-    def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return 0."""
-        return np.zeros(np.shape(y))
-
-    @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return -log(-eta)."""
         return np.asarray(-np.log(np.negative(eta)))

@@ -87,11 +87,6 @@ class Gamma(Family):
         return np.concatenate([np.log(rows), rows], axis=1)
 
     @staticmethod
-    def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return 0."""
-        return np.zeros(np.shape(y))
-
-    @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return log Gamma(shape) - shape log(rate)."""
         member = Gamma.from_natural(eta)

@@ -165,11 +165,6 @@ class GaussianKnownVariance(_Normal):
     name = "gaussian_known_variance"
 
     @staticmethod
-    def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return y."""
-        return np.asarray(y, dtype=np.float64)
-
-    @staticmethod
     def log_base(y: npt.ArrayLike, known: npt.ArrayLike = 1.0) -> FloatArray:
         """Return the log density of y at mu = 0."""
         return GaussianKnownVariance(0.0, known).log_prob(y)

@@ -45,11 +45,6 @@ class Poisson(Family):
         self._hold(rate=expected)
 
     @staticmethod
-    def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return y."""
-        return np.asarray(y, dtype=np.float64)
-
-    @staticmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
         """Return -log y!."""
         return np.asarray(-gammaln(np.asarray(y, dtype=np.float64) + 1))
