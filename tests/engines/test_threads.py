@@ -176,6 +176,17 @@ def test_memory_is_bounded_by_the_batch(engine, layout):
     assert int(run.stdout) < 24, run.stdout
 
 
+def test_sparse_rows_are_split_by_what_they_store():
+    lengths = np.concatenate([np.full(10, 1000), np.full(990, 1)])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    x = sp.csr_matrix((np.ones(indptr[-1]), np.zeros(indptr[-1], dtype=int), indptr), shape=(1000, 3))
+    parts = list(Batch(x).split(2))
+    assert [(part.start, part.stop) for part in parts] == [(0, 6), (6, 1000)]
+    assert [part.rows for part in Batch(sp.csr_matrix((7, 3))).split(3)] == [7]
+    x.indptr[500] = -5  # broken: still every row in one part, for the kernel to complain about
+    assert sum(part.rows for part in Batch(x).split(4)) == 1000
+
+
 def test_sparse_and_dense_rows_give_the_same_sums():
     rng = np.random.default_rng(1)
     x = np.where(rng.random((5000, 30)) < 0.2, rng.integers(1, 9, (5000, 30)), 0).astype(float)

@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 
 import suffice.statistics
 from suffice.engines import Batch
-from suffice.statistics import LostDigitsError, NegativeEvidenceError, Statistics
+from suffice.statistics import Labels, LostDigitsError, NegativeEvidenceError, Statistics
 
 from .kinds import CLASSES, ENGINE, KINDS, Kind, Rows
 
@@ -124,8 +124,6 @@ def test_weights_equal_repetition(kind: Kind, data: st.DataObject):
 @every_kind
 @given(data=st.data())
 def test_no_weights_means_one_each(kind: Kind, data: st.DataObject):
-    if kind.statistic.__name__ == "WeightedTotal":
-        pytest.skip("the toy wants weights")
     rows = data.draw(st.composite(kind.draw)())
     plain = ENGINE.accumulate(kind.summarise(CLASSES), Batch(rows.x, rows.y))
     ones = dataclasses.replace(rows, weight=np.ones(len(rows)))
@@ -148,6 +146,23 @@ def test_an_empty_batch_changes_nothing(kind: Kind, data: st.DataObject):
 def test_rows_one_by_one_add_up(kind: Kind, data: st.DataObject):
     rows = data.draw(st.composite(kind.draw)(least=1))
     kind.close(sum(kind.of(rows[i : i + 1]) for i in range(len(rows))), kind.of(rows), rows, 1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if hasattr(kind.statistic, "aligned")], ids=str)
+@given(data=st.data())
+def test_vocabularies_that_differ_are_united_and_aligned(kind: Kind, data: st.DataObject):
+    """Each class is summed under a vocabulary of its own, or with a stranger who has no rows: the union is the same."""
+    rows = data.draw(st.composite(kind.draw)())
+    total = kind.statistic.zero()
+    for code in data.draw(st.permutations(range(len(CLASSES)))):
+        stranger = data.draw(st.sampled_from([(), ("aaa",), ("zzz", 7)]))
+        labels = Labels.of([CLASSES.names[code], *stranger])
+        mine = rows[rows.y == code]
+        own = dataclasses.replace(mine, y=labels.encode([CLASSES.names[code]] * len(mine)))
+        total = total + kind.of(own, labels)
+    expected = kind.of(rows).aligned(total.labels)
+    assert set(total.labels) >= set(CLASSES)
+    kind.close(total, expected, rows, 2)
 
 
 @every_kind

@@ -66,11 +66,23 @@ class Batch:
         return int(self.x.shape[1])
 
     def split(self, parts: int) -> Iterator[Batch]:
-        """Yield the rows in ``parts`` consecutive ranges of nearly equal length, leaving out empty ones."""
-        bounds = [self.start + self.rows * part // parts for part in range(parts + 1)]
-        for start, stop in pairwise(bounds):
+        """Yield the rows in ``parts`` consecutive ranges of nearly equal work, leaving out empty ones.
+
+        Work is the number of rows, or of stored values where x is CSR.
+        """
+        for start, stop in pairwise(self._bounds(parts)):
             if stop > start:
                 yield replace(self, start=start, stop=stop)
+
+    def _bounds(self, parts: int) -> list[int]:
+        ends = getattr(self.x, "indptr", None)
+        if ends is None or len(ends) != self.x.shape[0] + 1:
+            return [self.start + self.rows * part // parts for part in range(parts + 1)]
+        ends = ends[self.start : self.stop + 1]
+        shares = [int(ends[0]) + (int(ends[-1]) - int(ends[0])) * part // parts for part in range(1, parts)]
+        inner = [self.start + int(cut) for cut in ends.searchsorted(shares)]
+        # The indices of a broken matrix may fall: the cuts must not, so that every row is in one part.
+        return sorted([self.start, *(min(cut, self.stop) for cut in inner), self.stop])
 
 
 def _seen(value: Any) -> str:

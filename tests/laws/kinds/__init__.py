@@ -55,6 +55,9 @@ class Kind:
     close: Callable[[Any, Any, Rows, float], None]
     targets: bool = False  # y holds numbers; class codes otherwise
 
+    def __str__(self) -> str:
+        return self.statistic.__name__
+
     def of(self, rows: Rows, labels: Labels = CLASSES) -> Any:
         return ENGINE.accumulate(self.summarise(labels), Batch(rows.x, rows.y, rows.weight))
 

@@ -29,8 +29,9 @@ class WeightedTotal(Statistics):
 
     @classmethod
     def of(cls, batch: Any, kernels: Any) -> Self:
+        weight = np.ones(len(batch.x)) if batch.weight is None else batch.weight
         rows = slice(batch.start, batch.stop)
-        return cls(float(batch.weight[rows].sum()), batch.weight[rows] @ batch.x[rows].astype(float))
+        return cls(float(weight[rows].sum()), weight[rows] @ batch.x[rows].astype(float))
 
     @property
     def weight(self) -> float:
