@@ -67,14 +67,17 @@ void convert(const Features& x, index_t row, index_t count, double* out) {
     }
 }
 
-constexpr index_t kAhead = 2048;  // stored values between the one read and the one fetched into cache
+// Stored values between the one read and the ones fetched into the second-level and the first-level cache.
+constexpr index_t kFar = 2048, kNear = 256;
 
 // Asks for memory to be brought closer. Addresses past an array's end do no harm.
-inline void fetch(const void* address) {
+template <class T>
+void fetch(const T* values, index_t at) {
 #if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address, 0, 2);
+    __builtin_prefetch(values + at + kFar, 0, 2);
+    __builtin_prefetch(values + at + kNear, 0, 3);
 #else
-    (void)address;
+    (void)values, (void)at;
 #endif
 }
 
@@ -93,9 +96,9 @@ struct SparseRows {
         if (first < 0 || last < first || last > x.stored) offend("indptr", row + 1, -1, static_cast<double>(last));
         for (index_t s = first; s < last;) {
             // Stores all over a table keep the machine from reading ahead by itself.
-            fetch(column + s + kAhead);
-            fetch(value + s + kAhead);
-            fetch(value + s + kAhead + 8);
+            fetch(column, s);
+            fetch(value, s);
+            fetch(value, s + 8);
             for (const index_t stop = s + 16 < last ? s + 16 : last; s < stop; ++s) {
                 const index_t j = static_cast<index_t>(column[s]);
                 if (static_cast<std::uint64_t>(j) >= static_cast<std::uint64_t>(x.cols)) {

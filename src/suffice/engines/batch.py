@@ -87,4 +87,4 @@ class Batch:
 
 def _seen(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return type(value).__name__ if shape is None else f"shape {tuple(shape)}"
+    return f"a {type(value).__name__}, which is no array" if shape is None else f"shape {tuple(shape)}"
