@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,16 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
+from suffice.engines.native_rows import (
+    Features,
+    blame,
+    intact,
+    is_csr,
+    read_codes,
+    read_column,
+    read_features,
+    read_targets,
+)
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
@@ -31,15 +41,6 @@ _COMPILED = {
     "multinomial/softmax": 4,
 }
 _SOFTMAX = 4
-
-
-class _Features(NamedTuple):
-    """Features as the native code reads them: an array or the parts of CSR, and the rows that count."""
-
-    x: Any
-    begin: int
-    end: int
-    origin: int  # the batch's row that is row 0 here
 
 
 class NativeKernels:
@@ -90,7 +91,7 @@ class NativeKernels:
 
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, mean and centred scatter of the rows [x, y]."""
-        targets = _targets(batch)
+        targets = read_targets(batch)
         targets = targets.reshape(batch.rows, -1 if batch.rows else int(np.prod(batch.y.shape[1:])))
         sums = self._call(_native.scatter, batch, None, 1, 1, True, targets)
         weights, mean, scatter = self._finite(batch, sums, scatter=True)
@@ -109,17 +110,17 @@ class NativeKernels:
         if predictors < 1 or (family != _SOFTMAX and predictors != 1):
             raise complaints.wrong_shape("theta", f"({theta.shape[0]}, 1)", theta.shape)
         complaints.check_offset(batch.offset, predictors)
-        offset = None if batch.offset is None else _column("offset", batch.offset, batch)
+        offset = None if batch.offset is None else read_column("offset", batch.offset, batch)
         if offset is not None and offset.size != batch.rows * predictors:
             offset = np.repeat(offset, predictors)
-        codes = _codes(batch, predictors + 1) if family == _SOFTMAX else None
-        target = None if family == _SOFTMAX else np.ascontiguousarray(_targets(batch), dtype=np.float64).reshape(-1)
+        codes = read_codes(batch, predictors + 1) if family == _SOFTMAX else None
+        target = None if family == _SOFTMAX else np.ascontiguousarray(read_targets(batch), dtype=np.float64).reshape(-1)
         if target is not None and target.size != batch.rows:
             raise complaints.wrong_shape("y", f"({len(batch.y)},)", batch.y.shape)
         arguments = family, target, offset, theta, intercept, hessian
         totals, gradient, curve = self._call(_native.curvature, batch, codes, predictors + 1, *arguments)
         if not (np.isfinite(totals).all() and np.isfinite(gradient).all() and np.isfinite(curve).all()):
-            _blame(batch)  # otherwise the likelihood itself is out of range at this theta: a solver must see that
+            blame(batch)  # otherwise the likelihood itself is out of range at this theta: a solver must see that
         return float(totals[0]), float(totals[1]), gradient, curve
 
     def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> FloatArray:
@@ -129,18 +130,18 @@ class NativeKernels:
         complaints.check_coef(coef, intercept, batch.features)
         scores = self._read(batch, lambda part: _native.linear_scores(*part[:3], coef, intercept))
         if not np.isfinite(scores).all():
-            _blame(batch)
+            blame(batch)
         return scores
 
     def _interpreted(
         self, batch: Batch, response: Response, *arguments: Any
     ) -> tuple[float, float, FloatArray, FloatArray]:
         """Return what curvature does for a response that is not compiled, through the array API."""
-        if not _is_csr(batch.x):
+        if not is_csr(batch.x):
             return ArrayKernels().curvature(batch, response, *arguments)
         self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
-        _blame(batch)
-        x = _intact(batch.x)
+        blame(batch)
+        x = intact(batch.x)
         height = max(1, (1 << 20) // max(1, batch.features))
         sums: Any = None
         for start in range(batch.start, max(batch.stop, batch.start + 1), height):
@@ -156,7 +157,7 @@ class NativeKernels:
         return weight, value, gradient, hessian
 
     def _per_class(self, kernel: Callable[..., R], batch: Batch, classes: int, *arguments: Any) -> R:
-        return self._call(kernel, batch, _codes(batch, classes), classes, classes, *arguments)
+        return self._call(kernel, batch, read_codes(batch, classes), classes, classes, *arguments)
 
     def _call(
         self,
@@ -167,7 +168,7 @@ class NativeKernels:
         *arguments: Any,
     ) -> R:
         """Run a kernel over the rows of a batch and their weights."""
-        weight = None if batch.weight is None else _column("weight", batch.weight, batch)
+        weight = None if batch.weight is None else read_column("weight", batch.weight, batch)
         return self._read(
             batch, lambda part: kernel(part.x, codes, weight, part.begin, part.end, *arguments), classes, arguments
         )
@@ -175,19 +176,19 @@ class NativeKernels:
     def _read(
         self,
         batch: Batch,
-        act: Callable[[_Features], R],
+        act: Callable[[Features], R],
         classes: int = 1,
         arguments: tuple[Any, ...] = (),
     ) -> R:
         """Run what reads the features of a batch, turning an offence into a sentence."""
-        part = _features(batch)
+        part = read_features(batch)
         try:
             return act(part)
         except _native.OffenceError as offence:
             what, *place = str(offence).split()
             row, column, value = int(place[0]), int(place[1]), float(place[2])
             if what == "unsorted":  # scipy allows a column to be stored twice in a row, meaning the sum
-                x = _intact(batch.x).copy()
+                x = intact(batch.x).copy()
                 x.sum_duplicates()
                 return self._read(replace(batch, x=x), act, classes, arguments)
             raise _complaint(what, row + part.origin, column, value, batch, classes, arguments) from None
@@ -195,7 +196,7 @@ class NativeKernels:
     def _finite(self, batch: Batch, sums: Sums, scatter: bool = False) -> Sums:
         """Return the sums (the last of them a scatter or not), or say which number kept them from being finite."""
         if not all(np.isfinite(part).all() for part in sums):
-            _blame(batch)
+            blame(batch)
             # One overflow spoils a feature's products with all others: its own square tells which it was.
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
             complaints.check_overflow(*sums[:-1], last, features=batch.features)
@@ -218,111 +219,3 @@ def _complaint(
             return complaints.bad_category((row, column), value, arguments[-1][column])
         case _:  # indptr or indices of a broken CSR matrix
             return ValueError(f"x.{what}[{row}] is {value:g}, which is out of range: the CSR matrix is broken")
-
-
-def _is_csr(x: Any) -> bool:
-    return getattr(x, "format", None) == "csr" and hasattr(x, "indptr")
-
-
-def _intact(x: Any) -> Any:
-    """Return a CSR matrix that scipy may work on: its code trusts the indices, and would write past an array's end."""
-    try:
-        x.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"the CSR matrix x is broken: {error}") from error
-    return x
-
-
-def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
-    if array.dtype.kind not in "biuf":
-        raise complaints.no_numbers(name, array.dtype)
-
-
-def _is_plain(array: npt.NDArray[Any]) -> bool:
-    """Whether the native code can read the array where it lies."""
-    whole_strides = all(stride % array.itemsize == 0 for stride in array.strides)
-    return (
-        array.dtype.isnative
-        and array.flags.aligned
-        and whole_strides
-        and array.itemsize in (1, 2, 4, 8)
-        and array.dtype != np.float16
-    )
-
-
-def _features(batch: Batch) -> _Features:
-    x = batch.x
-    if _is_csr(x):
-        return _csr(batch)
-    if not isinstance(x, np.ndarray):
-        name = f"{type(x).__module__.partition('.')[0]} {type(x).__name__}"
-        cure = "x.tocsr()" if hasattr(x, "tocsr") else "ArrayEngine, or numpy.asarray(x)"
-        raise TypeError(f"ThreadEngine sums NumPy arrays and scipy CSR matrices; x is a {name}: use {cure}")
-    _check_numbers("x", x)
-    if _is_plain(x):
-        return _Features(x, batch.start, batch.stop, 0)
-    return _Features(x[batch.start : batch.stop].astype(np.float64), 0, batch.rows, batch.start)
-
-
-def _csr(batch: Batch) -> _Features:
-    x = batch.x
-    data, indices, indptr = x.data, x.indices, x.indptr
-    _check_numbers("x", data)
-    if not _is_plain(data):
-        data = data.astype(np.float64)
-    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
-        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    if len(indptr) != x.shape[0] + 1:
-        raise ValueError(f"x.indptr has {len(indptr)} entries for {x.shape[0]} rows: the CSR matrix is broken")
-    parts = tuple(np.ascontiguousarray(part) for part in (data, indices, indptr))
-    return _Features((*parts, x.shape[1]), batch.start, batch.stop, 0)
-
-
-def _codes(batch: Batch, classes: int) -> npt.NDArray[np.int64] | None:
-    complaints.check_classes(classes, batch.y)
-    if batch.y is None:
-        return None
-    y = np.asarray(batch.y)
-    if y.dtype.kind not in "iub":
-        raise complaints.no_codes(y.dtype)
-    return np.ascontiguousarray(y[batch.start : batch.stop], dtype=np.int64)
-
-
-def _targets(batch: Batch) -> npt.NDArray[Any]:
-    if batch.y is None:
-        raise complaints.missing_targets()
-    y = np.asarray(batch.y)
-    _check_numbers("y", y)
-    y = y[batch.start : batch.stop]
-    return y if _is_plain(y) else y.astype(np.float64)
-
-
-def _column(name: str, values: Any, batch: Batch) -> FloatArray:
-    values = np.asarray(values)
-    _check_numbers(name, values)
-    return np.ascontiguousarray(values[batch.start : batch.stop], dtype=np.float64).reshape(-1)
-
-
-def _blame(batch: Batch) -> None:
-    """Raise about the first feature, target or offset that is not finite; return if there is none."""
-    x = batch.x
-    if _is_csr(x):
-        bounds = x.indptr[batch.start], x.indptr[batch.stop]
-        bad = np.flatnonzero(~np.isfinite(x.data[bounds[0] : bounds[1]])) + bounds[0]
-        if bad.size:
-            rows = np.searchsorted(x.indptr, bad, side="right") - 1
-            row, column, stored = min(zip(rows, x.indices[bad], bad, strict=True))
-            raise complaints.not_finite("x", (row, column), x.data[stored])
-    else:
-        _blame_array("x", x, batch)
-    for name, column in (("y", batch.y), ("offset", batch.offset)):
-        if column is not None:
-            _blame_array(name, np.asarray(column), batch)
-
-
-def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch) -> None:
-    for start in range(batch.start, batch.stop, 4096):
-        bad = np.argwhere(~np.isfinite(array[start : min(start + 4096, batch.stop)]))
-        if bad.size:
-            place = (int(bad[0][0]) + start, *(int(index) for index in bad[0][1:]))
-            raise complaints.not_finite(name, place, float(array[place]))

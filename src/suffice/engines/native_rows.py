@@ -1,0 +1,137 @@
+"""A batch as the native code reads it, and who is to blame when a sum is not finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import complaints
+
+if TYPE_CHECKING:
+    from suffice.engines.batch import Batch
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Features(NamedTuple):
+    """Features as the native code reads them: an array or the parts of CSR, and the rows that count."""
+
+    x: Any
+    begin: int
+    end: int
+    origin: int  # the batch's row that is row 0 here
+
+
+def is_csr(x: Any) -> bool:
+    """Whether x is a scipy CSR matrix or array."""
+    return getattr(x, "format", None) == "csr" and hasattr(x, "indptr")
+
+
+def intact(x: Any) -> Any:
+    """Return a CSR matrix that scipy may work on: its code trusts the indices, and would write past an array's end."""
+    try:
+        x.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"the CSR matrix x is broken: {error}") from error
+    return x
+
+
+def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
+    if array.dtype.kind not in "biuf":
+        raise complaints.no_numbers(name, array.dtype)
+
+
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    """Whether the native code can read the array where it lies."""
+    whole_strides = all(stride % array.itemsize == 0 for stride in array.strides)
+    return (
+        array.dtype.isnative
+        and array.flags.aligned
+        and whole_strides
+        and array.itemsize in (1, 2, 4, 8)
+        and array.dtype != np.float16
+    )
+
+
+def read_features(batch: Batch) -> Features:
+    """Return x as it lies where native code can read it there, else its rows converted to float64."""
+    x = batch.x
+    if is_csr(x):
+        return _csr(batch)
+    if not isinstance(x, np.ndarray):
+        name = f"{type(x).__module__.partition('.')[0]} {type(x).__name__}"
+        cure = "x.tocsr()" if hasattr(x, "tocsr") else "ArrayEngine, or numpy.asarray(x)"
+        raise TypeError(f"ThreadEngine sums NumPy arrays and scipy CSR matrices; x is a {name}: use {cure}")
+    _check_numbers("x", x)
+    if _is_plain(x):
+        return Features(x, batch.start, batch.stop, 0)
+    return Features(x[batch.start : batch.stop].astype(np.float64), 0, batch.rows, batch.start)
+
+
+def _csr(batch: Batch) -> Features:
+    x = batch.x
+    data, indices, indptr = x.data, x.indices, x.indptr
+    _check_numbers("x", data)
+    if not _is_plain(data):
+        data = data.astype(np.float64)
+    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    if len(indptr) != x.shape[0] + 1:
+        raise ValueError(f"x.indptr has {len(indptr)} entries for {x.shape[0]} rows: the CSR matrix is broken")
+    parts = tuple(np.ascontiguousarray(part) for part in (data, indices, indptr))
+    return Features((*parts, x.shape[1]), batch.start, batch.stop, 0)
+
+
+def read_codes(batch: Batch, classes: int) -> npt.NDArray[np.int64] | None:
+    """Return the class codes of the rows that count; None where all are of one class."""
+    complaints.check_classes(classes, batch.y)
+    if batch.y is None:
+        return None
+    y = np.asarray(batch.y)
+    if y.dtype.kind not in "iub":
+        raise complaints.no_codes(y.dtype)
+    return np.ascontiguousarray(y[batch.start : batch.stop], dtype=np.int64)
+
+
+def read_targets(batch: Batch) -> npt.NDArray[Any]:
+    """Return the targets of the rows that count."""
+    if batch.y is None:
+        raise complaints.missing_targets()
+    y = np.asarray(batch.y)
+    _check_numbers("y", y)
+    y = y[batch.start : batch.stop]
+    return y if _is_plain(y) else y.astype(np.float64)
+
+
+def read_column(name: str, values: Any, batch: Batch) -> FloatArray:
+    """Return the weights or offsets of the rows that count, side by side in float64."""
+    values = np.asarray(values)
+    _check_numbers(name, values)
+    return np.ascontiguousarray(values[batch.start : batch.stop], dtype=np.float64).reshape(-1)
+
+
+def blame(batch: Batch) -> None:
+    """Raise about the first feature, target or offset that is not finite; return if there is none."""
+    x = batch.x
+    if is_csr(x):
+        bounds = x.indptr[batch.start], x.indptr[batch.stop]
+        bad = np.flatnonzero(~np.isfinite(x.data[bounds[0] : bounds[1]])) + bounds[0]
+        if bad.size:
+            rows = np.searchsorted(x.indptr, bad, side="right") - 1
+            row, column, stored = min(zip(rows, x.indices[bad], bad, strict=True))
+            raise complaints.not_finite("x", (row, column), x.data[stored])
+    else:
+        _blame_array("x", x, batch)
+    for name, column in (("y", batch.y), ("offset", batch.offset)):
+        if column is not None:
+            _blame_array(name, np.asarray(column), batch)
+
+
+def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch) -> None:
+    for start in range(batch.start, batch.stop, 4096):
+        bad = np.argwhere(~np.isfinite(array[start : min(start + 4096, batch.stop)]))
+        if bad.size:
+            place = (int(bad[0][0]) + start, *(int(index) for index in bad[0][1:]))
+            raise complaints.not_finite(name, place, float(array[place]))
