@@ -14,3 +14,5 @@ numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 myst_heading_anchors = 3
 html_sidebars = {page: [] for page in ("guide", "benchmarks", "architecture", "contributing", "changelog")}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
