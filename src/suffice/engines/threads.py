@@ -62,6 +62,7 @@ class ThreadEngine(Engine):
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
         pending: deque[Future[R]] = deque()
+        lone = isinstance(batches, list) and len(batches) == 1
         alone = self.threads == 1 or hasattr(_here, "is_worker")  # a worker that waits for workers may wait for ever
         try:
             for number, batch in enumerate(batches):
@@ -71,7 +72,14 @@ class ThreadEngine(Engine):
                     yield named(function, batch, self.kernels, number)
                     continue
                 parts = list(batch.split(self.threads))
+                kept = parts.pop() if lone else None  # with nothing else to read, this thread takes its part too
                 pending.extend(self._workers().submit(named, function, part, self.kernels, number) for part in parts)
+                if kept is not None:
+                    last = named(function, kept, self.kernels, number)
+                    while pending:
+                        yield pending.popleft().result()
+                    yield last
+                    continue
                 # The next batch may be read while this one is summed, but no more than that are held.
                 while len(pending) > len(parts):
                     yield pending.popleft().result()
