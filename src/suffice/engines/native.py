@@ -46,7 +46,8 @@ _SOFTMAX = 4
 class NativeKernels:
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
-    Any numeric type, stride and byte order is read where it lies, a cache-sized block at a time.
+    Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
+    precision, long double and foreign byte orders are converted first.
 
     Examples
     --------
