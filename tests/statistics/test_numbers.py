@@ -163,6 +163,13 @@ def test_log_likelihoods_at_different_points_do_not_add():
         at(0.0) + at(0.0, intercept=True, hessian=False)
 
 
+def test_a_solver_may_move_its_theta_in_place():
+    batch, theta = Batch(np.ones((3, 1)), np.zeros(3)), np.zeros((2, 1))
+    before = ENGINE.accumulate(Curvature.over(Response.of("poisson"), theta), batch)
+    theta += 1
+    assert before.theta.tolist() == [[0], [0]]
+
+
 def test_categories_of_one_feature():
     codes, y = np.array([[0, 2], [1, 1], [1, 0]]), np.array([0, 0, 1])
     found = ENGINE.accumulate(CategoryCounts.over(TWO, (2, 3)), Batch(codes, y))

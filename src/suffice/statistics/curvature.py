@@ -47,6 +47,7 @@ class Curvature(Statistics):
         cls, batch: Any, kernels: Any, response: Any, theta: FloatArray, intercept: bool = True, hessian: bool = True
     ) -> Self:
         """Return the log-likelihood of one batch under a family and link; with an intercept it is theta's first row."""
+        theta = np.array(theta, dtype=np.float64)  # a copy: solvers move theta in place
         weight, value, gradient, curve = kernels.curvature(batch, response, theta, intercept, hessian)
         return cls(weight, theta, value, gradient, curve)
 
