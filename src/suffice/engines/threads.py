@@ -72,14 +72,10 @@ class ThreadEngine(Engine):
                     yield named(function, batch, self.kernels, number)
                     continue
                 parts = list(batch.split(self.threads))
-                kept = parts.pop() if lone else None  # with nothing else to read, this thread takes its part too
-                pending.extend(self._workers().submit(named, function, part, self.kernels, number) for part in parts)
-                if kept is not None:
-                    last = named(function, kept, self.kernels, number)
-                    while pending:
-                        yield pending.popleft().result()
-                    yield last
-                    continue
+                handed = parts[:-1] if lone else parts  # with nothing else to read, this thread takes its part too
+                pending.extend(self._workers().submit(named, function, part, self.kernels, number) for part in handed)
+                if lone:
+                    pending.append(_finished(named(function, parts[-1], self.kernels, number)))
                 # The next batch may be read while this one is summed, but no more than that are held.
                 while len(pending) > len(parts):
                     yield pending.popleft().result()
@@ -89,6 +85,12 @@ class ThreadEngine(Engine):
             for future in pending:
                 future.cancel()
             wait(pending)
+
+
+def _finished(result: R) -> Future[R]:
+    future: Future[R] = Future()
+    future.set_result(result)
+    return future
 
 
 _here = threading.local()
