@@ -83,8 +83,8 @@ Features sparse(const nb::tuple& parts) {
 }
 
 // x is an array, or CSR as (data, indices, indptr, columns); codes and weights belong to the rows begin to end - 1.
-Rows rows_of(const nb::object& x, const std::optional<Codes>& codes, const std::optional<Doubles>& weight, index_t begin,
-             index_t end) {
+Rows rows_of(const nb::object& x, const std::optional<Codes>& codes, const std::optional<Doubles>& weight,
+             index_t begin, index_t end) {
     Rows rows;
     rows.x = nb::isinstance<nb::tuple>(x) ? sparse(nb::cast<nb::tuple>(x)) : dense(nb::cast<Any>(x), "x");
     rows.begin = begin;
@@ -202,8 +202,12 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     const bool many = model.family == Model::softmax;
     if (t < 1 || (!many && t != 1)) throw nb::value_error("theta must have one column per predictor");
     if (many ? !y : !target || target->size() != count) throw nb::value_error("y must have one target per row");
-    if (offset && offset->size() != count * t) throw nb::value_error("offset must have one entry per row and predictor");
-    if (hessian && p * t > 46340) throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
+    if (offset && offset->size() != count * t) {
+        throw nb::value_error("offset must have one entry per row and predictor");
+    }
+    if (hessian && p * t > 46340) {
+        throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
+    }
     model.target = many ? nullptr : target->data();
     model.offset = offset ? offset->data() : nullptr;
     model.theta = theta.data();

@@ -7,7 +7,7 @@
 namespace suffice {
 namespace SUFFICE_ISA {
 
-constexpr index_t kLanes = 8;  // independent partial sums: enough to fill any vector unit, and a fixed order of addition
+constexpr index_t kLanes = 8;  // independent partial sums: they fill any vector unit, and fix the order of addition
 
 inline double add_lanes(const double* lane) {
     return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
@@ -70,8 +70,8 @@ inline void put(double* to, const Vector& value) { *reinterpret_cast<Vector*>(to
 // out (height, kVector * vectors) += sum over l < length of a[h a_row + l a_step] * b[l b_step + v]: one tile of a
 // matrix product, summed in registers.
 template <int height, int vectors>
-void add_tile(const double* a, index_t a_row, index_t a_step, const double* b, index_t b_step, index_t length, double* out,
-              index_t out_row) {
+void add_tile(const double* a, index_t a_row, index_t a_step, const double* b, index_t b_step, index_t length,
+              double* out, index_t out_row) {
     Vector tile[height][vectors];
     for (int h = 0; h < height; ++h) {
         for (int v = 0; v < vectors; ++v) tile[h][v] = Vector{};

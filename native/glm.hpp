@@ -53,8 +53,8 @@ class Likelihood {
 public:
     Likelihood(const Rows& rows, const Model& model, double* weight_and_value, double* gradient, double* hessian)
         : rows_(rows), model_(model), d_(rows.x.cols), first_(model.intercept ? 1 : 0), p_(d_ + first_),
-          t_(model.predictors), wide_(t_ == 1 ? 1 : padded(t_)), most_(clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)),
-          panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_ * wide_),
+          t_(model.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
+          most_(clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)), panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_ * wide_),
           slopes_(p_ * wide_), z_(most_ * wide_), value_(most_), slope_(most_ * wide_), curve_(most_ * wide_),
           weight_(most_), scaled_(model.hessian ? most_ * panels_.row_size() : 0) {
         repad(p_, t_, model.theta, t_, theta_, wide_);
@@ -136,7 +136,7 @@ private:
         }
         if (rows_.weight != nullptr) {
             for (index_t r = 0; r < count; ++r) {
-                // Without weight a row counts for nothing, though its value may be -inf; what is not finite must still show.
+                // Without weight a row counts for nothing, even at -inf; but bad input must still show.
                 const double seen = z_[r * wide_] + (y ? y[r] : 0.0);
                 value_[r] = weight_[r] > 0 ? weight_[r] * value_[r] : 0.0 * seen;
                 for (index_t a = 0; a < t_; ++a) {
@@ -239,7 +239,8 @@ private:
     Buffer<double> z_, value_, slope_, curve_, weight_, scaled_;  // of the rows of a block
 };
 
-inline void curvature(const Rows& rows, const Model& model, double* weight_and_value, double* gradient, double* hessian) {
+inline void curvature(const Rows& rows, const Model& model, double* weight_and_value, double* gradient,
+                      double* hessian) {
     Likelihood(rows, model, weight_and_value, gradient, hessian).run();
 }
 

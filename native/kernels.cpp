@@ -1,4 +1,4 @@
-// The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the compiler's flags choose it.
+// The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the flags choose it.
 #include "counts.hpp"
 #include "glm.hpp"
 #include "moments.hpp"

@@ -103,7 +103,8 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
         for (index_t i = 0; i < k * d; ++i) {
             Cell& cell = cells[i];
             if (cell.weight <= 0) continue;
-            fold_diagonal(1, cell.weight, before + i, &cell.reference, &cell.rest, spread + i, &cell.sum, &cell.squares);
+            fold_diagonal(1, cell.weight, before + i, &cell.reference, &cell.rest, spread + i, &cell.sum,
+                          &cell.squares);
             cell.weight = 0;
         }
     };
