@@ -178,6 +178,9 @@ def _decode(hint: Any, name: str, array: npt.NDArray[Any]) -> Any:
         return Labels.from_array(array)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"array {name!r} must hold numbers; it holds {array.dtype}")
+    whole = hint is int or typing.get_origin(hint) is tuple
+    if whole and array.size and array.dtype.kind == "f":
+        raise ValueError(f"array {name!r} must hold whole numbers; it holds {array.dtype}")
     if hint in (float, int):
         if array.shape != ():
             raise ValueError(f"array {name!r} must be a single number; its shape is {array.shape}")

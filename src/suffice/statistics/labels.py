@@ -101,7 +101,9 @@ class Labels:
     @classmethod
     def from_array(cls, array: npt.NDArray[np.uint8]) -> Labels:
         """Return the vocabulary that :meth:`to_array` wrote."""
-        names = json.loads(np.asarray(array, dtype=np.uint8).tobytes().decode())
+        if array.dtype != np.uint8:
+            raise ValueError(f"class labels must be stored as uint8; got {array.dtype}")
+        names = json.loads(array.tobytes().decode())
         if not isinstance(names, list):
             raise ValueError(f"class labels must be a JSON list; got {type(names).__name__}")
         return cls(tuple(names))
