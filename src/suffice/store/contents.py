@@ -1,0 +1,186 @@
+"""What a model's file holds, and how that becomes bytes and is read back from bytes that nobody vouches for.
+
+The bytes are a safetensors file. Its tensors are ``statistics.<name>.<field>`` and ``arrays.<name>``; its one metadata
+entry, ``suffice``, is JSON: format, version, kind, settings, the kind of each statistic, and a digest of all that and
+of all tensors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from suffice.statistics import Statistics
+from suffice.store.values import decode, encode, to_json
+
+Array = npt.NDArray[Any]
+
+#: The newest format this version reads, and the one it writes.
+FORMAT = 1
+
+VERSION = version("suffice")
+CURE = "restore it from a copy, or save the model again"
+#: safetensors reads no header longer than this.
+HEADER_LIMIT = 100_000_000
+#: JSON within the header's JSON may take twice its length; the rest is for the names of tensors.
+TEXT_LIMIT = 40_000_000
+DTYPES = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+)
+#: Fields of statistics that are sums of weights or counts: below zero they mean nothing.
+NOT_NEGATIVE = frozenset(["rows", "weights", "counts", "total"])
+
+
+class StoreError(ValueError):
+    """A file that is no model of ours, or that has been damaged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a model's file holds.
+
+    Parameters
+    ----------
+    kind
+        The name of the model's class.
+    settings
+        Plain values by name: None, bool, int, float, str, and lists and dicts of these. Numbers of NumPy become
+        Python's, tuples become lists.
+    statistics
+        The sums the model was fitted from, by name.
+    arrays
+        Other arrays of bools, integers or floats, by name.
+
+    Examples
+    --------
+    >>> Contents("Mean", {"alpha": 0.5}, {}, {"mean": np.zeros(2)})
+    Contents(kind='Mean', settings={'alpha': 0.5}, statistics={}, arrays={'mean': array([0., 0.])})
+    """
+
+    kind: str
+    settings: Mapping[str, Any]
+    statistics: Mapping[str, Statistics]
+    arrays: Mapping[str, Array]
+
+
+def pack(contents: Contents) -> bytes:
+    """Return the bytes of a model's file, or say what no file can hold."""
+    tensors = {f"arrays.{_text(name)}": _dense(f"arrays[{name!r}]", each) for name, each in contents.arrays.items()}
+    for name, statistic in contents.statistics.items():
+        for field, array in statistic.to_arrays().items():
+            _check_values(f"statistics[{name!r}].{field}", field, array)
+            tensors[f"statistics.{_text(name)}.{field}"] = _dense(f"statistics[{name!r}].{field}", array)
+    about = {
+        "format": FORMAT,
+        "suffice": VERSION,
+        "kind": _text(contents.kind),
+        "settings": encode(dict(contents.settings), "settings"),
+        "statistics": {name: type(each).__name__ for name, each in contents.statistics.items()},
+    }
+    about["digest"] = _digest(about, tensors)
+    text = to_json(about)
+    if (length := len(text.encode())) > TEXT_LIMIT:
+        raise ValueError(f"settings take {length} bytes, of {TEXT_LIMIT} at most: keep long lists among the arrays")
+    data: bytes = safetensors.numpy.save(tensors, metadata={"suffice": text})
+    return data
+
+
+def read_about(header: bytes) -> dict[str, Any]:
+    """Return what a file's header says about the model, or say why it is none that we can read."""
+    metadata = json.loads(header).get("__metadata__")
+    if not metadata or "suffice" not in metadata:
+        raise StoreError("is a safetensors file, but holds no model of suffice: pass a file that save() wrote")
+    about: dict[str, Any] = json.loads(metadata["suffice"])
+    if type(about["format"]) is not int or about["format"] < 1:
+        raise StoreError(f"claims format {about['format']!r}, which there is not: {CURE}")
+    if about["format"] > FORMAT:
+        raise StoreError(
+            f"was written by suffice {about['suffice']}, in format {about['format']}; this is suffice {VERSION}, which "
+            f"reads formats up to {FORMAT}: upgrade suffice"
+        )
+    return about
+
+
+def unpack(about: dict[str, Any], data: bytes) -> Contents:
+    """Return the contents that :func:`pack` made bytes of. Bytes it did not make may raise anything, but do no harm."""
+    try:
+        tensors = safetensors.numpy.load(data)
+    except safetensors.SafetensorError as error:
+        raise StoreError(f"is cut short or damaged ({error}): {CURE}") from error
+    if about.pop("digest") != _digest(about, tensors):
+        raise StoreError(f"has been changed or damaged since it was written: {CURE}")
+    arrays: dict[str, Array] = {}
+    fields: dict[str, dict[str, Array]] = {name: {} for name in about["statistics"]}
+    for tensor, array in tensors.items():
+        if array.dtype == bool and array.view(np.uint8).max(initial=0) > 1:
+            raise ValueError(f"tensor {tensor!r} holds bools that are neither 0 nor 1")
+        room, dot, name = tensor.partition(".")
+        if dot and room == "arrays":
+            arrays[name] = array
+        elif dot and room == "statistics":
+            name, _, field = name.rpartition(".")
+            fields[name][field] = array
+        else:
+            raise ValueError(f"tensor {tensor!r} belongs neither to a statistic nor to the arrays")
+    statistics = {name: _statistic(name, kind, fields[name]) for name, kind in about["statistics"].items()}
+    settings = decode(about["settings"])
+    if not isinstance(settings, dict):
+        raise ValueError(f"settings must be a dict; got {settings!r}")
+    return Contents(_text(about["kind"]), settings, statistics, arrays)
+
+
+def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
+    if kind not in Statistics.kinds:
+        raise StoreError(
+            f"holds the statistic {name!r} of kind {kind!r}, which suffice {VERSION} does not know (it knows "
+            f"{', '.join(sorted(Statistics.kinds))}): upgrade suffice, or import the module that defines {kind}"
+        )
+    try:
+        for field, array in fields.items():
+            _check_values(field, field, array)
+        return Statistics.kinds[kind].from_arrays(fields)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"holds the statistic {name!r}, which is no sum over rows ({error}): {CURE}") from error
+
+
+def _check_values(where: str, field: str, array: Array) -> None:
+    """Raise where an array of a statistic holds what no sum over rows can be."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{where} holds {array[~np.isfinite(array)][0]:g}; it must be finite")
+    if field in NOT_NEGATIVE and (array < 0).any():
+        raise ValueError(f"{where} holds {array.min():g}; it must not be negative")
+
+
+def _digest(about: Mapping[str, Any], tensors: Mapping[str, Array]) -> str:
+    """Return the SHA-256 of all that a file holds: names, types and shapes first, so that no two files read alike."""
+    names = sorted(tensors)
+    shapes = [[name, tensors[name].dtype.name, list(tensors[name].shape)] for name in names]
+    digest = hashlib.sha256(to_json([about, shapes], canonical=True).encode())
+    for name in names:
+        digest.update(tensors[name].reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _dense(where: str, array: Array) -> Array:
+    """Return an array as safetensors writes it: contiguous (or it writes other numbers), lowest byte first."""
+    array = np.asarray(array)
+    if array.dtype.name not in DTYPES:
+        raise TypeError(
+            f"{where} holds {array.dtype}; a model's file holds bools, integers and floats of up to 64 bits"
+        )
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def _text(name: object) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"names of kinds, statistics and arrays must be str; got {name!r}")
+    return name

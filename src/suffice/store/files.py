@@ -1,0 +1,118 @@
+"""Model files on disk: written whole or not at all, read whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from suffice.store.contents import CURE, HEADER_LIMIT, Contents, StoreError, pack, read_about, unpack
+
+
+def write(path: str | os.PathLike[str], contents: Contents) -> None:
+    """Write a model's file, in place of one that is there.
+
+    The file appears whole or not at all: whoever reads meanwhile gets the old one, and a failure leaves it as it was.
+
+    Parameters
+    ----------
+    path
+        Where to write; ``~`` is not expanded. As with ``open``, a link is followed, a new file gets the permissions
+        that the umask allows and one that is there keeps its own.
+    contents
+        What to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/model", Contents("Mean", {"alpha": 0.5}, {}, {"mean": np.arange(2.0)}))
+    ...     read(f"{folder}/model")
+    Contents(kind='Mean', settings={'alpha': 0.5}, statistics={}, arrays={'mean': array([0., 1.])})
+    """
+    place = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError):
+        _check_place(place)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(place.parent))
+    data = pack(contents)
+    temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            with suppress(FileNotFoundError):
+                shutil.copymode(place, temporary)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(place)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Return what a model's file holds. Nothing in a file is ever executed.
+
+    Raises
+    ------
+    StoreError
+        Where the file is no model's, is damaged, or was written in a format newer than ``FORMAT``.
+    OSError
+        Where there is no file, or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "model").write_text("a poem, not a model")
+    ...     try:
+    ...         read(f"{folder}/model")
+    ...     except StoreError as error:
+    ...         print(str(error).removeprefix(folder))
+    /model is no file that suffice wrote: pass one that save() wrote
+    """
+    place = Path(path)
+    _check_place(place)
+    try:
+        with place.open("rb") as file:
+            about = _about(file)
+            file.seek(0)
+            data = file.read()
+        return unpack(about, data)
+    except StoreError as error:
+        raise StoreError(f"{place} {error}") from error.__cause__
+    except OSError:
+        raise
+    except MemoryError as error:
+        raise StoreError(f"{place} does not fit in memory: read it on a larger machine, if you trust it") from error
+    except Exception as error:  # what damaged bytes provoke, from KeyError to RecursionError, is all one to the reader
+        why = f"{type(error).__name__}: {error}"
+        raise StoreError(f"{place} is no file that suffice wrote, or a damaged one ({why}): {CURE}") from error
+
+
+def _about(file: BinaryIO) -> dict[str, Any]:
+    """Return what the header says about the model, having read no more of the file than that."""
+    size = os.fstat(file.fileno()).st_size
+    if size == 0:
+        raise StoreError(f"is empty: {CURE}")
+    start = file.read(9)
+    length = int.from_bytes(start[:8], "little")
+    if start[8:] != b"{" or length > HEADER_LIMIT:
+        raise StoreError("is no file that suffice wrote: pass one that save() wrote")
+    if length > size - 8:
+        raise StoreError(f"is cut short: its header alone takes {length} bytes, and {size - 8} are left of it: {CURE}")
+    return read_about(start[8:] + file.read(length - 1))
+
+
+def _check_place(place: Path) -> None:
+    """Raise where there is something else than a file: a folder, or a device that has no end."""
+    mode = place.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device"
+        raise StoreError(f"{place} is {what}: name a file")

@@ -1,0 +1,132 @@
+"""A file is there whole or not at all."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suffice.store import Contents, StoreError, read, write
+
+from .samples import assert_same, sample
+
+BROKEN = Contents("Broken", {}, {}, {"things": np.array([None])})
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links as POSIX has them")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model"
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(path):
+    write(path, sample())
+    with pytest.raises(TypeError, match="things"):
+        write(path, BROKEN)
+    assert_same(read(path), sample())
+    assert list(path.parent.iterdir()) == [path]
+
+
+@posix
+def test_a_write_that_the_disk_refuses_leaves_the_old_file_and_nothing_else(path):
+    import resource  # there on POSIX only
+
+    write(path, sample())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write(path, sample())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert_same(read(path), sample())
+    assert list(path.parent.iterdir()) == [path]
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_to_is_an_oserror(path):
+    path.parent.chmod(0o555)
+    try:
+        with pytest.raises(PermissionError):
+            write(path, sample())
+    finally:
+        path.parent.chmod(0o755)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_readers_meanwhile_see_one_whole_model_or_the_other(path):
+    models = [Contents("Any", {"fill": fill}, {}, {"a": np.full(20_000, fill)}) for fill in (0.0, 1.0)]
+    write(path, models[0])
+    done = threading.Event()
+
+    def overwrite() -> None:
+        for turn in range(60):
+            write(path, models[turn % 2])
+        done.set()
+
+    writer = threading.Thread(target=overwrite)
+    writer.start()
+    seen = set()
+    while not done.is_set():
+        found = read(path)
+        seen.add(found.settings["fill"])
+        assert (found.arrays["a"] == found.settings["fill"]).all()
+    writer.join()
+    assert seen == {0.0, 1.0}
+    assert list(path.parent.iterdir()) == [path]
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_permissions_of_any_other(path, umask):
+    before = os.umask(umask)
+    try:
+        write(path, sample())
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+
+@posix
+def test_an_overwritten_file_keeps_its_permissions(path):
+    write(path, sample())
+    path.chmod(0o640)
+    write(path, sample())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@posix
+def test_a_link_is_followed(path):
+    link = path.with_name("link")
+    link.symlink_to(path)
+    write(link, sample())
+    assert link.is_symlink()
+    assert_same(read(path), sample())
+    assert_same(read(link), sample())
+
+
+def test_a_file_that_is_not_there(path):
+    with pytest.raises(FileNotFoundError):
+        read(path)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write(path / "below" / "model", sample())
+
+
+def test_a_folder(path):
+    path.mkdir()
+    with pytest.raises(StoreError, match="model is a folder: name a file"):
+        read(path)
+    with pytest.raises(StoreError, match="model is a folder: name a file"):
+        write(path, sample())
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless device here")
+def test_a_device_without_end():
+    with pytest.raises(StoreError, match="/dev/zero is a device"):
+        read("/dev/zero")
+    with pytest.raises(StoreError, match="/dev/zero is a device"):
+        write("/dev/zero", sample())
