@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import lt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.statistics.distinct import Codes, distinct
+from suffice.statistics.text import from_bytes, to_bytes
+
 Label = str | int | float | bool
 
 
-def _plain(label: Any) -> Label:
-    """Return a label as a plain Python value, refusing what has no stable name."""
+def _plain(label: Any, at: str = "") -> Label:
+    """Return a label as a plain Python value, refusing what has no stable name; ``at`` says where it stands."""
     value = label.item() if isinstance(label, np.generic) else label
     if not isinstance(value, str | int | float | bool):
         raise TypeError(
-            f"a class label must be a str, int, float or bool; got {label!r} of type {type(label).__name__}"
+            f"a class label must be a str, int, float or bool; got {label!r} of type {type(label).__name__}{at}"
         )
     if value != value:
-        raise ValueError("a class label must not be NaN: drop the rows without a label, or name the class")
+        raise ValueError(f"a class label must not be NaN{at}: drop the rows without a label, or name the class")
     return value
+
+
+def _read(labels: Iterable[Any]) -> tuple[list[Label], Codes]:
+    """Return the distinct labels of rows as plain values, and the place of each row's label among them."""
+    labels = labels if hasattr(labels, "__array__") else list(labels)
+    try:
+        values, codes = distinct(labels)
+    except TypeError:  # something cannot be hashed, and so is no label
+        for row, label in enumerate(labels):
+            _plain(label, f" in y[{row}]")
+        raise
+    plain = []
+    for place, value in enumerate(values):
+        try:
+            plain.append(_plain(value))
+        except (TypeError, ValueError):
+            _plain(value, f" in y[{int(np.argmax(codes == place))}]")
+    return plain, codes
+
+
+def _translated(codes: Codes, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the codes with each in its new place; the same array where all are in place already."""
+    if np.array_equal(places, np.arange(len(places))):
+        return codes.astype(np.int64, copy=False)
+    return places[codes]
 
 
 def _order(label: Label) -> tuple[bool, Any]:
@@ -51,14 +79,27 @@ class Labels:
     names: tuple[Label, ...] = ()
 
     def __post_init__(self) -> None:
-        if list(self.names) != sorted(dict.fromkeys(map(_plain, self.names)), key=_order):
+        keys = [_order(_plain(name)) for name in self.names]
+        if not all(map(lt, keys, keys[1:])):
             raise ValueError(f"class labels must be distinct and sorted; got {self.names!r} (use Labels.of)")
 
     @classmethod
     def of(cls, labels: Iterable[Any]) -> Labels:
         """Return the vocabulary of labels that may repeat and come in any order."""
-        seen = np.unique(labels) if isinstance(labels, np.ndarray) and labels.dtype.kind in "biufU" else labels
-        return cls(tuple(sorted(dict.fromkeys(map(_plain, seen)), key=_order)))
+        return cls.discover(labels)[0]
+
+    @classmethod
+    def discover(cls, labels: Iterable[Any]) -> tuple[Labels, npt.NDArray[np.int64]]:
+        """Return the vocabulary of the rows' labels, and the code (position) of each row's label in it.
+
+        Codes are the array of labels itself, not a copy, where it holds exactly 0 to k - 1 in int64.
+
+        >>> Labels.discover(["spam", "ham", "spam"])
+        (Labels(names=('ham', 'spam')), array([1, 0, 1]))
+        """
+        seen, codes = _read(labels)
+        found = cls(tuple(sorted(dict.fromkeys(seen), key=_order)))
+        return found, _translated(codes, found._places(seen))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -68,15 +109,23 @@ class Labels:
 
     def positions(self, wanted: Labels) -> npt.NDArray[np.intp]:
         """Return where each wanted class stands in this vocabulary."""
+        places = self._places(wanted.names)
+        if places.size and places.min() < 0:
+            missing = wanted.names[int(np.argmax(places < 0))]
+            raise KeyError(f"unknown class {missing!r}; known: {list(self.names)!r}")
+        return places.astype(np.intp, copy=False)
+
+    def _places(self, names: Iterable[Label]) -> npt.NDArray[np.int64]:
+        """Return where names stand in this vocabulary, -1 for those that do not."""
         place = {name: index for index, name in enumerate(self.names)}
-        missing = [name for name in wanted if name not in place]
-        if missing:
-            raise KeyError(f"unknown class {missing[0]!r}; known: {list(self.names)!r}")
-        return np.array([place[name] for name in wanted], dtype=np.intp)
+        return np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
     def union(self, other: Labels) -> tuple[Labels, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the joint vocabulary, and where the classes of each side stand in it."""
-        both = self if self.names == other.names else Labels.of((*self.names, *other.names))
+        theirs = self._places(other.names)
+        if not theirs.size or theirs.min() >= 0:  # nothing new, as in most batches of a stream
+            return self, np.arange(len(self)), theirs.astype(np.intp, copy=False)
+        both = Labels.of((*self.names, *other.names))
         return both, both.positions(self), both.positions(other)
 
     def encode(self, labels: Any) -> npt.NDArray[np.int64]:
@@ -85,25 +134,21 @@ class Labels:
         >>> Labels.of(["ham", "spam"]).encode(["spam", "ham", "spam"])
         array([1, 0, 1])
         """
-        distinct, inverse = np.unique(np.asarray(labels), return_inverse=True)
-        place = {name: index for index, name in enumerate(self.names)}
-        codes = np.array([place.get(_plain(name), -1) for name in distinct], dtype=np.int64)[inverse.reshape(-1)]
-        if codes.size and codes.min() < 0:
-            row = int(np.argmax(codes < 0))
-            unknown = distinct[inverse.reshape(-1)[row]]
-            raise ValueError(f"y[{row}] is {_plain(unknown)!r}, which is no known class; known: {list(self.names)!r}")
-        return codes
+        seen, codes = _read(labels)
+        places = self._places(seen)
+        if places.size and places.min() < 0:
+            row = int(np.argmax(places[codes] < 0))
+            raise ValueError(f"y[{row}] is {seen[codes[row]]!r}, which is no known class; known: {list(self.names)!r}")
+        return _translated(codes, places)
 
     def to_array(self) -> npt.NDArray[np.uint8]:
         """Return the vocabulary as the bytes of a JSON list."""
-        return np.frombuffer(json.dumps(self.names).encode(), dtype=np.uint8)
+        return to_bytes(self.names)
 
     @classmethod
     def from_array(cls, array: npt.NDArray[np.uint8]) -> Labels:
         """Return the vocabulary that :meth:`to_array` wrote."""
-        if array.dtype != np.uint8:
-            raise ValueError(f"class labels must be stored as uint8; got {array.dtype}")
-        names = json.loads(array.tobytes().decode())
+        names = from_bytes("labels", np.asarray(array))
         if not isinstance(names, list):
             raise ValueError(f"class labels must be a JSON list; got {type(names).__name__}")
         return cls(tuple(names))
