@@ -5,6 +5,7 @@ from suffice.statistics.counts import CategoryCounts, EventCounts, PresenceCount
 from suffice.statistics.curvature import Curvature
 from suffice.statistics.labels import Label, Labels
 from suffice.statistics.moments import DiagonalMoments, FullMoments, TiedMoments
+from suffice.statistics.named import NamedCategoryCounts, VocabularyCounts, WordCounts
 from suffice.statistics.normal import NormalEquations
 
 __all__ = [
@@ -17,10 +18,13 @@ __all__ = [
     "Label",
     "Labels",
     "LostDigitsError",
+    "NamedCategoryCounts",
     "NegativeEvidenceError",
     "NormalEquations",
     "PresenceCounts",
     "Removal",
     "Statistics",
     "TiedMoments",
+    "VocabularyCounts",
+    "WordCounts",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.labels import Labels
+from suffice.statistics.text import from_bytes, to_bytes
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -40,8 +41,8 @@ class Removal(NamedTuple):
 class Statistics(ABC):
     """A sum over rows: frozen, with a zero, ``+``, ``-``, a decay and a form as plain arrays.
 
-    A subclass is a frozen dataclass whose fields are float64 arrays, floats, tuples of int and :class:`Labels`. It says
-    what to sum in :meth:`of`; it never stores smoothing, priors or shrinkage.
+    A subclass is a frozen dataclass whose fields are float64 arrays, floats, ints, tuples of int, :class:`Labels` and
+    tuples of them. It says what to sum in :meth:`of`; it never stores smoothing, priors or shrinkage.
     """
 
     kinds: ClassVar[dict[str, type[Statistics]]] = {}
@@ -142,9 +143,8 @@ class Statistics(ABC):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the fields as plain arrays, from which :meth:`from_arrays` makes an equal statistic."""
-        return {
-            name: value.to_array() if isinstance(value, Labels) else np.asarray(value) for name, value in self._fields()
-        }
+        hints = typing.get_type_hints(type(self))
+        return {name: _encode(hints[name], value) for name, value in self._fields()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -172,10 +172,23 @@ def _summarise(kind: type[S], what: tuple[Any, ...], batch: Any, kernels: Any) -
     return kind.of(batch, kernels, *what)
 
 
+def _encode(hint: Any, value: Any) -> npt.NDArray[Any]:
+    """Return the value of a field of the hinted type as one array."""
+    if hint == tuple[Labels, ...]:
+        return to_bytes([vocabulary.names for vocabulary in value])
+    # In C order, since some formats store the memory as it lies, whatever the strides say.
+    return value.to_array() if hint is Labels else np.asarray(value, order="C")
+
+
 def _decode(hint: Any, name: str, array: npt.NDArray[Any]) -> Any:
     """Return one stored array as the value of a field of the hinted type."""
     if hint is Labels:
         return Labels.from_array(array)
+    if hint == tuple[Labels, ...]:
+        lists = from_bytes(name, array)
+        if not isinstance(lists, list) or not all(isinstance(names, list) for names in lists):
+            raise ValueError(f"array {name!r} must be the bytes of a JSON list of lists, one vocabulary each")
+        return tuple(_vocabulary(name, place, names) for place, names in enumerate(lists))
     if array.dtype.kind not in "fiu":
         raise ValueError(f"array {name!r} must hold numbers; it holds {array.dtype}")
     whole = hint is int or typing.get_origin(hint) is tuple
@@ -188,6 +201,13 @@ def _decode(hint: Any, name: str, array: npt.NDArray[Any]) -> Any:
     if typing.get_origin(hint) is tuple:
         return tuple(int(value) for value in array.reshape(-1))
     return array.astype(np.float64)
+
+
+def _vocabulary(name: str, place: int, names: list[Any]) -> Labels:
+    try:
+        return Labels(tuple(names))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"array {name!r} holds no vocabulary at {place}: {error}") from error
 
 
 def check_factor(factor: float) -> float:
@@ -208,15 +228,20 @@ def _fractions(whole: FloatArray, part: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray((whole != np.rint(whole)) | (part != np.rint(part)))
 
 
-def less(name: str, whole: FloatArray, part: FloatArray) -> FloatArray:
-    """Return ``whole - part`` for sums that cannot be negative; of fractions, what is within rounding of 0 is 0."""
+def less(
+    name: str, whole: FloatArray, part: FloatArray, place_name: Callable[[tuple[int, ...]], str] | None = None
+) -> FloatArray:
+    """Return ``whole - part`` for sums that cannot be negative; of fractions, what is within rounding of 0 is 0.
+
+    A place that would be negative is called by its indices into ``name``, or as ``place_name`` calls it.
+    """
     left = whole - part
     left = np.where(_fractions(whole, part) & (np.abs(left) <= 1e-12 * np.abs(whole)), 0.0, left)
     if left.size and left.min() < 0:
-        place = np.unravel_index(int(np.argmin(left)), left.shape)
-        at = ", ".join(str(int(index)) for index in place)
+        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(left)), left.shape))
+        called = place_name(place) if place_name else f"{name}[{', '.join(map(str, place))}]"
         raise NegativeEvidenceError(
-            f"{name}[{at}] would be {whole[place]:g} - {part[place]:g} < 0: these rows were never in the sum"
+            f"{called} would be {whole[place]:g} - {part[place]:g} < 0: these rows were never in the sum"
         )
     return left
 
