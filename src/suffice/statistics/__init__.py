@@ -7,6 +7,7 @@ from suffice.statistics.labels import Label, Labels
 from suffice.statistics.moments import DiagonalMoments, FullMoments, TiedMoments
 from suffice.statistics.named import NamedCategoryCounts, VocabularyCounts, WordCounts
 from suffice.statistics.normal import NormalEquations
+from suffice.statistics.parts import Parts
 
 __all__ = [
     "DIGITS_ALLOWED",
@@ -21,6 +22,7 @@ __all__ = [
     "NamedCategoryCounts",
     "NegativeEvidenceError",
     "NormalEquations",
+    "Parts",
     "PresenceCounts",
     "Removal",
     "Statistics",
