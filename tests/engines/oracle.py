@@ -96,6 +96,18 @@ def tied_moments(batch: Batch, classes: int) -> tuple[Any, ...]:
     return weights, mean, scatter.sum(axis=0)
 
 
+def quartic_moments(batch: Batch, classes: int, mean: np.ndarray) -> tuple[Any, ...]:
+    cubes = [[Fraction(0)] * batch.features for _ in range(classes)]
+    quartic = [Fraction(0)] * classes
+    for row in rows(batch):
+        z = [value - exact(centre) for value, centre in zip(row.x, mean[row.code], strict=True)]
+        squares = sum((value * value for value in z), Fraction(0))
+        quartic[row.code] += row.weight * squares**2
+        for column, value in enumerate(z):
+            cubes[row.code][column] += row.weight * squares * value
+    return floats(cubes, (classes, batch.features)), floats(quartic, (classes,))
+
+
 def normal_equations(batch: Batch) -> tuple[Any, ...]:
     columns = batch.features + (1 if batch.y.ndim == 1 else batch.y.shape[1])
     weight, mean, scatter = _moments([(row.weight, row.x + row.targets) for row in rows(batch)], columns)

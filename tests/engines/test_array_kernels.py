@@ -134,6 +134,7 @@ def test_memory_is_bounded_by_the_block():
         lambda: kernels.diagonal_moments(batch, 5),
         lambda: kernels.full_moments(batch, 5),
         lambda: kernels.tied_moments(batch, 5),
+        lambda: kernels.quartic_moments(batch, 5, np.zeros((5, d))),
         lambda: kernels.normal_equations(batch),
         lambda: kernels.curvature(batch, Response.of("poisson"), np.zeros((d, 1)), False, True),
     ]

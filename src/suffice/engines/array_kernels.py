@@ -11,7 +11,7 @@ import numpy as np
 from suffice.engines import complaints
 from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import RunningCurvature, check_regression
-from suffice.engines.array_moments import DiagonalSpread, FullSpread, RunningMoments, Spread, TiedSpread
+from suffice.engines.array_moments import DiagonalSpread, FullSpread, RunningMoments, Spread, TiedSpread, quartic_sums
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import FloatArray
 
@@ -128,6 +128,14 @@ class ArrayKernels:
         for block in blocks:
             moments.add(block.features(), block.members(classes))
         return moments.finished(batch.features)
+
+    @np.errstate(all="ignore")
+    def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class."""
+        mean = np.asarray(mean, dtype=np.float64)
+        complaints.check_classes(classes, batch.y)
+        complaints.check_mean(mean, classes, batch.features)
+        return quartic_sums(self._blocks(batch, 3 * classes + 4 * batch.features), mean)
 
     @np.errstate(all="ignore")
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:

@@ -169,6 +169,29 @@ class RunningMoments:
         return weights, mean, spread
 
 
+def quartic_sums(blocks: Blocks, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class, (k, d)."""
+    xp, centre = blocks.xp, blocks.from_host(mean)
+    classes, features = mean.shape
+    cubes, quartic = blocks.zeros(classes, features), blocks.zeros(classes, 1)
+    for block in blocks:
+        members = block.members(classes)
+        z = block.features() - xp.take(centre, members.codes, axis=0)
+        squares = xp.sum(z * z, axis=1)[:, None]
+        if members.weight is not None:  # 0 times a square that overflows would be NaN
+            squares = xp.where(members.weight[:, None] > 0, squares, xp.zeros_like(squares))
+        cubes = cubes + members.sums(squares * z)
+        quartic = quartic + members.sums(squares * squares)
+    finished = to_host(cubes), to_host(quartic)[:, 0]
+    if not all(np.isfinite(sums).all() for sums in finished):
+        widest = blocks.zeros(features)
+        for block in blocks:
+            z = block.features() - xp.take(centre, block.members(classes).codes, axis=0)
+            widest = xp.maximum(widest, xp.max(xp.abs(z), axis=0))
+        raise complaints.feature_overflow(int(np.argmax(to_host(widest))))
+    return finished
+
+
 def symmetric(matrix: FloatArray) -> FloatArray:
     """Return a matrix that is symmetric but for rounding as one that is so exactly."""
     return matrix / 2 + matrix.T / 2

@@ -122,10 +122,23 @@ def check_coef(coef: npt.NDArray[Any], intercept: npt.NDArray[Any], features: in
         raise wrong_shape("intercept", f"({coef.shape[0]},)", intercept.shape)
 
 
+def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> None:
+    """Raise where there is not one mean, all of it finite, for every class."""
+    if mean.shape != (classes, features):
+        raise wrong_shape("mean", f"({classes}, {features})", mean.shape)
+    for place in np.argwhere(~np.isfinite(mean)):
+        raise not_finite("mean", tuple(place), mean[tuple(place)])
+
+
 def check_offset(offset: Any, predictors: int) -> None:
     """Raise where a two-dimensional offset has not one column per predictor."""
     if offset is not None and len(offset.shape) == 2 and offset.shape[1] != predictors:
         raise wrong_shape("offset", f"({offset.shape[0]}, {predictors})", offset.shape)
+
+
+def feature_overflow(column: int) -> OverflowError:
+    """Return the complaint about a feature of finite values whose sums are not finite."""
+    return OverflowError(f"the sums of x overflow float64; rescale feature {column}")
 
 
 def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], features: int | None = None) -> None:
@@ -154,7 +167,7 @@ def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], featu
         return
     column = min(overflowed)
     if features is None or column < features:
-        raise OverflowError(f"the sums of x overflow float64; rescale feature {column}")
+        raise feature_overflow(column)
     raise OverflowError(f"the sums of y overflow float64; rescale target {column - features}")
 
 

@@ -49,6 +49,12 @@ class Kernels(Protocol):
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
 
+    def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class.
+
+        ``mean`` is (k, d), as :meth:`full_moments` returns it.
+        """
+
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
 

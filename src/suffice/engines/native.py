@@ -22,6 +22,7 @@ from suffice.engines.native_rows import (
     read_features,
     read_targets,
 )
+from suffice.engines.quartic_blocks import quartic_moments
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
@@ -89,6 +90,13 @@ class NativeKernels:
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and the scatter about the class means."""
         return self._finite(batch, self._per_class(_native.scatter, batch, classes, True, None), scatter=True)
+
+    def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of ||z||^2 z and of ||z||^4 per class, with z = x - mean of the class."""
+        mean = np.asarray(mean, dtype=np.float64)
+        complaints.check_mean(mean, classes, batch.features)
+        self.class_weights(batch, classes)  # bad codes and weights are named here
+        return quartic_moments(batch, mean)
 
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, mean and centred scatter of the rows [x, y]."""

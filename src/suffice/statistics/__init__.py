@@ -8,6 +8,7 @@ from suffice.statistics.moments import DiagonalMoments, FullMoments, TiedMoments
 from suffice.statistics.named import NamedCategoryCounts, VocabularyCounts, WordCounts
 from suffice.statistics.normal import NormalEquations
 from suffice.statistics.parts import Parts
+from suffice.statistics.quartic import QuarticMoments
 
 __all__ = [
     "DIGITS_ALLOWED",
@@ -24,6 +25,7 @@ __all__ = [
     "NormalEquations",
     "Parts",
     "PresenceCounts",
+    "QuarticMoments",
     "Removal",
     "Statistics",
     "TiedMoments",

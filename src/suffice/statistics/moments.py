@@ -138,7 +138,7 @@ class ClassMoments(Statistics):
         blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth * (share > 0)
         doubt = self._collected(weights[:, None] * share * blur * (2 * np.abs(apart) + blur))
         doubt = doubt + EPSILON * self._variances(before + gone + between)
-        lost = _squares_lost(self._variances(before), self._variances(left.spread), doubt)
+        lost = squares_lost(self._variances(before), self._variances(left.spread), doubt)
         return Removal(left, max(lost, digits_lost(whole.weights, part.weights, weights)))
 
     def scaled(self, factor: float) -> Self:
@@ -148,12 +148,12 @@ class ClassMoments(Statistics):
         return replace(self, weights=self.weights * factor, mean=mean, spread=self.spread * factor)
 
 
-def _squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray) -> float:
+def squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray, what: str = "spread") -> float:
     """Return the decimal digits lost in squares, refusing those that are negative past any doubt."""
     if np.any(left < -8 * doubt):
         place = tuple(int(index) for index in np.unravel_index(int(np.argmin(left + 8 * doubt)), left.shape))
         raise NegativeEvidenceError(
-            f"the spread at {place} would be {left[place]:g}, of {before[place]:g}: these rows were never in the sum"
+            f"the {what} at {place} would be {left[place]:g}, of {before[place]:g}: these rows were never in the sum"
         )
     doubtful = (before > 0) & (doubt > 0)  # what never varied still does not, exactly
     left = np.where(doubtful, np.maximum(left, doubt), 1.0)

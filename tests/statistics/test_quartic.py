@@ -1,0 +1,101 @@
+"""Third and fourth powers, beside exact fractions, and what Ledoit and Wolf's shrinkage makes of them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.covariance import ledoit_wolf
+
+from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.families.priors import ledoit_wolf_shrinkage
+from suffice.statistics import FullMoments, Labels, LostDigitsError, NegativeEvidenceError, QuarticMoments
+
+ENGINE = ThreadEngine(2)
+TWO = Labels.of(["ham", "spam"])
+
+
+def moments(x, engine=ENGINE):
+    return engine.accumulate(QuarticMoments.over(), Batch(np.asarray(x, dtype=float)))
+
+
+def full(some: QuarticMoments) -> FullMoments:
+    return FullMoments(some.labels, some.weights, some.mean, some.spread)
+
+
+def exact(x) -> tuple[list[float], float]:
+    rows = [[Fraction(float(value)) for value in row] for row in np.asarray(x)]
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    rows = [[value - centre for value, centre in zip(row, mean, strict=True)] for row in rows]
+    squares = [sum(value * value for value in row) for row in rows]
+    cubes = [sum(s * row[j] for s, row in zip(squares, rows, strict=True)) for j in range(len(mean))]
+    return [float(value) for value in cubes], float(sum(s * s for s in squares))
+
+
+@pytest.mark.parametrize("engine", [ENGINE, ThreadEngine(7), ArrayEngine()], ids=["2 threads", "7 threads", "array"])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+def test_powers_are_those_of_exact_arithmetic(engine, offset):
+    x = offset + np.random.default_rng(0).exponential(size=(60, 3)) * [1, 2, 3]
+    found, (cubes, quartic) = moments(x, engine), exact(x)
+    tolerance = 1e-12 + 1e-15 * offset
+    np.testing.assert_allclose(found.quartic[0], quartic, rtol=tolerance)
+    np.testing.assert_allclose(found.cubes[0], cubes, rtol=0, atol=tolerance * quartic)
+
+
+def test_sums_of_groups_far_apart_are_those_of_all_rows():
+    rng = np.random.default_rng(1)
+    near, far = rng.exponential(size=(40, 3)), 50 + rng.exponential(size=(25, 3))
+    both, (cubes, quartic) = moments(near) + moments(far), exact(np.vstack([near, far]))
+    np.testing.assert_allclose(both.quartic[0], quartic, rtol=1e-13)
+    np.testing.assert_allclose(both.cubes[0], cubes, rtol=0, atol=1e-13 * quartic)
+    left, (cubes, quartic) = both - moments(far), exact(near)
+    np.testing.assert_allclose(left.quartic[0], quartic, rtol=1e-8)
+    np.testing.assert_allclose(left.cubes[0], cubes, rtol=0, atol=1e-8 * quartic)
+
+
+def test_full_moments_are_those_of_full_moments():
+    rng = np.random.default_rng(2)
+    batch = Batch(rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200))
+    found, expected = (ENGINE.accumulate(kind.over(TWO), batch) for kind in (QuarticMoments, FullMoments))
+    assert full(found) == expected
+    assert found.tied() == expected.tied()
+    assert found.diagonal() == expected.diagonal()
+
+
+def test_digits_lost_tells_the_truth():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(100, 2))
+    kept, (_, truth) = moments(x), exact(x)
+    for size in (1e1, 3e1, 1e2):
+        gone = moments(size * rng.normal(size=(100, 2)) + size)
+        left, lost = (kept + gone).remove(gone, digits_allowed=np.inf)
+        assert abs(left.quartic[0] / truth - 1) <= 10 ** (lost - 15)
+        assert lost == pytest.approx(4 * np.log10(size), abs=2.5)
+        assert lost >= full(kept + gone).remove(full(gone)).digits_lost
+    with pytest.raises(LostDigitsError, match="sum the remaining rows anew"):
+        (kept + moments(1e4 * x)) - moments(1e4 * x)
+
+
+def test_fourth_powers_that_were_never_there_are_refused():
+    """Three rows have the scatter of these, but not their fourth powers."""
+    some = moments([[-2.0], [2.0], [0.0], [1.0], [-1.0]])
+    spread = moments([[-2.0], [0.0], [2.0]])
+    stranger = QuarticMoments(
+        spread.labels, spread.weights, spread.mean, spread.spread, spread.cubes, 10 * spread.quartic
+    )
+    with pytest.raises(NegativeEvidenceError, match=r"the sum of fourth powers at \(0,\) would be -286, of 34"):
+        some - stranger
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_shrinkage_of_each_class_is_scikit_learns(layout):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 120)
+    x = (rng.exponential(size=(120, 4)) @ rng.normal(size=(4, 4)) + 3 * y[:, None]) * (rng.random((120, 4)) < 0.8)
+    found = ENGINE.accumulate(QuarticMoments.over(Labels.of([0, 1, 2])), Batch(layout(x), y))
+    seen = ledoit_wolf_shrinkage(found.spread / found.weights[:, None, None], found.weights, found.quartic)
+    np.testing.assert_allclose(seen, [ledoit_wolf(x[y == code])[1] for code in range(3)], rtol=1e-10)
+    tied = found.tied()
+    seen = ledoit_wolf_shrinkage(tied.spread / tied.weight, tied.weight, found.quartic.sum())
+    residuals = x - np.stack([x[y == code].mean(axis=0) for code in range(3)])[y]
+    np.testing.assert_allclose(seen, ledoit_wolf(residuals, assume_centered=True)[1], rtol=1e-10)
