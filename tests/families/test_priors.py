@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.covariance import oas
+from sklearn.covariance import ledoit_wolf, oas
 
 from suffice.families import priors
 from suffice.families.base import positive_root
@@ -24,6 +24,23 @@ def test_oas_of_batches_and_of_nothing():
     share = priors.oas_shrinkage(batch, [5, 5, 500])
     assert share[:2].tolist() == [1.0, 1.0]
     np.testing.assert_allclose(share[2], priors.oas_shrinkage(batch[2], 500))
+
+
+@pytest.mark.parametrize("scale", [1e-75, 1.0, 1e75])
+def test_ledoit_and_wolfs_is_scikit_learns_in_any_units(scale):
+    x = np.random.default_rng(0).exponential(size=(12, 4)) * [1, 2, 3, 4]
+    z = x - x.mean(axis=0)
+    quartic = ((z**2).sum(axis=1) ** 2).sum()
+    share = priors.ledoit_wolf_shrinkage(z.T @ z / 12 * scale**2, 12, quartic * scale**4)
+    np.testing.assert_allclose(share, ledoit_wolf(x)[1], rtol=1e-12)
+
+
+def test_ledoit_and_wolfs_of_batches_and_of_nothing():
+    sphere, line = np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]])
+    batch = np.stack([np.zeros((2, 2)), np.zeros((2, 2)), sphere, line])
+    share = priors.ledoit_wolf_shrinkage(batch, [0, 5, 4, 4], [0.0, 0.0, 16.0, 16.0])
+    assert share.tolist() == [0.0, 0.0, 0.0, 0.0]  # nothing to shrink, no way to go, and rows that never differ
+    assert priors.ledoit_wolf_shrinkage([[3.0]], 10, 500.0) == 0  # one feature is its own sphere
 
 
 def test_pseudo_mean_of_no_rows_is_the_base():

@@ -165,6 +165,38 @@ def oas_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.where(rest > 0, np.minimum((power + 1) / np.where(rest > 0, rest, 1.0), 1.0), 1.0))
 
 
+def ledoit_wolf_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike, quartic: npt.ArrayLike) -> FloatArray:
+    """Return Ledoit and Wolf's shrinkage (2004) of maximum-likelihood covariances of n rows of any distribution.
+
+    Parameters
+    ----------
+    covariance
+        S, (..., d, d).
+    n
+        The weight of the rows behind each covariance, (...).
+    quartic
+        The sum of the fourth powers of the rows' distance from their mean, (...).
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0], [0.0, -1.0], [2.0, 0.0], [-3.0, -1.0]])
+    >>> round(float(ledoit_wolf_shrinkage(x.T @ x / 4, 4, ((x**2).sum(axis=1) ** 2).sum())), 9)
+    0.87195122
+    """
+    matrix, count = np.asarray(covariance, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    features = matrix.shape[-1]
+    level = np.trace(matrix, axis1=-2, axis2=-1) / features
+    # Divided by the mean variance first, as powers of small or large units would underflow or overflow: twice, not once
+    # by its square.
+    unit, rows = np.where(level > 0, level, 1.0), np.where(count > 0, count, 1.0)
+    relative = matrix / unit[..., None, None]
+    fourth = np.asarray(quartic, dtype=np.float64) / unit / unit / rows
+    # How far the rows' own products are from S, on average, over how far S is from the sphere.
+    noise = np.maximum(fourth - (relative**2).sum(axis=(-2, -1)), 0.0) / rows
+    apart = ((relative - np.eye(features)) ** 2).sum(axis=(-2, -1))
+    return np.asarray(np.where(noise > 0, np.minimum(noise, apart) / np.where(apart > 0, apart, 1.0), 0.0))
+
+
 class Penalty(NamedTuple):
     """A cost taken from a log-likelihood: its value, its gradient, and its second derivatives (a diagonal)."""
 
