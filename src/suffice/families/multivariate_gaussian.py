@@ -176,7 +176,7 @@ class MultivariateGaussian(Family):
         return cls((covariance @ vector[..., None])[..., 0], covariance)
 
     @classmethod
-    def estimate(cls, statistics: FullMoments | TiedMoments, shrinkage: float | Literal["oas"] = 0.0) -> Self:
+    def estimate(cls, statistics: FullMoments | TiedMoments, shrinkage: npt.ArrayLike | Literal["oas"] = 0.0) -> Self:
         """Return the means, (k, d), with one covariance per class (full moments) or one for all (tied moments).
 
         Parameters
@@ -184,8 +184,8 @@ class MultivariateGaussian(Family):
         statistics
             Moments per class. Scatter is divided by its weight: the maximum likelihood estimate.
         shrinkage
-            The share, 0 to 1, of the mean variance times the identity in each covariance; "oas" chooses it from the
-            number of rows.
+            The share, 0 to 1, of the mean variance times the identity in each covariance, one or one per class; "oas"
+            chooses it from the number of rows.
 
         Examples
         --------
@@ -203,7 +203,7 @@ class MultivariateGaussian(Family):
         covariance = statistics.spread / rows[..., None, None]
         if isinstance(shrinkage, str) and shrinkage != "oas":
             raise ValueError(f"shrinkage must be a number from 0 to 1, or 'oas'; got {shrinkage!r}")
-        share = oas_shrinkage(covariance, rows) if shrinkage == "oas" else shrinkage
+        share = oas_shrinkage(covariance, rows) if isinstance(shrinkage, str) else shrinkage
         try:
             return cls(statistics.mean, shrink_covariance(covariance, share))
         except SingularCovarianceError as error:
