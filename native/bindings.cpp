@@ -146,16 +146,22 @@ nb::tuple presence_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t be
     return nb::make_tuple(weights, counts);
 }
 
+// The number of categories of all features.
+index_t height_of(const std::vector<index_t>& sizes, index_t features) {
+    if (static_cast<index_t>(sizes.size()) != features) throw nb::value_error("sizes must name every feature");
+    index_t height = 0;
+    for (const index_t size : sizes) {
+        if (size < 0) throw nb::value_error("sizes must not be negative");
+        height += size;
+    }
+    return height;
+}
+
 nb::tuple category_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
                           std::vector<index_t> sizes) {
     check_classes(k);
     const Rows rows = rows_of(x, y, w, begin, end);
-    if (static_cast<index_t>(sizes.size()) != rows.x.cols) throw nb::value_error("sizes must name every feature");
-    index_t width = 0;
-    for (const index_t size : sizes) {
-        if (size < 0) throw nb::value_error("sizes must not be negative");
-        width += size;
-    }
+    const index_t width = height_of(sizes, rows.x.cols);
     Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(width)});
     unlocked([&] { active->category_counts(rows, k, sizes.data(), weights.data(), counts.data()); });
     return nb::make_tuple(weights, counts);
@@ -220,16 +226,82 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     return nb::make_tuple(totals, gradient, curve);
 }
 
-nb::object linear_scores(nb::object x, index_t begin, index_t end, Doubles coef, Doubles intercept) {
-    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
-    if (coef.ndim() != 2 || static_cast<index_t>(coef.shape(1)) != rows.x.cols) {
-        throw nb::value_error("coef must have one column per feature");
+// A reading comes as (what, temperature, prior, array for the results).
+Reading reading_of(const nb::tuple& parts, index_t count, std::size_t k) {
+    if (parts.size() != 4) throw nb::value_error("a reading must come as (what, temperature, prior, results)");
+    const int what = nb::cast<int>(parts[0]);
+    if (what < Reading::joint || what > Reading::best) throw nb::value_error("no such reading");
+    if (k < 1) throw nb::value_error("there must be at least one class");
+    Reading reading;
+    reading.what = static_cast<Reading::What>(what);
+    reading.classes = static_cast<index_t>(k);
+    reading.temperature = nb::cast<double>(parts[1]);
+    const auto prior = nb::cast<Doubles>(parts[2], false);
+    if (prior.size() != k) throw nb::value_error("prior must have one entry per class");
+    reading.prior = prior.data();  // the tuple keeps it alive, and the results too
+    std::size_t size = static_cast<std::size_t>(count);
+    if (reading.what == Reading::best) {
+        const auto codes = nb::cast<nb::ndarray<std::int64_t, nb::c_contig, nb::device::cpu>>(parts[3], false);
+        reading.codes = codes.data();
+        if (codes.size() != size) throw nb::value_error("results must have one entry per row");
+        return reading;
     }
-    const std::size_t k = coef.shape(0);
-    if (intercept.size() != k) throw nb::value_error("intercept must have one entry per row of coef");
-    Result scores = zeros({std::size_t(end - begin), k});
-    unlocked([&] { active->linear_scores(rows, index_t(k), coef.data(), intercept.data(), scores.data()); });
-    return nb::cast(scores);
+    const auto numbers = nb::cast<nb::ndarray<double, nb::c_contig, nb::device::cpu>>(parts[3], false);
+    reading.numbers = numbers.data();
+    if (reading.what != Reading::evidence) size *= k;
+    if (numbers.size() != size) throw nb::value_error("results must have one entry per row, or per row and class");
+    return reading;
+}
+
+void check_size(const Doubles& array, std::size_t size, const char* name) {
+    if (array.size() != size) throw nb::value_error((std::string(name) + " does not fit x and the classes").c_str());
+}
+
+void linear_scores(nb::object x, index_t begin, index_t end, Doubles coef, Doubles intercept, MaybeDoubles missing,
+                   std::optional<double> threshold, nb::tuple reading) {
+    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
+    const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
+    check_size(coef, k * d, "coef");
+    if (missing) check_size(*missing, k * d, "missing");
+    const Linear model{coef.data(), intercept.data(), missing ? missing->data() : nullptr, threshold.has_value(),
+                       threshold.value_or(0.0)};
+    const Reading read = reading_of(reading, end - begin, k);
+    unlocked([&] { active->linear_scores(rows, model, read); });
+}
+
+void diagonal_scores(nb::object x, index_t begin, index_t end, Doubles mean, Doubles variance, Doubles intercept,
+                     nb::tuple reading) {
+    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
+    const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
+    check_size(mean, k * d, "mean");
+    check_size(variance, k * d, "variance");
+    const Reading read = reading_of(reading, end - begin, k);
+    unlocked([&] { active->diagonal_scores(rows, mean.data(), variance.data(), intercept.data(), read); });
+}
+
+void quadratic_scores(nb::object x, index_t begin, index_t end, Doubles mean, Doubles whitener, Doubles intercept,
+                      nb::tuple reading) {
+    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
+    const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
+    check_size(mean, k * d, "mean");
+    check_size(whitener, k * d * d, "whitener");
+    const Reading read = reading_of(reading, end - begin, k);
+    unlocked([&] { active->quadratic_scores(rows, mean.data(), whitener.data(), intercept.data(), read); });
+}
+
+void category_scores(nb::object x, index_t begin, index_t end, Doubles tables, std::vector<index_t> sizes,
+                     Doubles intercept, nb::tuple reading) {
+    const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
+    check_size(tables, intercept.size() * std::size_t(height_of(sizes, rows.x.cols)), "tables");
+    const Reading read = reading_of(reading, end - begin, intercept.size());
+    unlocked([&] { active->category_scores(rows, tables.data(), sizes.data(), intercept.data(), read); });
+}
+
+void read_scores(nb::object scores, nb::tuple reading) {
+    const auto count = static_cast<index_t>(nb::cast<Any>(scores).shape(0));
+    const Rows rows = rows_of(scores, std::nullopt, std::nullopt, 0, count);
+    const Reading read = reading_of(reading, count, std::size_t(rows.x.cols));
+    unlocked([&] { active->read_scores(rows, read); });
 }
 
 std::string use(std::optional<std::string> instruction_set) {
@@ -255,7 +327,16 @@ NB_MODULE(_native, m) {
     m.def("scatter", &scatter, SUFFICE_ROWS, nb::arg("classes"), nb::arg("tied"), nb::arg("targets").none());
     m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
           nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));
-    m.def("linear_scores", &linear_scores, nb::arg("x"), nb::arg("begin"), nb::arg("end"), nb::arg("coef"),
-          nb::arg("intercept"));
+#undef SUFFICE_ROWS
+#define SUFFICE_ROWS nb::arg("x"), nb::arg("begin"), nb::arg("end")
+    m.def("linear_scores", &linear_scores, SUFFICE_ROWS, nb::arg("coef"), nb::arg("intercept"),
+          nb::arg("missing").none(), nb::arg("threshold").none(), nb::arg("reading"));
+    m.def("diagonal_scores", &diagonal_scores, SUFFICE_ROWS, nb::arg("mean"), nb::arg("variance"),
+          nb::arg("intercept"), nb::arg("reading"));
+    m.def("quadratic_scores", &quadratic_scores, SUFFICE_ROWS, nb::arg("mean"), nb::arg("whitener"),
+          nb::arg("intercept"), nb::arg("reading"));
+    m.def("category_scores", &category_scores, SUFFICE_ROWS, nb::arg("tables"), nb::arg("sizes"),
+          nb::arg("intercept"), nb::arg("reading"));
+    m.def("read_scores", &read_scores, nb::arg("scores"), nb::arg("reading"));
 #undef SUFFICE_ROWS
 }

@@ -62,8 +62,17 @@ inline Vector operator*(double a, Vector b) {
     for (int l = 0; l < kVector; ++l) b.lane[l] *= a;
     return b;
 }
+inline Vector operator*(Vector a, const Vector& b) {
+    for (int l = 0; l < kVector; ++l) a.lane[l] *= b.lane[l];
+    return a;
+}
 #endif
 
+inline Vector every(double value) {
+    double lane[kVector];
+    for (int l = 0; l < kVector; ++l) lane[l] = value;
+    return *reinterpret_cast<const Vector*>(lane);
+}
 inline Vector take(const double* from) { return *reinterpret_cast<const Vector*>(from); }
 inline void put(double* to, const Vector& value) { *reinterpret_cast<Vector*>(to) = value; }
 

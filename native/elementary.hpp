@@ -54,5 +54,22 @@ inline double log_one_plus(double u) {
     return (upper ? 0.6931471805599453 : 0.0) + (2.0 * s + tail);
 }
 
+// log(1 + u) for any finite u >= 0, to about one unit in the last place.
+inline double log_one_plus_any(double u) {
+    const double y = 1.0 + u;
+    std::uint64_t bits;
+    std::memcpy(&bits, &y, sizeof bits);
+    const std::uint64_t biased = bits >> 52;
+    const std::uint64_t mantissa = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
+    double scaled, power;  // y = scaled * 2^power, with scaled in [1, 2)
+    std::memcpy(&scaled, &mantissa, sizeof scaled);
+    // As in exponential: a small whole number in the low bits of 2^52 is that number, once 2^52 is taken off.
+    const std::uint64_t held = biased | 0x4330000000000000ull;
+    std::memcpy(&power, &held, sizeof power);
+    power -= 4503599627370496.0 + 1023.0;
+    // Below 2 the digits of u that 1 + u has lost still count.
+    return power * 0.6931471805599453 + log_one_plus(biased == 1023 ? u : scaled - 1.0);
+}
+
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

@@ -1,7 +1,10 @@
 // The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the flags choose it.
+#include "category_scores.hpp"
 #include "counts.hpp"
+#include "gaussian_scores.hpp"
 #include "glm.hpp"
 #include "moments.hpp"
+#include "posterior.hpp"
 #include "scatter.hpp"
 #include "scores.hpp"
 
@@ -14,8 +17,9 @@ namespace SUFFICE_ISA {
 bool runs_here();
 
 extern const Kernels table;
-const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights, event_counts, presence_counts,
-                    category_counts,           diagonal_moments, scatter,       curvature,    linear_scores};
+const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights, event_counts,    presence_counts,
+                    category_counts,           diagonal_moments, scatter,       curvature,       linear_scores,
+                    diagonal_scores,           quadratic_scores, category_scores, read_scores};
 
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

@@ -45,6 +45,26 @@ struct Model {
     bool hessian = true;
 };
 
+// What to make of the joint log-probabilities of a row and each class, and where the results go.
+struct Reading {
+    enum What : int { joint, log_posterior, posterior, evidence, best };
+    What what = joint;
+    index_t classes = 1;            // k
+    double temperature = 1.0;       // of the posterior: proportional to p(x, y)^(1 / temperature)
+    const double* prior = nullptr;  // (k,), the posterior of a row that no class can have produced
+    double* numbers = nullptr;      // (rows, k), or (rows,) for the evidence
+    index_t* codes = nullptr;       // (rows,), for the best class alone
+};
+
+// Scores that are sums over the features: of x, or of whether x lies above a threshold.
+struct Linear {
+    const double* coef = nullptr;       // (k, d)
+    const double* intercept = nullptr;  // (k,), -inf for a class that is impossible
+    const double* missing = nullptr;    // (k, d), what a NaN adds; null: NaN is an offence
+    bool presence = false;              // whether x counts as 1 above the threshold and 0 below
+    double threshold = 0.0;
+};
+
 // One value that must not be there. `what` is a word the Python side turns into a sentence.
 struct Offence : std::exception {
     std::string text;
@@ -53,7 +73,7 @@ struct Offence : std::exception {
 };
 [[noreturn]] void offend(const char* what, index_t row, index_t col, double value);
 
-// Every output array comes zeroed.
+// Every array of sums comes zeroed; those of a reading come as they are.
 struct Kernels {
     const char* name;
     bool (*runs_here)();
@@ -65,7 +85,14 @@ struct Kernels {
     void (*scatter)(const Rows&, const Features* targets, index_t k, bool tied, double* weights, double* mean,
                     double* spread);
     void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);
-    void (*linear_scores)(const Rows&, index_t k, const double* coef, const double* intercept, double* scores);
+    void (*linear_scores)(const Rows&, const Linear&, const Reading&);
+    void (*diagonal_scores)(const Rows&, const double* mean, const double* variance, const double* intercept,
+                            const Reading&);
+    void (*quadratic_scores)(const Rows&, const double* mean, const double* whitener, const double* intercept,
+                             const Reading&);
+    void (*category_scores)(const Rows&, const double* tables, const index_t* sizes, const double* intercept,
+                            const Reading&);
+    void (*read_scores)(const Rows& scores, const Reading&);
 };
 
 // The fastest kernels that run on this machine, or those of the named instruction set; null where there are none.

@@ -22,6 +22,7 @@ public:
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     operator T*() { return data_; }
+    operator const T*() const { return data_; }
 
 private:
     T* data_;
@@ -81,6 +82,10 @@ void fetch(const T* values, index_t at) {
 #endif
 }
 
+struct Span {
+    index_t first, last;
+};
+
 // The stored values of CSR.
 template <class T, class I>
 struct SparseRows {
@@ -88,23 +93,34 @@ struct SparseRows {
     const T* value = static_cast<const T*>(x.data);
     const I* column = static_cast<const I*>(x.indices);
 
-    // Calls each(column, value) for the stored values of a row, checking what would reach past an array's end.
-    template <class Each>
-    void visit(index_t row, Each&& each) const {
+    // Where the stored values of a row begin and end, neither past an array's end.
+    Span span(index_t row) const {
         const I* indptr = static_cast<const I*>(x.indptr);
         const index_t first = static_cast<index_t>(indptr[row]), last = static_cast<index_t>(indptr[row + 1]);
         if (first < 0 || last < first || last > x.stored) offend("indptr", row + 1, -1, static_cast<double>(last));
-        for (index_t s = first; s < last;) {
+        return {first, last};
+    }
+
+    // The column of a stored value, which is not past a row's end.
+    index_t column_of(index_t s) const {
+        const index_t j = static_cast<index_t>(column[s]);
+        if (static_cast<std::uint64_t>(j) >= static_cast<std::uint64_t>(x.cols)) {
+            offend("indices", s, -1, static_cast<double>(j));
+        }
+        return j;
+    }
+
+    // Calls each(column, value) for the stored values of a row.
+    template <class Each>
+    void visit(index_t row, Each&& each) const {
+        const Span span = this->span(row);
+        for (index_t s = span.first; s < span.last;) {
             // Stores all over a table keep the machine from reading ahead by itself.
             fetch(column, s);
             fetch(value, s);
             fetch(value, s + 8);
-            for (const index_t stop = s + 16 < last ? s + 16 : last; s < stop; ++s) {
-                const index_t j = static_cast<index_t>(column[s]);
-                if (static_cast<std::uint64_t>(j) >= static_cast<std::uint64_t>(x.cols)) {
-                    offend("indices", s, -1, static_cast<double>(j));
-                }
-                each(j, static_cast<double>(value[s]));
+            for (const index_t stop = s + 16 < span.last ? s + 16 : span.last; s < stop; ++s) {
+                each(column_of(s), static_cast<double>(value[s]));
             }
         }
     }

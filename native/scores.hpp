@@ -1,54 +1,132 @@
-// Linear log-scores: one weighted sum of features per class.
+// Linear log-scores: one weighted sum of features, or of presences, per class.
 #pragma once
 
-#include "counts.hpp"
-#include "dense.hpp"
+#include "posterior.hpp"
+#include "tables.hpp"
 
 namespace suffice {
 namespace SUFFICE_ISA {
 
-// scores (rows, k) = x coef' + intercept; coef is (k, d) row by row.
-inline void linear_scores(const Rows& rows, index_t k, const double* coef, const double* intercept, double* scores) {
-    const index_t d = rows.x.cols;
-    for (index_t r = 0; r < rows.end - rows.begin; ++r) {
-        for (index_t c = 0; c < k; ++c) scores[r * k + c] = intercept[c];
-    }
-    if (d == 0 || k == 0) return;
-    const bool narrow = k <= 4;  // too narrow for tiles to pay
-    const index_t wide = narrow ? k : padded(k);
-    Buffer<double> by_feature(d * wide);  // one value of a row meets all classes at once
-    for (index_t c = 0; c < k; ++c) {
-        for (index_t j = 0; j < d; ++j) by_feature[j * wide + c] = coef[c * d + j];
-    }
-    if (rows.x.sparse) {
-        with_sparse(rows.x, [&](auto stored) {
-            for (index_t row = rows.begin; row < rows.end; ++row) {
-                double* to = scores + (row - rows.begin) * k;
-                stored.visit(row, [&](index_t j, double value) {
-                    const double* from = by_feature + j * wide;
-                    for (index_t c = 0; c < k; ++c) to[c] += value * from[c];
-                });
+class DenseLinear {
+public:
+    DenseLinear(const Rows& rows, const Linear& model, const Reading& reading)
+        : rows_(rows), model_(model), k_(reading.classes), strips_(rows), scores_(rows, reading, model.intercept) {}
+
+    void run() {
+        const index_t d = rows_.x.cols;
+        each_strip(rows_, [&](index_t first, index_t count) {
+            strips_.move(first, count);
+            scores_.start();
+            strips_.each_chunk([&](index_t j, index_t width, double* lanes) {
+                const bool gaps = (model_.presence || model_.missing != nullptr) && prepare(first, count, width, lanes);
+                add_lanes_product(k_, width, model_.coef + j, d, lanes, scores_.of_class(0));
+                if (gaps) add_lanes_product(k_, width, model_.missing + j, d, absent_, scores_.of_class(0));
+            });
+            if (!scores_.finite()) {
+                blame_rows(rows_, first, count, model_.missing != nullptr);
+                scores_.blame_overflow(first);
             }
+            scores_.read(first, count);
         });
-        return;
     }
-    const index_t most = clamp(kCacheBlock / d, 16, 1024);
-    Buffer<double> buffer(most * d), sums(most * wide);
-    for (index_t row = rows.begin; row < rows.end; row += most) {
-        const index_t count = row + most < rows.end ? most : rows.end - row;
-        const Block x = load(rows.x, row, count, buffer);
-        double* to = scores + (row - rows.begin) * k;
-        if (narrow) {
-            for (index_t r = 0; r < count; ++r) {
-                for (index_t c = 0; c < k; ++c) to[r * k + c] += dot(x.data + r * x.stride, coef + c * d, d);
+
+private:
+    // Turns features into what is multiplied: presences, and zeros where cells are missing. Returns whether any is.
+    bool prepare(index_t first, index_t count, index_t width, double* lanes) {
+        const index_t cells = width * kStrip;
+        const bool gaps = any_not_finite(lanes, cells);
+        if (gaps) {
+            for (index_t i = 0; i < cells; ++i) {
+                absent_[i] = lanes[i] == lanes[i] ? 0.0 : 1.0;
+                lanes[i] = lanes[i] == lanes[i] ? lanes[i] : 0.0;
             }
-            continue;
+            if (model_.missing == nullptr || any_not_finite(lanes, cells)) {
+                blame_rows(rows_, first, count, model_.missing != nullptr);
+            }
         }
-        for (index_t i = 0; i < count * wide; ++i) sums[i] = 0.0;
-        add_product(count, k, d, x.data, x.stride, 1, by_feature, sums);
-        for (index_t r = 0; r < count; ++r) {
-            for (index_t c = 0; c < k; ++c) to[r * k + c] += sums[r * wide + c];
+        for (index_t i = 0; model_.presence && i < cells; ++i) lanes[i] = lanes[i] > model_.threshold ? 1.0 : 0.0;
+        // Zero may be above the threshold.
+        for (index_t i = 0; model_.presence && gaps && i < cells; ++i) lanes[i] *= 1.0 - absent_[i];
+        return gaps;
+    }
+
+    const Rows& rows_;
+    const Linear& model_;
+    const index_t k_;
+    Strips strips_;
+    Scores scores_;
+    double absent_[kChunk * kStrip];
+};
+
+class SparseLinear {
+public:
+    SparseLinear(const Rows& rows, const Linear& model, const Reading& reading)
+        : rows_(rows), model_(model), scores_(rows, reading, model.intercept),
+          inverted_(model.presence && 0.0 > model.threshold), table_((model.missing ? 2 : 1) * rows.x.cols, reading.classes) {
+        const index_t d = rows.x.cols;
+        for (index_t c = 0; c < reading.classes; ++c) {
+            for (index_t j = 0; j < d; ++j) {
+                const double coef = model.coef[c * d + j];
+                table_.row(j)[c] = coef;
+                // What is not stored is 0. Where that is above the threshold, all cells count from the start, and the
+                // stored ones that do not are taken back.
+                if (inverted_) scores_.raise(c, coef);
+                if (model.missing) table_.row(d + j)[c] = model.missing[c * d + j] - (inverted_ ? coef : 0.0);
+            }
         }
+    }
+
+    void run() {
+        with_sparse(rows_.x, [&](auto stored) {
+            each_strip(rows_, [&](index_t first, index_t count) {
+                scores_.start();
+                for (index_t r = 0; r < count; ++r) {
+                    const Span span = stored.span(first + r);
+                    double* sums = scores_.of_class(0) + r;
+                    if (model_.presence || model_.missing) {
+                        const auto entry = [&](index_t s) SUFFICE_INLINE { return cell(stored, span, first + r, s); };
+                        table_.add(span.first, span.last, entry, sums, kStrip);
+                    } else {
+                        const auto entry = [stored](index_t s) SUFFICE_INLINE {
+                            return Entry{stored.column_of(s), static_cast<double>(stored.value[s])};
+                        };
+                        table_.add(span.first, span.last, entry, sums, kStrip);
+                    }
+                }
+                if (!scores_.finite()) {
+                    blame_rows(rows_, first, count, model_.missing != nullptr);
+                    scores_.blame_overflow(first);
+                }
+                scores_.read(first, count);
+            });
+        });
+    }
+
+private:
+    // What a stored value adds where presence counts or cells may be missing: then a column must be stored once.
+    template <class Stored>
+    SUFFICE_INLINE Entry cell(const Stored& stored, Span span, index_t row, index_t s) {
+        const index_t j = stored.column_of(s);
+        const double value = static_cast<double>(stored.value[s]);
+        if (s > span.first && stored.column_of(s - 1) >= j) offend("unsorted", row, j, value);
+        if (value != value && model_.missing) return {rows_.x.cols + j, 1.0};
+        if (!(value >= -kLargest && value <= kLargest)) offend("finite", row, j, value);
+        const double shown = model_.presence ? (value > model_.threshold ? 1.0 : 0.0) : value;
+        return {j, shown - (inverted_ ? 1.0 : 0.0)};
+    }
+
+    const Rows& rows_;
+    const Linear& model_;
+    Scores scores_;
+    const bool inverted_;
+    Table table_;  // (d, k), what each feature adds; with another (d, k) below, what it adds where it is missing
+};
+
+inline void linear_scores(const Rows& rows, const Linear& model, const Reading& reading) {
+    if (rows.x.sparse) {
+        SparseLinear(rows, model, reading).run();
+    } else {
+        DenseLinear(rows, model, reading).run();
     }
 }
 

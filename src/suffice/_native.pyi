@@ -47,4 +47,26 @@ def curvature(
     intercept: bool,
     hessian: bool,
 ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
-def linear_scores(x: Any, begin: int, end: int, coef: _Doubles, intercept: _Doubles) -> _Doubles: ...
+
+_Reading = tuple[int, float, _Doubles, npt.NDArray[Any]]  # what, temperature, prior, and the array for results
+
+def linear_scores(
+    x: Any,
+    begin: int,
+    end: int,
+    coef: _Doubles,
+    intercept: _Doubles,
+    missing: _Doubles | None,
+    threshold: float | None,
+    reading: _Reading,
+) -> None: ...
+def diagonal_scores(
+    x: Any, begin: int, end: int, mean: _Doubles, variance: _Doubles, intercept: _Doubles, reading: _Reading
+) -> None: ...
+def quadratic_scores(
+    x: Any, begin: int, end: int, mean: _Doubles, whitener: _Doubles, intercept: _Doubles, reading: _Reading
+) -> None: ...
+def category_scores(
+    x: Any, begin: int, end: int, tables: _Doubles, sizes: list[int], intercept: _Doubles, reading: _Reading
+) -> None: ...
+def read_scores(scores: npt.NDArray[Any], reading: _Reading) -> None: ...

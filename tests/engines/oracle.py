@@ -201,7 +201,8 @@ def faults(kernel: str, batch: Batch, classes: int | None, sizes: tuple[int, ...
         found |= _entry_faults("offset", batch, *finite)
     found |= _entry_faults("x", batch, *(finite if kernel != "class_weights" else (lambda *_: True, str)))
     if kernel == "event_counts":
-        found |= _entry_faults("x", batch, lambda value, _: not value < 0, lambda _: "counts must not be negative")
+        negative = _entry_faults("x", batch, lambda value, _: not value < 0, lambda _: "counts must not be negative")
+        found |= {(kind, f"Negative values in data: {words}") for kind, words in negative}
     if kernel == "category_counts":
         words = lambda j: f"categories of feature {j} must be whole numbers 0 to {sizes[j] - 1}"  # noqa: E731
         # NaN is no category either, but may have been complained about as what it is.

@@ -19,16 +19,6 @@ from suffice.families import Response
 KERNELS = NativeKernels()
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def instruction_set(request):
-    try:
-        yield _native.use(request.param)
-    except ValueError:
-        pytest.skip(f"this machine does not run {request.param}")
-    finally:
-        _native.use()
-
-
 def at(response: str, predictor: float, y: float) -> tuple[float, float, float]:
     """Return value, slope and curvature of one row without features: the elementary functions, laid bare."""
     batch = Batch(np.zeros((1, 0)), np.array([y]), offset=np.array([predictor]))

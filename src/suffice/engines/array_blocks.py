@@ -157,6 +157,22 @@ class Block:
         """Return x, (n, d), every entry finite."""
         return self._finite("x")
 
+    def observed(self) -> Array:
+        """Return x, (n, d), every entry finite or NaN, which is a missing cell."""
+        x = self._real("x")
+        self._refuse(self.xp.isinf(x), lambda at: complaints.not_finite("x", self._row(at), float(x[at])))
+        return x
+
+    def observed_categories(self, sizes: list[int]) -> Array:
+        """Return x, (n, d), every entry a category of its feature, or NaN or a negative whole number: missing."""
+        x = self._real("x")
+        whole = (x == self.xp.floor(x)) & (x > float("-inf")) & (x < self.blocks.from_host(sizes))
+        self._refuse(
+            ~(whole | self.xp.isnan(x)),
+            lambda at: complaints.bad_category(self._row(at), float(x[at]), sizes[at[1]]),
+        )
+        return x
+
     def counts(self) -> Array:
         """Return x, (n, d), every entry finite and not negative."""
         x = self.features()
@@ -169,6 +185,16 @@ class Block:
         valid = (x >= 0) & (x < self.blocks.from_host(sizes)) & (x == self.xp.floor(x))
         self._refuse(~valid, lambda at: complaints.bad_category(self._row(at), float(x[at]), sizes[at[1]]))
         return x
+
+    def scores(self) -> Array:
+        """Return x, (n, k), where it holds scores: every entry finite or -inf."""
+        x = self._real("x")
+        self._refuse(~(x < float("inf")), lambda at: complaints.bad_score(self._row(at), float(x[at])))
+        return x
+
+    def check_overflow(self, scores: Array) -> None:
+        """Raise where scores of the block's rows, (n, k), are not finite though the rows are."""
+        self._refuse(~self.xp.isfinite(scores), lambda at: complaints.overflowing_scores(self._row(at)[0]))
 
     def targets(self) -> Array:
         """Return y, (n,) or (n, t), every entry finite."""

@@ -12,6 +12,7 @@ from suffice.engines import complaints
 from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import RunningCurvature, check_regression
 from suffice.engines.array_moments import DiagonalSpread, FullSpread, RunningMoments, Spread, TiedSpread, quartic_sums
+from suffice.engines.array_scores import ArrayScores
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import FloatArray
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ArrayKernels:
+class ArrayKernels(ArrayScores):
     """Sums over the rows of one batch, on the device where the batch lies.
 
     Rows are read in blocks; only finished sums come to the host. See :class:`~suffice.engines.kernels.Kernels` for what
@@ -166,16 +167,6 @@ class ArrayKernels:
         for block in blocks:
             curvature.add(block, response)
         return curvature.finished()
-
-    @np.errstate(all="ignore")
-    def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> Array:
-        """Return x coef' + intercept, (n, k), in the batch's own array library; coef is (k, d), intercept (k,)."""
-        coef, intercept = np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)
-        complaints.check_coef(coef, intercept, batch.features)
-        blocks = self._blocks(batch, batch.features + 2 * len(coef))
-        slopes, level = blocks.from_host(coef.T), blocks.from_host(intercept)
-        scores = [block.features() @ slopes + level for block in blocks]
-        return blocks.xp.concat([blocks.zeros(0, len(coef)), *scores], axis=0)
 
     def _blocks(self, batch: Batch, floats_per_row: int) -> Blocks:
         return Blocks(batch, floats_per_row, self.block_rows)

@@ -130,6 +130,39 @@ def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> No
         raise not_finite("mean", tuple(place), mean[tuple(place)])
 
 
+def check_entries(name: str, array: npt.NDArray[Any], valid: npt.NDArray[np.bool_], rule: str) -> None:
+    """Raise about the first entry that is not valid.
+
+    >>> check_entries("coef", np.array([1.0, np.inf]), np.array([True, False]), "it must be finite")
+    Traceback (most recent call last):
+    ValueError: coef[1] is inf; it must be finite
+    """
+    if not valid.all():
+        place = tuple(int(index) for index in np.argwhere(~valid)[0])
+        raise ValueError(f"{_entry(name, place)} is {array[place]:g}; {rule}")
+
+
+def check_scores(scores: Any) -> None:
+    """Raise where scores are no table of rows and at least one class."""
+    shape = getattr(scores, "shape", None)
+    if shape is None or len(shape) != 2 or shape[1] == 0:
+        raise ValueError(f"scores must have shape (n, k), with at least one class; got {shape and tuple(shape)}")
+
+
+def bad_score(position: Sequence[int], value: float) -> ValueError:
+    """Return the complaint about a score that no reading makes sense of."""
+    return ValueError(f"{_entry('scores', position)} is {value:g}; it must be finite, or -inf for what is impossible")
+
+
+def overflowing_scores(row: int) -> OverflowError:
+    """Return the complaint about finite features whose linear scores are not finite.
+
+    >>> overflowing_scores(3)
+    OverflowError('the scores of x[3] overflow float64; rescale the features')
+    """
+    return OverflowError(f"the scores of {_entry('x', (row,))} overflow float64; rescale the features")
+
+
 def check_offset(offset: Any, predictors: int) -> None:
     """Raise where a two-dimensional offset has not one column per predictor."""
     if offset is not None and len(offset.shape) == 2 and offset.shape[1] != predictors:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from suffice.engines.reading import JOINT, Reading
+
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
     from suffice.families.response import Response
@@ -68,5 +70,56 @@ class Kernels(Protocol):
         not depend on theta.
         """
 
-    def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> Any:
-        """Return x coef' + intercept, (n, k), in the batch's own array library; coef is (k, d), intercept (k,)."""
+    # Scores log p(x, y) of rows and classes. They come back in the array library of the batch, as the reading wants
+    # them: read block by block, so that no (n, k) array is needed where the reading has one number a row. An intercept
+    # of -inf says that a class is impossible. Infinite features are errors, and so is NaN unless said otherwise.
+
+    def linear_scores(
+        self,
+        batch: Batch,
+        coef: FloatArray,
+        intercept: FloatArray,
+        reading: Reading = JOINT,
+        threshold: float | None = None,
+        missing: FloatArray | None = None,
+    ) -> Any:
+        """Return the reading of x coef' + intercept; coef is (k, d), intercept (k,).
+
+        With a threshold, 1 stands for each x above it and 0 for every other. With ``missing``, (k, d), a NaN in x is a
+        missing cell and adds the entry of its class and feature. Finite rows whose scores overflow are refused.
+        """
+
+    def diagonal_scores(
+        self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
+    ) -> Any:
+        """Return the reading of the intercept, (k,), and the sum of the features' Gaussian log-densities.
+
+        Mean and variance are (k, d). A NaN in x is a missing cell, which adds nothing: its density is integrated out.
+        A row so far off that its square overflows scores -inf.
+        """
+
+    def quadratic_scores(
+        self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
+    ) -> Any:
+        """Return the reading of intercept[c] - |whitener[c] (x - mean[c])|^2 / 2 for each class c.
+
+        Mean is (k, d), whitener (k, d, d) and lower triangular: what is above its diagonal is not read. The intercept,
+        (k,), holds log-determinants too. A row so far off that its distance overflows scores -inf.
+        """
+
+    def category_scores(
+        self,
+        batch: Batch,
+        tables: FloatArray,
+        sizes: tuple[int, ...],
+        intercept: FloatArray,
+        reading: Reading = JOINT,
+    ) -> Any:
+        """Return the reading of the intercept, (k,), and the sum of the log-probabilities of the row's categories.
+
+        x holds category codes: whole numbers, 0 to sizes[j] - 1 in column j. A negative one or NaN is a missing cell,
+        which adds nothing. Tables are (sum of sizes, k), features one under another; entries may be -inf.
+        """
+
+    def read_scores(self, scores: Any, reading: Reading) -> Any:
+        """Return the reading of scores that are there already, (n, k), in their own array library."""

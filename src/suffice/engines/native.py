@@ -23,6 +23,7 @@ from suffice.engines.native_rows import (
     read_targets,
 )
 from suffice.engines.quartic_blocks import quartic_moments
+from suffice.engines.native_scores import NativeScores
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
@@ -44,7 +45,7 @@ _COMPILED = {
 _SOFTMAX = 4
 
 
-class NativeKernels:
+class NativeKernels(NativeScores):
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
     Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
@@ -132,16 +133,6 @@ class NativeKernels:
             blame(batch)  # otherwise the likelihood itself is out of range at this theta: a solver must see that
         return float(totals[0]), float(totals[1]), gradient, curve
 
-    def linear_scores(self, batch: Batch, coef: FloatArray, intercept: FloatArray) -> FloatArray:
-        """Return x coef' + intercept."""
-        coef = np.ascontiguousarray(coef, dtype=np.float64)
-        intercept = np.ascontiguousarray(intercept, dtype=np.float64)
-        complaints.check_coef(coef, intercept, batch.features)
-        scores = self._read(batch, lambda part: _native.linear_scores(*part[:3], coef, intercept))
-        if not np.isfinite(scores).all():
-            blame(batch)
-        return scores
-
     def _interpreted(
         self, batch: Batch, response: Response, *arguments: Any
     ) -> tuple[float, float, FloatArray, FloatArray]:
@@ -226,5 +217,7 @@ def _complaint(
             return complaints.negative_count((row, column), value)
         case "category":
             return complaints.bad_category((row, column), value, arguments[-1][column])
+        case "overflow":
+            return complaints.overflowing_scores(row)
         case _:  # indptr or indices of a broken CSR matrix
             return ValueError(f"x.{what}[{row}] is {value:g}, which is out of range: the CSR matrix is broken")

@@ -38,7 +38,8 @@ def intact(x: Any) -> Any:
     return x
 
 
-def _check_numbers(name: str, array: npt.NDArray[Any]) -> None:
+def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
+    """Raise where an array holds anything but real numbers."""
     if array.dtype.kind not in "biuf":
         raise complaints.no_numbers(name, array.dtype)
 
@@ -64,7 +65,7 @@ def read_features(batch: Batch) -> Features:
         name = f"{type(x).__module__.partition('.')[0]} {type(x).__name__}"
         cure = "x.tocsr()" if hasattr(x, "tocsr") else "ArrayEngine, or numpy.asarray(x)"
         raise TypeError(f"ThreadEngine sums NumPy arrays and scipy CSR matrices; x is a {name}: use {cure}")
-    _check_numbers("x", x)
+    check_numbers("x", x)
     if _is_plain(x):
         return Features(x, batch.start, batch.stop, 0)
     return Features(x[batch.start : batch.stop].astype(np.float64), 0, batch.rows, batch.start)
@@ -73,7 +74,7 @@ def read_features(batch: Batch) -> Features:
 def _csr(batch: Batch) -> Features:
     x = batch.x
     data, indices, indptr = x.data, x.indices, x.indptr
-    _check_numbers("x", data)
+    check_numbers("x", data)
     if not _is_plain(data):
         data = data.astype(np.float64)
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
@@ -100,7 +101,7 @@ def read_targets(batch: Batch) -> npt.NDArray[Any]:
     if batch.y is None:
         raise complaints.missing_targets()
     y = np.asarray(batch.y)
-    _check_numbers("y", y)
+    check_numbers("y", y)
     y = y[batch.start : batch.stop]
     return y if _is_plain(y) else y.astype(np.float64)
 
@@ -108,7 +109,7 @@ def read_targets(batch: Batch) -> npt.NDArray[Any]:
 def read_column(name: str, values: Any, batch: Batch) -> FloatArray:
     """Return the weights or offsets of the rows that count, side by side in float64."""
     values = np.asarray(values)
-    _check_numbers(name, values)
+    check_numbers(name, values)
     return np.ascontiguousarray(values[batch.start : batch.stop], dtype=np.float64).reshape(-1)
 
 
