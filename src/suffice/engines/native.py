@@ -22,8 +22,8 @@ from suffice.engines.native_rows import (
     read_features,
     read_targets,
 )
-from suffice.engines.quartic_blocks import quartic_moments
 from suffice.engines.native_scores import NativeScores
+from suffice.engines.quartic_blocks import quartic_moments
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
