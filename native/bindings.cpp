@@ -129,21 +129,45 @@ nb::object class_weights(nb::object x, MaybeCodes y, MaybeDoubles w, index_t beg
     return nb::cast(weights);
 }
 
-nb::tuple event_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k) {
+// The weight of the rows in which each cell is known: what kernels that may skip missing cells return last.
+struct Cells {
+    Cells(const Rows& rows, index_t k, bool missing)
+        : classes(std::size_t(k)), missing(missing), known(zeros({classes, missing ? std::size_t(rows.x.cols) : 0})) {}
+
+    double* data() { return missing ? known.data() : nullptr; }
+
+    // The sums, and the cells after them if they were asked for: (k, 0) where none is missing.
+    nb::tuple after(const nb::tuple& sums) {
+        if (!missing) return sums;
+        return nb::steal<nb::tuple>((sums + nb::make_tuple(found ? known : zeros({classes, 0}))).release());
+    }
+
+    std::size_t classes;
+    bool missing;
+    Result known;
+    bool found = false;
+};
+
+nb::tuple event_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
+                       bool missing) {
     check_classes(k);
     const Rows rows = rows_of(x, y, w, begin, end);
     Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(rows.x.cols)});
-    unlocked([&] { active->event_counts(rows, k, weights.data(), counts.data()); });
-    return nb::make_tuple(weights, counts);
+    Cells cells(rows, k, missing);
+    unlocked([&] { cells.found = active->event_counts(rows, k, weights.data(), counts.data(), cells.data()); });
+    return cells.after(nb::make_tuple(weights, counts));
 }
 
 nb::tuple presence_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
-                          double threshold) {
+                          bool missing, double threshold) {
     check_classes(k);
     const Rows rows = rows_of(x, y, w, begin, end);
     Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(rows.x.cols)});
-    unlocked([&] { active->presence_counts(rows, k, threshold, weights.data(), counts.data()); });
-    return nb::make_tuple(weights, counts);
+    Cells cells(rows, k, missing);
+    unlocked([&] {
+        cells.found = active->presence_counts(rows, k, threshold, weights.data(), counts.data(), cells.data());
+    });
+    return cells.after(nb::make_tuple(weights, counts));
 }
 
 // The number of categories of all features.
@@ -158,22 +182,26 @@ index_t height_of(const std::vector<index_t>& sizes, index_t features) {
 }
 
 nb::tuple category_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
-                          std::vector<index_t> sizes) {
+                          bool missing, std::vector<index_t> sizes) {
     check_classes(k);
     const Rows rows = rows_of(x, y, w, begin, end);
     const index_t width = height_of(sizes, rows.x.cols);
     Result weights = zeros({std::size_t(k)}), counts = zeros({std::size_t(k), std::size_t(width)});
-    unlocked([&] { active->category_counts(rows, k, sizes.data(), weights.data(), counts.data()); });
+    unlocked([&] { active->category_counts(rows, k, sizes.data(), missing, weights.data(), counts.data()); });
     return nb::make_tuple(weights, counts);
 }
 
-nb::tuple diagonal_moments(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k) {
+nb::tuple diagonal_moments(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k,
+                           bool missing) {
     check_classes(k);
     const Rows rows = rows_of(x, y, w, begin, end);
     const std::size_t d = std::size_t(rows.x.cols), classes = std::size_t(k);
     Result weights = zeros({classes}), mean = zeros({classes, d}), spread = zeros({classes, d});
-    unlocked([&] { active->diagonal_moments(rows, k, weights.data(), mean.data(), spread.data()); });
-    return nb::make_tuple(weights, mean, spread);
+    Cells cells(rows, k, missing);
+    unlocked([&] {
+        cells.found = active->diagonal_moments(rows, k, weights.data(), mean.data(), spread.data(), cells.data());
+    });
+    return cells.after(nb::make_tuple(weights, mean, spread));
 }
 
 nb::tuple scatter(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t k, bool tied,
@@ -320,10 +348,11 @@ NB_MODULE(_native, m) {
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")
     m.def("class_weights", &class_weights, SUFFICE_ROWS, nb::arg("classes"));
-    m.def("event_counts", &event_counts, SUFFICE_ROWS, nb::arg("classes"));
-    m.def("presence_counts", &presence_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("threshold"));
-    m.def("category_counts", &category_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("sizes"));
-    m.def("diagonal_moments", &diagonal_moments, SUFFICE_ROWS, nb::arg("classes"));
+    m.def("event_counts", &event_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"));
+    m.def("presence_counts", &presence_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"),
+          nb::arg("threshold"));
+    m.def("category_counts", &category_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"), nb::arg("sizes"));
+    m.def("diagonal_moments", &diagonal_moments, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"));
     m.def("scatter", &scatter, SUFFICE_ROWS, nb::arg("classes"), nb::arg("tied"), nb::arg("targets").none());
     m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
           nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));

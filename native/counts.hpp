@@ -2,31 +2,13 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 
-#include "rows.hpp"
+#include "missing.hpp"
 
 namespace suffice {
 namespace SUFFICE_ISA {
 
 constexpr index_t kCacheBlock = 8192;  // doubles: 64 KiB, a small part of any second-level cache
-
-// Whether any of n doubles is NaN or infinite. Works on the bits, because a compare would not vectorise.
-inline bool any_not_finite(const double* x, index_t n) {
-    std::uint64_t found = 0;
-    for (index_t i = 0; i < n; ++i) {
-        std::uint64_t bits;
-        std::memcpy(&bits, x + i, sizeof bits);
-        found |= ((bits & 0x7ff0000000000000ull) + 0x0010000000000000ull) & 0x8000000000000000ull;
-    }
-    return found != 0;
-}
-
-inline void blame_not_finite(index_t row, const double* x, index_t d) {
-    for (index_t j = 0; j < d; ++j) {
-        if (!std::isfinite(x[j])) offend("finite", row, j, x[j]);
-    }
-}
 
 inline void class_weights(const Rows& rows, index_t k, double* weights) {
     for (index_t row = rows.begin; row < rows.end; ++row) weights[code_of(rows, row, k)] += weight_of(rows, row);
@@ -58,7 +40,12 @@ void each_sparse_row(const Rows& rows, index_t k, double* weights, Act&& act) {
     });
 }
 
-inline void event_counts(const Rows& rows, index_t k, double* weights, double* counts) {
+// Adds a row's weight to the cells that it knows.
+inline void add_known(index_t d, const double* __restrict x, double weight, double* __restrict cells) {
+    for (index_t j = 0; j < d; ++j) cells[j] += is_nan(x[j]) ? 0.0 : weight;
+}
+
+inline void add_events(const Rows& rows, index_t k, double* weights, double* counts) {
     const index_t d = rows.x.cols;
     if (rows.x.sparse) {
         each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
@@ -83,9 +70,49 @@ inline void event_counts(const Rows& rows, index_t k, double* weights, double* c
     });
 }
 
-inline void sparse_presence(const Rows& rows, index_t k, double threshold, double* weights, double* counts) {
+// The same without the cells that are missing, once add_events has found no negative count.
+inline bool add_known_events(const Rows& rows, index_t k, double* weights, double* counts, double* cells) {
     const index_t d = rows.x.cols;
-    // What is not stored is 0: present only if the threshold is below it. Then count the absent, and turn round.
+    if (rows.x.sparse) {
+        Missing missing(rows, k, true);
+        each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
+            double* to = counts + code * d;
+            index_t last = -1;
+            stored.visit(row, [&](index_t j, double value) {
+                if (j <= last) offend("unsorted", row, j, value);  // a cell stored twice is missing once
+                last = j;
+                if (std::isfinite(value)) {
+                    to[j] += weight * value;
+                } else {
+                    missing.add(row, code, j, weight, value);
+                }
+            });
+        });
+        return missing.finish(weights, cells);
+    }
+    bool found = false;
+    each_dense_row(rows, k, weights, [&](index_t, index_t code, double weight, const double* __restrict x) {
+        double* __restrict to = counts + code * d;
+        found |= any_not_finite(x, d);
+        for (index_t j = 0; j < d; ++j) to[j] += is_nan(x[j]) ? 0.0 : weight * x[j];
+        add_known(d, x, weight, cells + code * d);
+    });
+    return found;
+}
+
+inline bool event_counts(const Rows& rows, index_t k, double* weights, double* counts, double* cells) {
+    add_events(rows, k, weights, counts);
+    if (cells == nullptr || !any_not_finite(counts, k * rows.x.cols)) return false;
+    std::memset(weights, 0, sizeof(double) * k);
+    std::memset(counts, 0, sizeof(double) * k * rows.x.cols);
+    return add_known_events(rows, k, weights, counts, cells);
+}
+
+inline bool sparse_presence(const Rows& rows, index_t k, double threshold, double* weights, double* counts,
+                            double* cells) {
+    const index_t d = rows.x.cols;
+    Missing missing(rows, k, cells != nullptr);
+    // What is not stored is 0: present only if the threshold is below it. Then count all others, and turn round.
     const bool inverted = 0.0 > threshold;
     each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
         double* to = counts + code * d;
@@ -97,7 +124,7 @@ inline void sparse_presence(const Rows& rows, index_t k, double threshold, doubl
                 if (value > kLargest) offend("finite", row, j, value);
                 if (!inverted) to[j] += weight;
             } else {
-                if (!(value >= -kLargest)) offend("finite", row, j, value);
+                if (!(value >= -kLargest)) missing.add(row, code, j, weight, value);
                 if (inverted) to[j] += weight;
             }
         });
@@ -105,22 +132,38 @@ inline void sparse_presence(const Rows& rows, index_t k, double threshold, doubl
     for (index_t c = 0; inverted && c < k; ++c) {
         for (index_t j = 0; j < d; ++j) counts[c * d + j] = weights[c] - counts[c * d + j];
     }
+    return missing.finish(weights, cells);
 }
 
-inline void presence_counts(const Rows& rows, index_t k, double threshold, double* weights, double* counts) {
-    if (rows.x.sparse) {
-        sparse_presence(rows, k, threshold, weights, counts);
-        return;
-    }
+inline bool presence_counts(const Rows& rows, index_t k, double threshold, double* weights, double* counts,
+                            double* cells) {
+    if (rows.x.sparse) return sparse_presence(rows, k, threshold, weights, counts, cells);
     const index_t d = rows.x.cols;
+    bool found = false;
     each_dense_row(rows, k, weights, [&](index_t row, index_t code, double weight, const double* __restrict x) {
         double* __restrict to = counts + code * d;
-        if (any_not_finite(x, d)) blame_not_finite(row, x, d);
-        for (index_t j = 0; j < d; ++j) to[j] += x[j] > threshold ? weight : 0.0;
+        if (any_not_finite(x, d)) {
+            if (cells == nullptr || any_infinite(x, d)) blame_not_finite(row, x, d, cells != nullptr);
+            found = true;
+        }
+        for (index_t j = 0; j < d; ++j) to[j] += x[j] > threshold ? weight : 0.0;  // NaN is above nothing
     });
+    if (!found) return false;
+    Buffer<double> again(k);
+    each_dense_row(rows, k, again, [&](index_t, index_t code, double weight, const double* x) {
+        add_known(d, x, weight, cells + code * d);
+    });
+    return true;
 }
 
-inline void category_counts(const Rows& rows, index_t k, const index_t* sizes, double* weights, double* counts) {
+// Whether a code stands for a missing cell: NaN, or a negative whole number.
+inline bool is_no_category(double code) {
+    return is_nan(code) || (code < 0 && code >= -kLargest && std::floor(code) == code);
+}
+
+// With `missing`, NaN and negative codes are cells that are not known: they add nothing.
+inline void category_counts(const Rows& rows, index_t k, const index_t* sizes, bool missing, double* weights,
+                            double* counts) {
     const index_t d = rows.x.cols;
     index_t width = 0;
     for (index_t j = 0; j < d; ++j) width += sizes[j];
@@ -128,10 +171,13 @@ inline void category_counts(const Rows& rows, index_t k, const index_t* sizes, d
         double* to = counts + code * width;
         for (index_t j = 0; j < d; ++j) {
             // The order matters: only a number within the range may be turned into an index.
-            if (!(x[j] >= 0 && x[j] < static_cast<double>(sizes[j]))) offend("category", row, j, x[j]);
-            const index_t category = static_cast<index_t>(x[j]);
-            if (static_cast<double>(category) != x[j]) offend("category", row, j, x[j]);
-            to[category] += weight;
+            if (x[j] >= 0 && x[j] < static_cast<double>(sizes[j])) {
+                const index_t category = static_cast<index_t>(x[j]);
+                if (static_cast<double>(category) != x[j]) offend("category", row, j, x[j]);
+                to[category] += weight;
+            } else if (!missing || !is_no_category(x[j])) {
+                offend("category", row, j, x[j]);
+            }
             to += sizes[j];
         }
     });

@@ -73,15 +73,17 @@ struct Offence : std::exception {
 };
 [[noreturn]] void offend(const char* what, index_t row, index_t col, double value);
 
-// Every array of sums comes zeroed; those of a reading come as they are.
+// Every array of sums comes zeroed; those of a reading come as they are. `cells` is null where NaN must not be; else a cell that is NaN is skipped, the kernel
+// returns whether there was one, and if so `cells` (k, d) holds the weight of the rows in which each cell is known.
 struct Kernels {
     const char* name;
     bool (*runs_here)();
     void (*class_weights)(const Rows&, index_t k, double* weights);
-    void (*event_counts)(const Rows&, index_t k, double* weights, double* counts);
-    void (*presence_counts)(const Rows&, index_t k, double threshold, double* weights, double* counts);
-    void (*category_counts)(const Rows&, index_t k, const index_t* sizes, double* weights, double* counts);
-    void (*diagonal_moments)(const Rows&, index_t k, double* weights, double* mean, double* spread);
+    bool (*event_counts)(const Rows&, index_t k, double* weights, double* counts, double* cells);
+    bool (*presence_counts)(const Rows&, index_t k, double threshold, double* weights, double* counts, double* cells);
+    void (*category_counts)(const Rows&, index_t k, const index_t* sizes, bool missing, double* weights,
+                            double* counts);
+    bool (*diagonal_moments)(const Rows&, index_t k, double* weights, double* mean, double* spread, double* cells);
     void (*scatter)(const Rows&, const Features* targets, index_t k, bool tied, double* weights, double* mean,
                     double* spread);
     void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);

@@ -88,17 +88,76 @@ inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double*
     }
 }
 
+// Adds the known cells of a row. A reference that is NaN has met no value: the first becomes it.
+inline void add_known_cells(index_t d, const double* __restrict x, double weight, double* __restrict reference,
+                            double* __restrict since, double* __restrict sum, double* __restrict squares) {
+    for (index_t j = 0; j < d; ++j) {
+        const double from = is_nan(reference[j]) ? x[j] : reference[j];
+        const double shifted = is_nan(x[j]) ? 0.0 : x[j] - from;
+        const double scaled = weight * shifted;
+        reference[j] = from;
+        since[j] += is_nan(x[j]) ? 0.0 : weight;
+        sum[j] += scaled;
+        squares[j] += scaled * shifted;
+    }
+}
+
+// As dense_diagonal, but every cell has a weight, a first value and a fold of its own. Returns whether any is missing.
+inline bool known_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* cells) {
+    const index_t d = rows.x.cols;
+    const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
+    Buffer<double> rows_since(k), since(k * d), sums(k * d), squares(k * d), rest(k * d);
+    index_t left = kFirstFoldRows;
+    bool found = false;
+    for (index_t i = 0; i < k * d; ++i) mean[i] = NAN;
+    auto fold = [&] {
+        for (index_t c = 0; c < k; ++c) {
+            weights[c] += rows_since[c];
+            rows_since[c] = 0.0;
+        }
+        for (index_t i = 0; i < k * d; ++i) {
+            if (!(since[i] > 0)) continue;
+            fold_diagonal(1, since[i], cells + i, mean + i, rest + i, spread + i, sums + i, squares + i);
+            since[i] = 0.0;
+        }
+        left = period;
+    };
+    each_block(rows, kCacheBlock, [&](index_t first, index_t count, Block block) {
+        for (index_t r = 0; r < count; ++r) {
+            const index_t row = first + r, code = code_of(rows, row, k), i = code * d;
+            const double* x = block.data + r * block.stride;
+            const double weight = weight_of(rows, row);
+            found |= any_not_finite(x, d);
+            if (weight > 0) {
+                rows_since[code] += weight;
+                add_known_cells(d, x, weight, mean + i, since + i, sums + i, squares + i);
+            } else {  // adds nothing, but infinity must show here too
+                blame_not_finite(row, x, d, true);
+            }
+            if (--left == 0) fold();
+        }
+    });
+    fold();
+    for (index_t i = 0; i < k * d; ++i) {
+        spread[i] = spread[i] < 0 ? 0.0 : spread[i];  // by rounding, where the first value hardly weighed
+        mean[i] = cells[i] > 0 ? mean[i] : 0.0;
+    }
+    return found;
+}
+
 // What CSR stores of one class and feature: moments of the stored values alone.
 struct Cell {
     double weight, reference, rest, sum, squares;
+    index_t rows;  // those that weigh anything
 };
 
 // The stored values are one group and the zeros between them another: each is centred, then the two are merged.
-inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
+inline bool sparse_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* known) {
     const index_t d = rows.x.cols;
     Buffer<Cell> cells(k * d);
     Buffer<double> before(k * d);  // the weight behind each reference
-    Buffer<bool> seen(k * d);
+    Buffer<index_t> class_rows(k);  // those that weigh anything
+    Missing missing(rows, k, known != nullptr);
     auto fold = [&] {
         for (index_t i = 0; i < k * d; ++i) {
             Cell& cell = cells[i];
@@ -111,17 +170,20 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
     const index_t period = 8 * k * d > 65536 ? 8 * k * d : 65536;
     index_t left = period;
     each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
+        const index_t counted = weight > 0 ? 1 : 0;
+        class_rows[code] += counted;
         index_t last = -1;
         stored.visit(row, [&](index_t j, double value) {
             if (j <= last) offend("unsorted", row, j, value);
-            if (!(value >= -kLargest && value <= kLargest)) offend("finite", row, j, value);
             last = j;
-            Cell& cell = cells[code * d + j];
-            if (!seen[code * d + j] && weight > 0) {
-                cell.reference = value;
-                seen[code * d + j] = true;
+            if (!(value >= -kLargest && value <= kLargest)) {
+                missing.add(row, code, j, weight, value);
+                return;
             }
+            Cell& cell = cells[code * d + j];
+            if (cell.rows == 0) cell.reference = value;  // until a row weighs, each is a better guess than none
             const double shifted = value - cell.reference;
+            cell.rows += counted;
             cell.weight += weight;
             cell.sum += weight * shifted;
             cell.squares += weight * shifted * shifted;
@@ -133,24 +195,33 @@ inline void sparse_diagonal(const Rows& rows, index_t k, double* weights, double
         }
     });
     fold();
+    const bool found = missing.finish(weights, known);
     for (index_t c = 0; c < k; ++c) {
         for (index_t i = c * d; i < (c + 1) * d; ++i) {
             if (before[i] <= 0) continue;
-            const double share = before[i] / weights[c];
-            const double absent = weights[c] - before[i];
-            mean[i] = share * cells[i].reference;
+            mean[i] = cells[i].reference;
             spread[i] = spread[i] < 0 ? 0.0 : spread[i];
+            if (found && !(known[i] > 0)) known[i] = before[i];
+            // Counted, not weighed: the rounding of a weight would be a zero far from the mean.
+            if (cells[i].rows + missing.rows(i) == class_rows[c]) continue;
+            const double all = found ? known[i] : weights[c];
+            const double share = before[i] / all, absent = all - before[i];
+            mean[i] *= share;
             if (absent > 0) spread[i] += share * absent * cells[i].reference * cells[i].reference;
         }
     }
+    return found;
 }
 
-inline void diagonal_moments(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
-    if (rows.x.sparse) {
-        sparse_diagonal(rows, k, weights, mean, spread);
-    } else {
-        dense_diagonal(rows, k, weights, mean, spread);
-    }
+inline bool diagonal_moments(const Rows& rows, index_t k, double* weights, double* mean, double* spread,
+                             double* cells) {
+    if (rows.x.sparse) return sparse_diagonal(rows, k, weights, mean, spread, cells);
+    dense_diagonal(rows, k, weights, mean, spread);
+    const index_t size = k * rows.x.cols;
+    if (cells == nullptr || !(any_not_finite(mean, size) || any_not_finite(spread, size))) return false;
+    std::memset(weights, 0, sizeof(double) * k);
+    std::memset(spread, 0, sizeof(double) * size);
+    return known_diagonal(rows, k, weights, mean, spread, cells);
 }
 
 }  // namespace SUFFICE_ISA

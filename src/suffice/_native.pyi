@@ -13,17 +13,31 @@ def class_weights(
     x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int
 ) -> _Doubles: ...
 def event_counts(
-    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int
-) -> tuple[_Doubles, _Doubles]: ...
+    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int, missing: bool
+) -> tuple[_Doubles, ...]: ...
 def presence_counts(
-    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int, threshold: float
-) -> tuple[_Doubles, _Doubles]: ...
+    x: Any,
+    y: _Codes | None,
+    weight: _Doubles | None,
+    begin: int,
+    end: int,
+    classes: int,
+    missing: bool,
+    threshold: float,
+) -> tuple[_Doubles, ...]: ...
 def category_counts(
-    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int, sizes: list[int]
+    x: Any,
+    y: _Codes | None,
+    weight: _Doubles | None,
+    begin: int,
+    end: int,
+    classes: int,
+    missing: bool,
+    sizes: list[int],
 ) -> tuple[_Doubles, _Doubles]: ...
 def diagonal_moments(
-    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int
-) -> tuple[_Doubles, _Doubles, _Doubles]: ...
+    x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int, missing: bool
+) -> tuple[_Doubles, ...]: ...
 def scatter(
     x: Any,
     y: _Codes | None,

@@ -108,6 +108,26 @@ def quartic_moments(batch: Batch, classes: int, mean: np.ndarray) -> tuple[Any, 
     return floats(cubes, (classes, batch.features)), floats(quartic, (classes,))
 
 
+def skipping(kernel: str, batch: Batch, classes: int, *more: Any) -> tuple[Any, ...]:
+    """What a kernel that may skip missing cells returns: each column is summed over the rows that know it, alone."""
+    x, keep = batch.x.astype(float), np.arange(len(batch.x))
+    keep = (keep >= batch.start) & (keep < batch.stop)
+    missing = np.isnan(x) | ((x < 0) & (kernel == "category_counts"))
+    sums, cells = [], np.zeros((classes, batch.features))
+    for j in range(batch.features):
+        known = keep & ~missing[:, j]
+        y, weight = (None if column is None else column[known] for column in (batch.y, batch.weight))
+        part = Batch(x[known, j : j + 1], y, weight)
+        own = ((more[0][j],),) if kernel == "category_counts" else more
+        weights, *tables = globals()[kernel](part, classes, *own)
+        cells[:, j] = weights
+        sums.append(tables)
+    tables = [np.hstack(columns) for columns in zip(*sums, strict=True)]
+    if kernel != "category_counts":
+        tables.append(cells if missing[keep].any() else np.zeros((classes, 0)))
+    return class_weights(batch, classes), *tables
+
+
 def normal_equations(batch: Batch) -> tuple[Any, ...]:
     columns = batch.features + (1 if batch.y.ndim == 1 else batch.y.shape[1])
     weight, mean, scatter = _moments([(row.weight, row.x + row.targets) for row in rows(batch)], columns)
@@ -178,12 +198,15 @@ def linear_scores(batch: Batch, coef: np.ndarray, intercept: np.ndarray) -> np.n
 Fault = tuple[type[Exception], str]
 
 
-def faults(kernel: str, batch: Batch, classes: int | None, sizes: tuple[int, ...] = ()) -> set[Fault]:
+def faults(
+    kernel: str, batch: Batch, classes: int | None, sizes: tuple[int, ...] = (), missing: bool = False
+) -> set[Fault]:
     """Every complaint that is right about a batch: a kernel must make one of them, or none where there is none.
 
-    ``classes`` is None where y holds targets.
+    ``classes`` is None where y holds targets; with ``missing``, features may be NaN.
     """
     finite = lambda value, _: math.isfinite(value), lambda _: "it must be finite"
+    whole = lambda value: math.isfinite(value) and value == math.floor(value)  # noqa: E731
     found: set[Fault] = set()
     if classes is not None:
         found |= _code_faults(batch, classes)
@@ -199,15 +222,22 @@ def faults(kernel: str, batch: Batch, classes: int | None, sizes: tuple[int, ...
         )
     if kernel == "curvature":
         found |= _entry_faults("offset", batch, *finite)
-    found |= _entry_faults("x", batch, *(finite if kernel != "class_weights" else (lambda *_: True, str)))
+    if missing:
+        found |= _entry_faults("x", batch, lambda value, _: not math.isinf(value), finite[1])
+    elif kernel != "class_weights":
+        found |= _entry_faults("x", batch, *finite)
+    else:
+        found |= _entry_faults("x", batch, lambda *_: True, str)
     if kernel == "event_counts":
         negative = _entry_faults("x", batch, lambda value, _: not value < 0, lambda _: "counts must not be negative")
         found |= {(kind, f"Negative values in data: {words}") for kind, words in negative}
     if kernel == "category_counts":
         words = lambda j: f"categories of feature {j} must be whole numbers 0 to {sizes[j] - 1}"  # noqa: E731
         # NaN is no category either, but may have been complained about as what it is.
-        found |= _entry_faults("x", batch, lambda value, j: value in range(sizes[j]), words)
-        found |= _entry_faults("x", batch, lambda value, j: not math.isfinite(value) or value in range(sizes[j]), words)
+        skipped = lambda value: missing and (math.isnan(value) or (value < 0 and whole(value)))  # noqa: E731
+        valid = lambda value, j: value in range(sizes[j]) or skipped(value)  # noqa: E731
+        found |= _entry_faults("x", batch, valid, words)
+        found |= _entry_faults("x", batch, lambda value, j: not math.isfinite(value) or valid(value, j), words)
     return found
 
 

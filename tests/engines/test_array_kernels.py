@@ -67,6 +67,14 @@ class TestStrictDevices:
         x = strict.asarray(X, device=there)
         agrees(Batch(x, Y, WEIGHT))
         agrees(Batch(x, strict.asarray(Y), strict.asarray(WEIGHT, device=there)))
+        gaps = np.where(X > 1, np.nan, X)
+        plain = ArrayKernels(7).diagonal_moments(Batch(gaps, Y, WEIGHT), 3, True)
+        for one, two in zip(
+            ArrayKernels(7).diagonal_moments(Batch(strict.asarray(gaps, device=there), Y, WEIGHT), 3, True),
+            plain,
+            strict=True,
+        ):
+            np.testing.assert_allclose(one, two, rtol=1e-14)
         scores = ArrayKernels(7).linear_scores(Batch(x), np.eye(4), np.zeros(4))
         assert scores.device == there
         np.testing.assert_array_equal(to_host(scores), X)
@@ -125,6 +133,7 @@ def test_a_row_of_weight_0_may_be_impossible():
 def test_memory_is_bounded_by_the_block():
     n, d = 60_000, 10
     batch = Batch(np.ones((n, d), dtype=np.float32), np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.float32), None)
+    gaps = replace(batch, x=np.where(np.arange(n)[:, None] % 3, batch.x, np.float32(np.nan)))
     kernels = ArrayKernels(block_rows=500)
     asked = [
         lambda: kernels.class_weights(batch, 5),
@@ -132,6 +141,9 @@ def test_memory_is_bounded_by_the_block():
         lambda: kernels.presence_counts(batch, 5, 0.5),
         lambda: kernels.category_counts(batch, 5, (2,) * d),
         lambda: kernels.diagonal_moments(batch, 5),
+        lambda: kernels.event_counts(gaps, 5, True),
+        lambda: kernels.presence_counts(gaps, 5, 0.5, True),
+        lambda: kernels.diagonal_moments(gaps, 5, True),
         lambda: kernels.full_moments(batch, 5),
         lambda: kernels.tied_moments(batch, 5),
         lambda: kernels.quartic_moments(batch, 5, np.zeros((5, d))),

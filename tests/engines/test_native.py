@@ -58,6 +58,28 @@ def test_every_instruction_set_gives_the_same_sums(instruction_set):
             np.testing.assert_allclose(spread[code], (centred * w[:, None]).T @ centred, atol=1e-12)
 
 
+def test_every_instruction_set_skips_missing_cells(instruction_set):
+    rng = np.random.default_rng(0)
+    for d in (1, 3, 8, 20, 65):
+        x, y, weight = rng.poisson(2.0, size=(3000, d)).astype(float), rng.integers(0, 3, 3000), rng.random(3000)
+        x[rng.random(x.shape) < 0.2] = np.nan
+        for form in (x, sp.csr_array(x)):
+            batch = Batch(form, y, weight)
+            _, events, known = KERNELS.event_counts(batch, 3, True)
+            _, present, known_too = KERNELS.presence_counts(batch, 3, 1.0, True)
+            _, mean, spread, cells = KERNELS.diagonal_moments(batch, 3, True)
+            for code in range(3):
+                w = np.where(np.isnan(x[y == code]), 0.0, weight[y == code][:, None])
+                values = np.nan_to_num(x[y == code])
+                for found in (known, known_too, cells):
+                    np.testing.assert_allclose(found[code], w.sum(axis=0), rtol=1e-12)
+                np.testing.assert_allclose(events[code], (w * values).sum(axis=0), rtol=1e-12)
+                np.testing.assert_allclose(present[code], (w * (values > 1)).sum(axis=0), rtol=1e-12)
+                centre = (w * values).sum(axis=0) / w.sum(axis=0)
+                np.testing.assert_allclose(mean[code], centre, rtol=1e-12)
+                np.testing.assert_allclose(spread[code], (w * (values - centre) ** 2).sum(axis=0), rtol=1e-12)
+
+
 def test_an_unknown_instruction_set_is_refused():
     with pytest.raises(ValueError, match="this machine does not run abacus"):
         _native.use("abacus")
@@ -96,6 +118,38 @@ def test_columns_stored_twice_or_out_of_order_mean_their_sum():
             assert np.array_equal(one, two)
     assert np.array_equal(KERNELS.presence_counts(batch, 1, 0.5)[1], [[1, 0, 1]])
     assert not x.has_sorted_indices  # the user's matrix is as it was
+
+
+def test_a_cell_stored_twice_is_missing_once():
+    x = sp.csr_matrix((np.array([np.nan, 2.0, 4.0, np.nan, np.nan]), np.array([2, 0, 2, 1, 1]), np.array([0, 3, 5])))
+    for kernel, more in (("event_counts", ()), ("presence_counts", (0.5,)), ("diagonal_moments", ())):
+        sparse, dense = (getattr(KERNELS, kernel)(Batch(form), 1, *more, True) for form in (x, x.toarray()))
+        for one, two in zip(sparse, dense, strict=True):
+            assert np.array_equal(one, two)
+        assert sparse[-1].tolist() == [[2, 1, 1]]
+
+
+def test_a_known_cell_keeps_its_digits_beside_heavy_rows_that_miss_it():
+    rng = np.random.default_rng(0)
+    x = np.full((2000, 2), np.nan)
+    x[::500] = [[3.0, 1e8 + 1], [5.0, 1e8 + 2], [5.0, 1e8 + 2], [3.0, 1e8 + 3]]
+    weight = np.where(np.isnan(x[:, 0]), 1e6 * rng.random(2000), 0.1)
+    for form in (x, sp.csr_array(x)):
+        for kernel, more in (("event_counts", ()), ("presence_counts", (4.0,)), ("diagonal_moments", ())):
+            *_, cells = getattr(KERNELS, kernel)(Batch(form, weight=weight), 1, *more, True)
+            np.testing.assert_allclose(cells, [[0.4, 0.4]], rtol=1e-12)
+        _, mean, spread, _ = KERNELS.diagonal_moments(Batch(form, weight=weight), 1, True)
+        np.testing.assert_allclose(mean, [[4.0, 1e8 + 2]], rtol=1e-15)
+        np.testing.assert_allclose(spread, [[0.4, 0.2]], rtol=1e-12)
+
+
+def test_weights_that_round_leave_no_zeros_between_stored_values():
+    rng = np.random.default_rng(0)
+    x, weight = 1e8 + rng.normal(size=(200_000, 2)), rng.random(200_000)  # more values than lie between two folds
+    _, mean, spread = KERNELS.diagonal_moments(Batch(sp.csr_array(x), weight=weight), 1)
+    centre = weight @ (x - 1e8) / weight.sum()
+    np.testing.assert_allclose(mean[0], 1e8 + centre, rtol=1e-15)
+    np.testing.assert_allclose(spread[0], weight @ (x - 1e8 - centre) ** 2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("threshold", [-1.5, -0.5, 0.0, 1.0])

@@ -23,6 +23,23 @@ def diagonal() -> Callable[..., DiagonalMoments]:
 
 
 @pytest.fixture
+def gappy() -> Callable[..., DiagonalMoments]:
+    """Moments of the known cells of one array of rows per class, NaN where a cell is missing."""
+
+    def of(*classes: np.ndarray) -> DiagonalMoments:
+        known = [~np.isnan(x) for x in classes]
+        cells = np.array([k.sum(axis=0) for k in known], dtype=float)
+        sums = np.array([np.where(k, x, 0).sum(axis=0) for k, x in zip(known, classes, strict=True)])
+        mean = sums / np.maximum(cells, 1)
+        apart = [np.where(k, x - m, 0.0) for k, x, m in zip(known, classes, mean, strict=True)]
+        spread = [(z * z).sum(axis=0) for z in apart]
+        weights = np.array([len(x) for x in classes], dtype=float)
+        return DiagonalMoments(Labels(tuple(range(len(classes)))), weights, mean, np.array(spread), cells)
+
+    return of
+
+
+@pytest.fixture
 def full() -> Callable[..., FullMoments]:
     def of(*classes: np.ndarray, names: tuple = ()) -> FullMoments:
         mean = [x.mean(axis=0) for x in classes]

@@ -61,6 +61,19 @@ def test_a_class_without_rows():
     assert Bernoulli.estimate(seen, alpha=1).p[1].tolist() == [0.5, 0.5]
 
 
+def test_missing_cells_are_as_if_never_there():
+    cells = np.array([[8.0, 10.0, 0.0], [4.0, 2.0, 4.0]])
+    seen = PresenceCounts(LABELS, np.array([10.0, 4.0]), np.array([[2.0, 10.0, 0.0], [4.0, 0.0, 1.0]]), cells)
+    words = "feature 2 is missing in every row of class 'ham': its probability is undefined; give alpha > 0"
+    with pytest.raises(ValueError, match=words):
+        Bernoulli.estimate(seen)
+    with pytest.raises(ValueError, match=words):
+        Bernoulli.estimate(seen, alpha=[1, 1, 0])
+    member = Bernoulli.estimate(seen, alpha=[0, 0.5, 1])
+    np.testing.assert_allclose(member.p, [[2 / 8, 10.5 / 11, 1 / 2], [1, 0.5 / 3, 2 / 6]])
+    np.testing.assert_allclose(member.q, [[6 / 8, 0.5 / 11, 1 / 2], [0, 2.5 / 3, 4 / 6]])
+
+
 @pytest.mark.parametrize(("p", "q"), [(1.5, None), (np.nan, None), (0.5, 0.4)])
 def test_bad_parameters(p, q):
     with pytest.raises(ValueError, match=r"^[pq] is "):

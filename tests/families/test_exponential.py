@@ -30,3 +30,11 @@ def test_no_estimate(diagonal):
         Exponential.estimate(diagonal(np.zeros((2, 1))), alpha=1)
     with pytest.raises(ValueError, match=r"-eta is -1.0: it must be a finite number above 0"):
         Exponential.from_natural(1.0)
+
+
+def test_missing_cells_are_as_if_never_there(gappy):
+    left, right = np.array([[1.0, np.nan, np.nan], [np.nan, 3.0, np.nan]]), np.array([[8.0, np.nan, np.nan]])
+    with pytest.raises(ValueError, match="feature 2 is missing in every row of class 0: its mean is undefined"):
+        Exponential.estimate(gappy(left, right), alpha=[1, 1, 0])
+    member = Exponential.estimate(gappy(left, right), alpha=1)
+    np.testing.assert_allclose(1 / member.rate, [[(1 + 4.5) / 2, 3.0, 1.0], [(8 + 4.5) / 2, 3.0, 1.0]])

@@ -72,6 +72,54 @@ def test_a_class_without_rows(diagonal):
         Gaussian.estimate(type(nothing).zero())
 
 
+def rows_with_gaps() -> list[np.ndarray]:
+    x = np.random.default_rng(3).normal([1e4, -2.0, 0.5], [1.0, 1e-3, 30.0], size=(60, 3))
+    x[np.random.default_rng(4).random(x.shape) < 0.3] = np.nan
+    return [x[:25], x[25:]]
+
+
+def test_missing_cells_are_as_if_never_there(gappy):
+    classes = rows_with_gaps()
+    moments = gappy(*classes)
+    means = np.array([np.nanmean(x, axis=0) for x in classes])
+    member = Gaussian.estimate(moments)
+    np.testing.assert_allclose(member.mu, means, rtol=1e-14)
+    np.testing.assert_allclose(member.sigma2, [np.nanvar(x, axis=0) for x in classes], rtol=1e-9)
+    whole = np.concatenate(classes)
+    pooled_mean, pooled = np.nanmean(whole, axis=0), np.nanvar(whole, axis=0)
+    known = np.array([(~np.isnan(x)).sum(axis=0) for x in classes])
+    spread = known * np.array([np.nanvar(x, axis=0) for x in classes])
+    alpha = np.array([0.5, 1, 2])
+    smoothed = Gaussian.estimate(moments, alpha)
+    np.testing.assert_allclose(smoothed.sigma2, (spread + alpha * pooled) / (known + alpha), rtol=1e-9)
+    np.testing.assert_array_equal(smoothed.mu, member.mu)
+    shrunk = GaussianKnownVariance.estimate(moments, alpha=2).mu
+    np.testing.assert_allclose(shrunk, (known * means + 2 * pooled_mean) / (known + 2), rtol=1e-13)
+
+
+def test_a_feature_that_no_row_of_a_class_knows(gappy):
+    left, right = np.array([[1.0, 5.0], [3.0, 7.0]]), np.array([[2.0, np.nan], [4.0, np.nan]])
+    moments = gappy(left, right)
+    words = "feature 1 is missing in every row of class 1: its mean is undefined; give alpha > 0, or drop the feature"
+    for kind in (Gaussian, GaussianKnownVariance):
+        with pytest.raises(ValueError, match=words):
+            kind.estimate(moments)
+        with pytest.raises(ValueError, match=words):
+            kind.estimate(moments, alpha=[1, 0])
+    member = Gaussian.estimate(moments, alpha=1)
+    np.testing.assert_allclose([member.mu[1, 1], member.sigma2[1, 1]], [6.0, 1.0])
+    assert GaussianKnownVariance.estimate(moments, alpha=1).mu[1, 1] == 6
+
+
+def test_a_feature_that_no_row_knows_tells_nothing(gappy):
+    left, right = np.array([[1.0, np.nan], [3.0, np.nan]]), np.array([[2.0, np.nan], [8.0, np.nan]])
+    member = Gaussian.estimate(gappy(left, right), alpha=1e-3)
+    assert member.mu[:, 1].tolist() == [0, 0]
+    assert member.sigma2[:, 1].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="feature 1 is missing in every row of class 0"):
+        Gaussian.estimate(gappy(left, right))
+
+
 def test_known_variance_shrinks_the_mean(diagonal):
     moments = diagonal(np.array([[0.0], [2.0]]), np.array([[10.0]]))
     np.testing.assert_allclose(GaussianKnownVariance.estimate(moments).mu, [[1.0], [10.0]])

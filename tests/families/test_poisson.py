@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suffice.families import Poisson
+from suffice.families import Multinomial, Poisson
 from suffice.statistics import EventCounts, Labels
 
 
@@ -28,6 +28,16 @@ def test_estimate_by_hand():
     assert Poisson.estimate(seen).log_prob([0, 1])[0].tolist() == [-2.5, -np.inf]
     with pytest.raises(ValueError, match="class 'sun' has no rows: its rate is undefined; give alpha > 0"):
         Poisson.estimate(counts([4, 0], [[1, 1], [0, 0]]))
+
+
+def test_missing_cells_are_as_if_never_there():
+    cells = np.array([[4.0, 0.0], [1.0, 2.0]])
+    seen = EventCounts(Labels(("mon", "sun")), np.array([4.0, 2.0]), np.array([[10.0, 0.0], [3.0, 1.0]]), cells)
+    with pytest.raises(ValueError, match="feature 1 is missing in every row of class 'mon': its rate is undefined"):
+        Poisson.estimate(seen)
+    np.testing.assert_allclose(Poisson.estimate(seen, alpha=2).rate, [[12 / 6, 1], [5 / 3, 3 / 4]])
+    full = EventCounts(seen.labels, seen.rows, seen.counts)
+    np.testing.assert_array_equal(Multinomial.estimate(seen, alpha=1).p, Multinomial.estimate(full, alpha=1).p)
 
 
 def test_samples_fit():

@@ -55,6 +55,16 @@ def test_pooled_moments_are_those_of_all_rows(diagonal):
     np.testing.assert_allclose(variance, x.var(axis=0), rtol=1e-6)
 
 
+def test_pooled_moments_are_those_of_all_known_cells(gappy):
+    x = np.random.default_rng(2).normal(1e8, 1.0, size=(30, 4))
+    x[np.random.default_rng(3).random(x.shape) < 0.4] = np.nan
+    x[:12, 1] = x[12:, 2] = x[:, 3] = np.nan
+    mean, variance = priors.pooled_moments(gappy(x[:4], x[4:12], x[12:]))
+    np.testing.assert_allclose(mean[:3], np.nanmean(x[:, :3], axis=0), rtol=1e-15)
+    np.testing.assert_allclose(variance[:3], np.nanvar(x[:, :3], axis=0), rtol=1e-6)
+    assert (mean[3], variance[3]) == (0, 0)
+
+
 def test_ridge_is_half_a_square_with_its_derivatives():
     theta, strength = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([[0.0], [4.0]])
     penalty = priors.ridge(theta, strength)

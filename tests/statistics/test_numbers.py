@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
 from suffice.statistics import (
     CategoryCounts,
@@ -130,6 +130,63 @@ def test_full_moments_hold_the_tied_and_the_diagonal_ones():
     )
     np.testing.assert_allclose(full.tied().spread, tied.spread, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(full.diagonal().spread, diagonal.spread, rtol=1e-12)
+
+
+def test_weights_of_cells_are_kept_only_once_one_is_missing():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(1e8, 1.0, size=(90, 3)), rng.integers(0, 2, 90)
+    gaps = np.where(rng.random(x.shape) < 0.3, np.nan, x)
+    for kind, *options in ((DiagonalMoments,), (EventCounts,), (PresenceCounts, 1e8)):
+        full, holes, more = (
+            ENGINE.accumulate(kind.over(TWO, *options, True), Batch(rows, y)) for rows in (x, gaps, gaps[::-1])
+        )
+        assert full.cells.shape == (2, 0)
+        assert full.observed.tolist() == [[(y == code).sum()] * 3 for code in range(2)]
+        assert (full + full).cells.shape == (2, 0)
+        assert (full - full.scaled(0.5)).cells.shape == (2, 0)
+        assert holes.cells.tolist() == [(~np.isnan(gaps[y == code])).sum(axis=0).tolist() for code in range(2)]
+        for both in (full + holes, holes + full):
+            assert both.cells.tolist() == (full.observed + holes.cells).tolist()
+            assert both.weight == 180
+        left = (full + holes) - full
+        assert left.cells.tolist() == holes.cells.tolist()
+        assert ((full + holes) - holes).observed.tolist() == full.observed.tolist()
+        assert (holes + more).aligned(Labels.of(["ham", "spam", "work"])).observed[2].tolist() == [0, 0, 0]
+        with pytest.raises(ValueError, match=r"cells must have shape \(2, 3\); got \(2, 2\)"):
+            kind.from_arrays({**full.to_arrays(), "cells": np.zeros((2, 2))})
+        with pytest.raises(NegativeEvidenceError, match=r"(cells|counts)\[\d, \d\] would be .* never in the sum"):
+            holes - ENGINE.accumulate(kind.over(TWO, *options), Batch(x, y))
+
+
+@pytest.mark.parametrize("engine", [ThreadEngine(3), ArrayEngine(5000)], ids=repr)
+def test_parts_with_and_without_gaps_add_up(engine):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(1e8, 1.0, size=(30_000, 4)), rng.integers(0, 2, 30_000)
+    x[-5000:, 1:3] = x[100:200, 3] = np.nan  # none in the middle
+    found = engine.accumulate(DiagonalMoments.over(TWO, True), Batch(x, y))
+    for code in range(2):
+        known = ~np.isnan(x[y == code])
+        values = np.where(known, x[y == code] - 1e8, 0.0)
+        mean = values.sum(axis=0) / known.sum(axis=0)
+        spread = np.where(known, values - mean, 0.0) ** 2
+        assert found.observed[code].tolist() == known.sum(axis=0).tolist()
+        np.testing.assert_allclose(found.mean[code], 1e8 + mean, rtol=1e-15)
+        np.testing.assert_allclose(found.spread[code], spread.sum(axis=0), rtol=1e-8)
+
+
+def test_moments_of_known_cells_merge_at_an_offset():
+    rng = np.random.default_rng(1)
+    x = np.where(rng.random((4000, 3)) < 0.5, np.nan, 1e8 + rng.normal(size=(4000, 3)))
+    x[:2000, 1] = np.nan
+    parts = [ENGINE.accumulate(DiagonalMoments.over(ONE, True), Batch(x[i::4])) for i in range(4)]
+    halves = [ENGINE.accumulate(DiagonalMoments.over(ONE, True), Batch(half)) for half in (x[:2000], x[2000:])]
+    for found in (sum(parts), sum(halves), sum(halves) + parts[1] - parts[1]):
+        for j in range(3):
+            known = x[~np.isnan(x[:, j]), j]
+            assert float(found.cells[0, j]) == len(known)
+            assert float(found.spread[0, j]) == pytest.approx(exact_spread(known), rel=1e-9)
+    assert halves[0].mean[0, 1] == halves[0].spread[0, 1] == 0
+    assert (sum(halves) - halves[0]).mean[0, 1] == halves[1].mean[0, 1]
 
 
 def test_normal_equations_give_least_squares_with_and_without_intercept():

@@ -173,18 +173,34 @@ class Block:
         )
         return x
 
-    def counts(self) -> Array:
-        """Return x, (n, d), every entry finite and not negative."""
-        x = self.features()
-        self._refuse(x < 0, lambda at: complaints.negative_count(self._row(at), float(x[at])))
-        return x
+    def cells(self, missing: bool) -> tuple[Array, Array | None]:
+        """Return x, (n, d), every entry finite, and where a cell is known, (n, d) bool; None for everywhere.
 
-    def categories(self, sizes: tuple[int, ...]) -> Array:
-        """Return x, (n, d), every entry a whole number from 0 to its feature's size - 1."""
-        x = self.features()
-        valid = (x >= 0) & (x < self.blocks.from_host(sizes)) & (x == self.xp.floor(x))
+        With ``missing``, x may be NaN: then it is returned as 0, and is not known.
+        """
+        if not missing:
+            return self.features(), None
+        x = self._real("x")
+        if self.xp.isfinite(self.xp.sum(x)):
+            return x, None
+        self._refuse(self.xp.isinf(x), lambda at: complaints.not_finite("x", self._row(at), float(x[at])))
+        known = ~self.xp.isnan(x)
+        return (x, None) if self.xp.all(known) else (self.xp.where(known, x, self.xp.zeros_like(x)), known)
+
+    def counts(self, missing: bool) -> tuple[Array, Array | None]:
+        """Return x and where it is known, as :meth:`cells` does; no entry is negative."""
+        x, known = self.cells(missing)
+        self._refuse(x < 0, lambda at: complaints.negative_count(self._row(at), float(x[at])))
+        return x, known
+
+    def categories(self, sizes: tuple[int, ...], missing: bool) -> Array:
+        """Return x, (n, d), every entry a whole number below its feature's size; only missing cells are negative."""
+        x, known = self.cells(missing)
+        valid = (x < self.blocks.from_host(sizes)) & (x == self.xp.floor(x))
+        if not missing:
+            valid = valid & (x >= 0)
         self._refuse(~valid, lambda at: complaints.bad_category(self._row(at), float(x[at]), sizes[at[1]]))
-        return x
+        return x if known is None else self.xp.where(known, x, -self.xp.ones_like(x))
 
     def scores(self) -> Array:
         """Return x, (n, k), where it holds scores: every entry finite or -inf."""

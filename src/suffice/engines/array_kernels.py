@@ -11,7 +11,15 @@ import numpy as np
 from suffice.engines import complaints
 from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import RunningCurvature, check_regression
-from suffice.engines.array_moments import DiagonalSpread, FullSpread, RunningMoments, Spread, TiedSpread, quartic_sums
+from suffice.engines.array_moments import (
+    DiagonalSpread,
+    FullSpread,
+    RunningMoments,
+    RunningWeights,
+    Spread,
+    TiedSpread,
+    quartic_sums,
+)
 from suffice.engines.array_scores import ArrayScores
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import FloatArray
@@ -65,69 +73,85 @@ class ArrayKernels(ArrayScores):
         return weights
 
     @np.errstate(all="ignore")
-    def event_counts(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the sum of x per class, (k, d); x must not be negative."""
-        return self._class_sums(batch, classes, batch.features, Block.counts)
+    def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), the sum of x per class, (k, d), and with ``missing`` the cells."""
+        return self._class_sums(batch, classes, batch.features, lambda block: block.counts(missing), missing)
 
     @np.errstate(all="ignore")
-    def presence_counts(self, batch: Batch, classes: int, threshold: float) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the weight of rows with x > threshold per class, (k, d)."""
+    def presence_counts(
+        self, batch: Batch, classes: int, threshold: float, missing: bool = False
+    ) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), the weight of rows with x > threshold, (k, d), and with ``missing`` the cells."""
         complaints.check_threshold(threshold)
 
-        def present(block: Block) -> Array:
-            return block.xp.astype(block.features() > threshold, block.xp.float64)
+        def present(block: Block) -> tuple[Array, Array | None]:
+            x, known = block.cells(missing)
+            above = x > threshold if known is None else (x > threshold) & known
+            return block.xp.astype(above, block.xp.float64), known
 
-        return self._class_sums(batch, classes, batch.features, present)
+        return self._class_sums(batch, classes, batch.features, present, missing)
 
     @np.errstate(all="ignore")
-    def category_counts(self, batch: Batch, classes: int, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    def category_counts(
+        self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side."""
         complaints.check_sizes(sizes, batch.features)
         feature = np.repeat(np.arange(batch.features), sizes)  # of each column of counts
         category = np.concatenate([np.arange(0), *map(np.arange, sizes)])
 
-        def belongs(block: Block) -> Array:
-            x = block.xp.take(block.categories(sizes), block.blocks.from_host(feature, "int64"), axis=1)
-            return block.xp.astype(x == block.blocks.from_host(category), block.xp.float64)
+        def belongs(block: Block) -> tuple[Array, None]:
+            x = block.xp.take(block.categories(sizes, missing), block.blocks.from_host(feature, "int64"), axis=1)
+            return block.xp.astype(x == block.blocks.from_host(category), block.xp.float64), None
 
-        return self._class_sums(batch, classes, sum(sizes), belongs)
+        weights, counts = self._class_sums(batch, classes, sum(sizes), belongs, False)
+        return weights, counts
 
     def _class_sums(
-        self, batch: Batch, classes: int, columns: int, read: Callable[[Block], Array]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the sum per class of what ``read`` makes of a block, (k, columns)."""
+        self,
+        batch: Batch,
+        classes: int,
+        columns: int,
+        read: Callable[[Block], tuple[Array, Array | None]],
+        missing: bool,
+    ) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), the sum per class of what ``read`` makes of a block, (k, columns), and cells."""
         complaints.check_classes(classes, batch.y)
-        blocks = self._blocks(batch, 2 * classes + batch.features + 2 * columns)
-        weights, sums = blocks.zeros(classes), blocks.zeros(classes, columns)
+        blocks = self._blocks(batch, 2 * classes + batch.features + (4 if missing else 2) * columns)
+        weights, sums = RunningWeights(blocks, classes), blocks.zeros(classes, columns)
         for block in blocks:
             members = block.members(classes)
-            weights = weights + members.weights()
-            sums = sums + members.sums(read(block))
-        finished = to_host(weights), to_host(sums)
+            values, known = read(block)
+            weights.add(members, known)
+            sums = sums + members.sums(values)
+        rows, cells = weights.finished()
+        finished = rows, to_host(sums)
         complaints.check_overflow(*finished)
-        return finished
+        return (*finished, cells) if missing else finished
 
-    def diagonal_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return class weights, (k,), means, (k, d), and centred sums of squares, (k, d)."""
-        return self._class_moments(batch, classes, DiagonalSpread)
+    def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), means and centred sums of squares, (k, d), and with ``missing`` the cells."""
+        moments = self._class_moments(batch, classes, DiagonalSpread, missing)
+        return moments if missing else moments[:3]
 
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""
-        return self._class_moments(batch, classes, FullSpread)
+        return self._class_moments(batch, classes, FullSpread)[:3]
 
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
-        return self._class_moments(batch, classes, TiedSpread)
+        return self._class_moments(batch, classes, TiedSpread)[:3]
 
     @np.errstate(all="ignore")
     def _class_moments(
-        self, batch: Batch, classes: int, spread: type[Spread]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        self, batch: Batch, classes: int, spread: type[Spread], missing: bool = False
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return class weights, means, spread and the weight of the known cells."""
         complaints.check_classes(classes, batch.y)
-        blocks = self._blocks(batch, 2 * classes + 4 * batch.features)
+        blocks = self._blocks(batch, 2 * classes + (6 if missing else 4) * batch.features)
         moments = RunningMoments(blocks, classes, batch.features, spread)
         for block in blocks:
-            moments.add(block.features(), block.members(classes))
+            moments.add(*block.cells(missing), block.members(classes))
         return moments.finished(batch.features)
 
     @np.errstate(all="ignore")
@@ -147,8 +171,8 @@ class ArrayKernels(ArrayScores):
         for block in blocks:
             y = block.targets()
             rows = blocks.xp.concat([block.features(), y if y.ndim == 2 else y[:, None]], axis=1)
-            moments.add(rows, block.everyone())
-        weights, mean, scatter = moments.finished(batch.features)
+            moments.add(rows, None, block.everyone())
+        weights, mean, scatter, _ = moments.finished(batch.features)
         return float(weights[0]), mean[0], scatter
 
     @np.errstate(all="ignore")

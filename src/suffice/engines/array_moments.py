@@ -116,8 +116,31 @@ class FullSpread:
         return np.diagonal(finished, axis1=-2, axis2=-1)
 
 
+class RunningWeights:
+    """The weight of the rows of each class, and of those in which each cell is known, over the blocks added so far."""
+
+    def __init__(self, blocks: Blocks, classes: int) -> None:
+        self._xp = blocks.xp
+        self._rows = blocks.zeros(classes)  # (k,)
+        self.cells = blocks.zeros(classes, 1)  # (k, 1) until a cell is missing, then (k, d)
+        self._missing = False
+
+    def add(self, members: Members, known: Array | None) -> Array:
+        """Add a block and return its weights, (k, 1) or (k, d); None says that all cells, (n, d), are known."""
+        rows = members.weights()
+        cells = rows[:, None] if known is None else members.sums(self._xp.astype(known, self._xp.float64))
+        self._rows, self.cells = self._rows + rows, self.cells + cells
+        self._missing = self._missing or known is not None
+        return cells
+
+    def finished(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weights of the classes, (k,), and cells, (k, d) or (k, 0) where none is missing, on the host."""
+        rows = to_host(self._rows)
+        return rows, to_host(self.cells) if self._missing else np.zeros((len(rows), 0))
+
+
 class RunningMoments:
-    """Weight, mean and spread of each class, over the blocks added so far.
+    """Weight, mean and spread of each class, over the blocks added so far; of a cell, where it is known.
 
     Rows are measured from an origin among those of their class, each block is centred on its own class means, and
     blocks are merged by Chan's rule: nothing is squared far from a mean, and nothing is subtracted from a sum of
@@ -126,47 +149,50 @@ class RunningMoments:
 
     def __init__(self, blocks: Blocks, classes: int, features: int, spread: type[Spread]) -> None:
         self._xp = blocks.xp
-        self._weights = blocks.zeros(classes)  # (k,)
-        self._origin = blocks.zeros(classes, features)  # (k, d), the mean of the first block with rows of the class
+        self._weights = RunningWeights(blocks, classes)
+        self._origin = blocks.zeros(classes, features)  # (k, d), the mean of the first block in which the cell is known
         self._mean = blocks.zeros(classes, features)  # (k, d), from the origin
         self._spread = spread(blocks, classes, features)
 
-    def add(self, rows: Array, members: Members) -> None:
-        """Add a block of rows, (n, d)."""
+    def add(self, rows: Array, known: Array | None, members: Members) -> None:
+        """Add a block of rows, (n, d), and where their cells are known, (n, d), or None for everywhere."""
         xp = self._xp
-        block_weights = members.weights()
-        self._place_origin(rows, members, block_weights)
-        rows = rows - xp.take(self._origin, members.codes, axis=0)
+        before = self._weights.cells
+        block_weights = self._weights.add(members, known)
+        new = (before == 0) & (block_weights > 0)
+        if xp.any(new):
+            self._origin = xp.where(new, self._mean_of(rows, known, members, block_weights), self._origin)
+        rows = self._apart(rows, self._origin, known, members)
         block_mean = _divided(xp, members.sums(rows), block_weights)
-        deviations = rows - xp.take(block_mean, members.codes, axis=0)
+        deviations = self._apart(rows, block_mean, known, members)
         if members.weight is not None:
             deviations = deviations * xp.sqrt(members.weight)[:, None]
 
-        weights = self._weights + block_weights
-        share = _divided(xp, block_weights[:, None], weights)  # (k, 1)
+        share = _divided(xp, block_weights, self._weights.cells)
         apart = block_mean - self._mean
         # Roots of weights are multiplied before squaring: 0 times a square that overflows would be NaN.
-        self._spread.add(deviations, xp.sqrt(self._weights[:, None] * share) * apart, members)
+        self._spread.add(deviations, xp.sqrt(before * share) * apart, members)
         self._mean = self._mean + share * apart
-        self._weights = weights
 
-    def _place_origin(self, rows: Array, members: Members, block_weights: Array) -> None:
-        """Give the classes that are new in a block the mean of their rows as origin."""
-        xp = self._xp
-        new = (self._weights == 0) & (block_weights > 0)
-        if not xp.any(new):
-            return
-        mean = _divided(xp, members.sums(rows), block_weights)
+    def _mean_of(self, rows: Array, known: Array | None, members: Members, block_weights: Array) -> Array:
+        """Return the mean of a block's rows in each class."""
+        mean = _divided(self._xp, members.sums(rows), block_weights)
         # This is off by the rounding of a long sum; the mean of what it leaves over puts that right.
-        leftover = rows - xp.take(mean, members.codes, axis=0)
-        mean = mean + _divided(xp, members.sums(leftover), block_weights)
-        self._origin = xp.where(new[:, None], mean, self._origin)
+        leftover = self._apart(rows, mean, known, members)
+        return mean + _divided(self._xp, members.sums(leftover), block_weights)
 
-    def finished(self, features: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return weights, means and spread on the host; columns past ``features`` are targets."""
-        weights, mean, spread = to_host(self._weights), to_host(self._origin + self._mean), self._spread.finished()
+    def _apart(self, rows: Array, centres: Array, known: Array | None, members: Members) -> Array:
+        """Return the rows less the centres of their classes, (k, d); 0 where a cell is not known."""
+        xp = self._xp
+        apart = rows - xp.take(centres, members.codes, axis=0)
+        return apart if known is None else xp.where(known, apart, xp.zeros_like(apart))
+
+    def finished(self, features: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return weights, means, spread and weights of cells on the host; columns past ``features`` are targets."""
+        weights, cells = self._weights.finished()
+        mean, spread = to_host(self._origin + self._mean), self._spread.finished()
         complaints.check_overflow(weights, mean, self._spread.variances(spread), features=features)
-        return weights, mean, spread
+        return weights, mean, spread, cells
 
 
 def quartic_sums(blocks: Blocks, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -198,5 +224,5 @@ def symmetric(matrix: FloatArray) -> FloatArray:
 
 
 def _divided(xp: Array, sums: Array, weights: Array) -> Array:
-    """Return sums per class over the weights of the classes; 0 where a class has no weight."""
-    return sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]
+    """Return sums per class over the weights of the classes or their cells; 0 where there is no weight."""
+    return sums / xp.where(weights > 0, weights, xp.ones_like(weights))

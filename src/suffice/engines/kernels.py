@@ -25,25 +25,40 @@ class Kernels(Protocol):
     Every kernel raises ``ValueError`` (or ``TypeError`` for a dtype that is no number) naming the argument, the first
     offending position and the value: codes outside 0 to k - 1, weights that are negative, NaN or infinite, and NaN or
     infinite features or targets.
+
+    With ``missing``, a NaN feature is a missing cell and is skipped; what CSR does not store is a known 0. The kernels
+    that say so then return one more array at the end, ``cells``: the weight of the rows of each class in which each
+    cell is known, (k, d), or (k, 0) where no cell of the batch is missing.
     """
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""
 
-    def event_counts(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the sum of x per class, (k, d); x must not be negative."""
+    def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), the sum of x per class, (k, d), and with ``missing`` the cells.
 
-    def presence_counts(self, batch: Batch, classes: int, threshold: float) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the weight of rows with x > threshold per class, (k, d)."""
-
-    def category_counts(self, batch: Batch, classes: int, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-        """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side.
-
-        x holds category codes: whole numbers, 0 to sizes[j] - 1 in column j.
+        x must not be negative.
         """
 
-    def diagonal_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return class weights, (k,), means, (k, d), and centred sums of squares, (k, d)."""
+    def presence_counts(
+        self, batch: Batch, classes: int, threshold: float, missing: bool = False
+    ) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), the weight of rows with x > threshold, (k, d), and with ``missing`` the cells."""
+
+    def category_counts(
+        self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side.
+
+        x holds category codes: whole numbers, 0 to sizes[j] - 1 in column j. With ``missing``, NaN or a negative code
+        is a missing cell, which adds nothing: the categories of a feature sum to the weight of its known cells.
+        """
+
+    def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, (k,), means and centred sums of squares, (k, d), and with ``missing`` the cells.
+
+        The moments of a cell are those of the rows in which it is known; 0 where there are none.
+        """
 
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""

@@ -64,25 +64,30 @@ class NativeKernels(NativeScores):
         complaints.check_overflow(weights)
         return weights
 
-    def event_counts(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray]:
-        """Return class weights and the sum of x per class."""
-        return self._finite(batch, self._per_class(_native.event_counts, batch, classes))
+    def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, the sum of x per class and, with ``missing``, the weight of the known cells."""
+        return self._finite(batch, self._per_class(_native.event_counts, batch, classes, missing), missing=missing)
 
-    def presence_counts(self, batch: Batch, classes: int, threshold: float) -> tuple[FloatArray, FloatArray]:
-        """Return class weights and the weight of rows with x > threshold per class."""
+    def presence_counts(
+        self, batch: Batch, classes: int, threshold: float, missing: bool = False
+    ) -> tuple[FloatArray, ...]:
+        """Return class weights, the weight of rows with x > threshold and, with ``missing``, that of known cells."""
         complaints.check_threshold(threshold)
-        return self._finite(batch, self._per_class(_native.presence_counts, batch, classes, threshold))
+        sums = self._per_class(_native.presence_counts, batch, classes, missing, threshold)
+        return self._finite(batch, sums, missing=missing)
 
-    def category_counts(self, batch: Batch, classes: int, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    def category_counts(
+        self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
         complaints.check_sizes(sizes, batch.features)
-        weights, counts = self._per_class(_native.category_counts, batch, classes, list(sizes))
+        weights, counts = self._per_class(_native.category_counts, batch, classes, missing, list(sizes))
         complaints.check_overflow(weights)
         return weights, counts
 
-    def diagonal_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return class weights, means and centred sums of squares."""
-        return self._finite(batch, self._per_class(_native.diagonal_moments, batch, classes))
+    def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
+        """Return class weights, means, centred sums of squares and, with ``missing``, the weight of the known cells."""
+        return self._finite(batch, self._per_class(_native.diagonal_moments, batch, classes, missing), missing=missing)
 
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and centred scatter per class."""
@@ -193,10 +198,10 @@ class NativeKernels(NativeScores):
                 return self._read(replace(batch, x=x), act, classes, arguments)
             raise _complaint(what, row + part.origin, column, value, batch, classes, arguments) from None
 
-    def _finite(self, batch: Batch, sums: Sums, scatter: bool = False) -> Sums:
+    def _finite(self, batch: Batch, sums: Sums, scatter: bool = False, missing: bool = False) -> Sums:
         """Return the sums (the last of them a scatter or not), or say which number kept them from being finite."""
         if not all(np.isfinite(part).all() for part in sums):
-            blame(batch)
+            blame(batch, missing)
             # One overflow spoils a feature's products with all others: its own square tells which it was.
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
             complaints.check_overflow(*sums[:-1], last, features=batch.features)

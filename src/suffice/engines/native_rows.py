@@ -113,26 +113,33 @@ def read_column(name: str, values: Any, batch: Batch) -> FloatArray:
     return np.ascontiguousarray(values[batch.start : batch.stop], dtype=np.float64).reshape(-1)
 
 
-def blame(batch: Batch) -> None:
-    """Raise about the first feature, target or offset that is not finite; return if there is none."""
+def blame(batch: Batch, missing: bool = False) -> None:
+    """Raise about the first feature, target or offset that is not finite; return if there is none.
+
+    With ``missing``, a feature may be NaN.
+    """
     x = batch.x
     if is_csr(x):
         bounds = x.indptr[batch.start], x.indptr[batch.stop]
-        bad = np.flatnonzero(~np.isfinite(x.data[bounds[0] : bounds[1]])) + bounds[0]
+        bad = np.flatnonzero(_bad(x.data[bounds[0] : bounds[1]], missing)) + bounds[0]
         if bad.size:
             rows = np.searchsorted(x.indptr, bad, side="right") - 1
             row, column, stored = min(zip(rows, x.indices[bad], bad, strict=True))
             raise complaints.not_finite("x", (row, column), x.data[stored])
     else:
-        _blame_array("x", x, batch)
+        _blame_array("x", x, batch, missing)
     for name, column in (("y", batch.y), ("offset", batch.offset)):
         if column is not None:
             _blame_array(name, np.asarray(column), batch)
 
 
-def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch) -> None:
+def _bad(values: npt.NDArray[Any], missing: bool) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.isinf(values) if missing else ~np.isfinite(values))
+
+
+def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch, missing: bool = False) -> None:
     for start in range(batch.start, batch.stop, 4096):
-        bad = np.argwhere(~np.isfinite(array[start : min(start + 4096, batch.stop)]))
+        bad = np.argwhere(_bad(array[start : min(start + 4096, batch.stop)], missing))
         if bad.size:
             place = (int(bad[0][0]) + start, *(int(index) for index in bad[0][1:]))
             raise complaints.not_finite(name, place, float(array[place]))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from suffice.families import links
 from suffice.families.base import Family, RandomState, Size, require
-from suffice.families.priors import check_alpha, laplace, require_evidence
+from suffice.families.priors import check_alpha, laplace, require_evidence, require_known
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Bernoulli(Family):
 
     @classmethod
     def estimate(cls, statistics: PresenceCounts, alpha: npt.ArrayLike = 0.0) -> Self:
-        """Return (c + alpha) / (n + 2 alpha) of each class and feature, (k, d).
+        """Return (c + alpha) / (n + 2 alpha) of each class and feature, (k, d), n being the rows that know it.
 
         Examples
         --------
@@ -97,7 +97,8 @@ class Bernoulli(Family):
         counts = statistics.counts
         strength = check_alpha(alpha, counts.shape[1])
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "probability is")
-        absent = np.maximum(statistics.rows[:, None] - counts, 0.0)  # fractional weights round
+        require_known(statistics.labels, statistics.observed + strength, "probability is")
+        absent = np.maximum(statistics.observed - counts, 0.0)  # fractional weights round
         shares = laplace(np.stack([counts, absent], axis=-1), strength[:, None])
         return cls(shares[..., 0], shares[..., 1])
 

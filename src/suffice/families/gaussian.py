@@ -17,6 +17,7 @@ from suffice.families.priors import (
     pooled_moments,
     pseudo_mean,
     require_evidence,
+    require_known,
     require_spread,
 )
 from suffice.statistics.base import FloatArray
@@ -123,8 +124,8 @@ class Gaussian(_Normal):
 
         ``alpha`` smooths the variance and leaves the mean: it is a number of pseudo-observations about the class's own
         mean, with the variance the feature has over all rows. So each feature is smoothed on its own scale. A class
-        without rows is then the feature over all rows; a feature that never varies at all tells classes nothing, and
-        has variance 1 in each.
+        without rows that know the feature is then the feature over all rows; a feature that never varies at all, or
+        that no row knows, tells classes nothing, and has variance 1 in each.
 
         Examples
         --------
@@ -137,11 +138,12 @@ class Gaussian(_Normal):
         """
         strength = check_alpha(alpha, statistics.mean.shape[1])
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
+        evidence = statistics.observed + strength
+        require_known(statistics.labels, evidence, "mean is")
         pooled_mean, pooled_variance = pooled_moments(statistics)
-        weights = statistics.weights[:, None]
-        sigma2 = (statistics.spread + strength * pooled_variance) / (weights + strength)
+        sigma2 = (statistics.spread + strength * pooled_variance) / evidence
         sigma2 = np.where((strength > 0) & never_varies(pooled_mean, pooled_variance), 1.0, sigma2)
-        mu = np.where(weights > 0, statistics.mean, pooled_mean)
+        mu = np.where(statistics.observed > 0, statistics.mean, pooled_mean)
         require_spread(statistics.labels, ~never_varies(mu, sigma2), "variance is")
         return cls(mu, sigma2)
 
@@ -210,5 +212,6 @@ class GaussianKnownVariance(_Normal):
         """
         strength = check_alpha(alpha, statistics.mean.shape[1])
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
+        require_known(statistics.labels, statistics.observed + strength, "mean is")
         pooled_mean, _ = pooled_moments(statistics)
-        return cls(pseudo_mean(statistics.mean, statistics.weights[:, None], pooled_mean, strength), known)
+        return cls(pseudo_mean(statistics.mean, statistics.observed, pooled_mean, strength), known)

@@ -11,7 +11,7 @@ from scipy.special import gammaln, xlogy
 
 from suffice.families import links
 from suffice.families.base import Family, RandomState, Size, require
-from suffice.families.priors import check_alpha, require_evidence
+from suffice.families.priors import check_alpha, require_evidence, require_known
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Poisson(Family):
 
     @classmethod
     def estimate(cls, statistics: EventCounts, alpha: npt.ArrayLike = 0.0) -> Self:
-        """Return (counts + alpha) / (rows + alpha) of each class and feature, (k, d).
+        """Return (counts + alpha) / (rows + alpha) of each class and feature, (k, d), rows being those that know it.
 
         ``alpha`` is a gamma prior worth that many rows at rate 1; one number, or one per feature.
 
@@ -90,7 +90,9 @@ class Poisson(Family):
         """
         strength = check_alpha(alpha, statistics.counts.shape[1])
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "rate is")
-        return cls((statistics.counts + strength) / (statistics.rows[:, None] + strength))
+        evidence = statistics.observed + strength
+        require_known(statistics.labels, evidence, "rate is")
+        return cls((statistics.counts + strength) / evidence)
 
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
         """Return drawn counts."""

@@ -52,6 +52,24 @@ def require_evidence(
         raise ValueError(f"class {label!r} has no {noun}: its {what} undefined; {cure}")
 
 
+def require_known(labels: Labels, evidence: FloatArray, what: str) -> None:
+    """Raise ValueError naming the first class and feature, (k, d), with no evidence, known cell or prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_known(Labels(("ham", "spam")), np.array([[1.0], [0.0]]), "mean is")
+    Traceback (most recent call last):
+    ...
+    ValueError: feature 0 is missing in every row of class 'spam': its mean is undefined; give alpha > 0, or drop the \
+feature
+    """
+    if (evidence <= 0).any():
+        row, feature = np.unravel_index(int(np.argmax(evidence <= 0)), evidence.shape)
+        where = f"feature {feature} is missing in every row of class {labels.names[int(row)]!r}"
+        raise ValueError(f"{where}: its {what} undefined; give alpha > 0, or drop the feature")
+
+
 def require_spread(labels: Labels, fine: npt.NDArray[np.bool_], what: str) -> None:
     """Raise ValueError naming the first class and feature, (k, d), whose values do not vary.
 
@@ -101,6 +119,8 @@ def pseudo_mean(mean: FloatArray, weight: FloatArray, base: FloatArray, alpha: F
 def pooled_moments(statistics: DiagonalMoments) -> tuple[FloatArray, FloatArray]:
     """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
 
+    Both are of the rows in which the feature is known; 0 where there are none.
+
     Examples
     --------
     >>> import numpy as np
@@ -109,13 +129,19 @@ def pooled_moments(statistics: DiagonalMoments) -> tuple[FloatArray, FloatArray]
     >>> pooled_moments(one_row_each)
     (array([2.]), array([1.]))
     """
-    weights, total = statistics.weights, statistics.weights.sum()
-    if not total > 0:
+    if not statistics.weight > 0:
         raise ValueError("there are no rows in any class: nothing can be estimated")
+    weights = statistics.cells if statistics.misses_cells else statistics.weights  # (k, d) or (k,)
+
+    def over_classes(table: FloatArray) -> FloatArray:
+        return np.asarray((weights * table).sum(axis=0) if statistics.misses_cells else weights @ table)
+
+    observed, total = statistics.observed, weights.sum(axis=0)
+    total = np.where(total > 0, total, 1.0)
     # Averaged about one class's mean, so that a large offset costs no digits.
-    anchor = statistics.mean[int(np.argmax(weights))]
-    mean = anchor + weights @ np.where(weights[:, None] > 0, statistics.mean - anchor, 0.0) / total
-    between = weights @ (statistics.mean - mean) ** 2
+    anchor = np.take_along_axis(statistics.mean, observed.argmax(axis=0)[None, :], axis=0)[0]
+    mean = anchor + over_classes(np.where(observed > 0, statistics.mean - anchor, 0.0)) / total
+    between = over_classes((statistics.mean - mean) ** 2)
     return mean, (statistics.spread.sum(axis=0) + between) / total
 
 

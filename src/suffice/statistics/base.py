@@ -52,11 +52,10 @@ class Statistics(ABC):
         Statistics.kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
-        for name, value in self._fields():
-            if isinstance(value, np.ndarray):
-                frozen = np.asarray(value, dtype=np.float64).view()
-                frozen.flags.writeable = False
-                object.__setattr__(self, name, frozen)
+        for name, value in self._arrays().items():
+            frozen = np.asarray(value, dtype=np.float64).view()
+            frozen.flags.writeable = False
+            object.__setattr__(self, name, frozen)
         self._validate()
 
     @abstractmethod
@@ -65,6 +64,14 @@ class Statistics(ABC):
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [(field.name, getattr(self, field.name)) for field in dataclasses.fields(typing.cast(Any, self))]
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        """Return the fields that are arrays, by name."""
+        return {name: value for name, value in self._fields() if isinstance(value, np.ndarray)}
+
+    def _with(self, **fields: Any) -> Self:
+        """Return the same statistic but for some fields."""
+        return typing.cast(Self, dataclasses.replace(typing.cast(Any, self), **fields))
 
     @classmethod
     @abstractmethod
@@ -89,9 +96,7 @@ class Statistics(ABC):
     @property
     def is_zero(self) -> bool:
         """Whether this is the zero of its kind: no rows, and no shape yet."""
-        return self.weight == 0 and all(
-            np.size(value) == 0 for _, value in self._fields() if isinstance(value, np.ndarray)
-        )
+        return self.weight == 0 and all(value.size == 0 for value in self._arrays().values())
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
@@ -208,6 +213,13 @@ def _vocabulary(name: str, place: int, names: list[Any]) -> Labels:
         return Labels(tuple(names))
     except (TypeError, ValueError) as error:
         raise ValueError(f"array {name!r} holds no vocabulary at {place}: {error}") from error
+
+
+def placed(array: FloatArray, places: npt.NDArray[np.intp], classes: int) -> FloatArray:
+    """Return one entry per class, (k, ...), at their places in a larger vocabulary; the others are 0."""
+    larger = np.zeros((classes, *array.shape[1:]))
+    larger[places] = array
+    return larger
 
 
 def check_factor(factor: float) -> float:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import FloatArray, Removal, Statistics, check_factor, check_shape, digits_lost, less
+from suffice.statistics.base import (
+    FloatArray,
+    Removal,
+    Statistics,
+    check_factor,
+    check_shape,
+    digits_lost,
+    less,
+    placed,
+)
+from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
 
 
@@ -40,9 +50,8 @@ class ClassCounts(Statistics):
         if labels == self.labels:
             return self
         places = labels.positions(self.labels)
-        rows, counts = np.zeros(len(labels)), np.zeros((len(labels), self.counts.shape[1]))
-        rows[places], counts[places] = self.rows, self.counts
-        return replace(self, labels=labels, rows=rows, counts=counts)
+        moved = {name: placed(array, places, len(labels)) for name, array in self._arrays().items()}
+        return self._with(labels=labels, **moved)
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         here, there = self.counts.shape[1], other.counts.shape[1]
@@ -53,23 +62,46 @@ class ClassCounts(Statistics):
 
     def _plus(self, other: Self) -> Self:
         one, two = self._paired(other)
-        return replace(one, rows=one.rows + two.rows, counts=one.counts + two.counts)
+        added = two._arrays()
+        return one._with(**{name: array + added[name] for name, array in one._arrays().items()})
 
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
-        left = replace(
-            whole, rows=less("rows", whole.rows, part.rows), counts=less("counts", whole.counts, part.counts)
-        )
-        lost = max(digits_lost(whole.rows, part.rows, left.rows), digits_lost(whole.counts, part.counts, left.counts))
-        return Removal(left, lost)
+        before, gone = whole._arrays(), part._arrays()
+        left = {name: less(name, before[name], gone[name]) for name in before}
+        lost = max(digits_lost(before[name], gone[name], left[name]) for name in before)
+        return Removal(whole._with(**left), lost)
 
     def scaled(self, factor: float) -> Self:
         """Return the counts with every row's weight multiplied by ``factor``."""
         factor = check_factor(factor)
-        return replace(self, rows=self.rows * factor, counts=self.counts * factor)
+        return self._with(**{name: array * factor for name, array in self._arrays().items()})
 
 
-class EventCounts(ClassCounts):
+@dataclass(frozen=True, eq=False)
+class CellCounts(KnownCells, ClassCounts):
+    """Counts of single cells, some of which may be missing."""
+
+    @property
+    def _class_weights(self) -> FloatArray:
+        return self.rows
+
+    @property
+    def _table(self) -> FloatArray:
+        return self.counts
+
+    def _paired(self, other: Self) -> tuple[Self, Self]:
+        one, two = super()._paired(other)
+        return one._observing(two)
+
+    def _minus(self, other: Self) -> Removal:
+        left, lost = super()._minus(other)
+        if left.misses_cells:  # where no cell is left, nor is the rounding of its count
+            left = left._with(counts=np.where(left.cells > 0, left.counts, 0.0))
+        return Removal(left, lost)
+
+
+class EventCounts(CellCounts):
     """How often each event occurred in each class: the multinomial event model's memory, and the Poisson's.
 
     Examples
@@ -83,23 +115,40 @@ class EventCounts(ClassCounts):
     """
 
     @classmethod
-    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
-        """Return the counts of one batch, whose y holds codes into ``labels``."""
-        return cls(labels, *kernels.event_counts(batch, len(labels)))
+    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, missing: bool = False) -> Self:
+        """Return the counts of one batch, whose y holds codes into ``labels``; with ``missing``, NaN is skipped."""
+        return cls(labels, *kernels.event_counts(batch, len(labels), missing))
 
 
-class PresenceCounts(ClassCounts):
-    """In how many rows of each class a feature is present: the multivariate Bernoulli event model's memory."""
+class PresenceCounts(CellCounts):
+    """In how many rows of each class a feature is present: the multivariate Bernoulli event model's memory.
+
+    Examples
+    --------
+    >>> from suffice.engines import Batch, ThreadEngine
+    >>> answers = np.array([[1.0, 0.0], [np.nan, 1.0]])
+    >>> seen = ThreadEngine().accumulate(PresenceCounts.over(Labels((0,)), 0.5, True), Batch(answers))
+    >>> seen.counts, seen.observed
+    (array([[1., 1.]]), array([[1., 2.]]))
+    """
 
     @classmethod
-    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, threshold: float = 0.0) -> Self:
-        """Return the counts of one batch; a feature is present where x is above the threshold."""
-        return cls(labels, *kernels.presence_counts(batch, len(labels), threshold))
+    def of(
+        cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, threshold: float = 0.0, missing: bool = False
+    ) -> Self:
+        """Return the counts of one batch; a feature is present where x is above the threshold.
+
+        With ``missing``, NaN is skipped.
+        """
+        return cls(labels, *kernels.presence_counts(batch, len(labels), threshold, missing))
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(ClassCounts):
-    """How often each category of each feature occurred in each class; ``counts`` holds the features side by side."""
+    """How often each category of each feature occurred in each class; ``counts`` holds the features side by side.
+
+    The counts of a feature sum to the weight of the rows in which it is known.
+    """
 
     sizes: tuple[int, ...] = ()  # categories of each feature; they sum to the columns of counts
 
@@ -114,9 +163,12 @@ class CategoryCounts(ClassCounts):
         return super()._paired(other)
 
     @classmethod
-    def of(cls, batch: Any, kernels: Any, labels: Labels, sizes: tuple[int, ...]) -> Self:
-        """Return the counts of one batch, whose x holds codes 0 to sizes[j] - 1 in column j."""
-        rows, counts = kernels.category_counts(batch, len(labels), sizes)
+    def of(cls, batch: Any, kernels: Any, labels: Labels, sizes: tuple[int, ...], missing: bool = False) -> Self:
+        """Return the counts of one batch, whose x holds codes 0 to sizes[j] - 1 in column j.
+
+        With ``missing``, NaN and negative codes are skipped.
+        """
+        rows, counts = kernels.category_counts(batch, len(labels), sizes, missing)
         return cls(labels, rows, counts, sizes)
 
     def feature(self, index: int) -> FloatArray:

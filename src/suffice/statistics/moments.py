@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,9 @@ from suffice.statistics.base import (
     check_shape,
     digits_lost,
     less,
+    placed,
 )
+from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -58,19 +60,28 @@ class ClassMoments(Statistics):
 
     def _moved(self, places: npt.NDArray[np.intp], classes: int) -> FloatArray:
         """Return the spread with the classes at their places in a larger vocabulary."""
-        moved = np.zeros(self.spread_shape(classes, self.features))
-        moved[places] = self.spread
-        return moved
+        return placed(self.spread, places, classes)
 
     def _kept(self, left: FloatArray) -> FloatArray:
-        """Return the spread without the classes of which no weight is left."""
-        keep = (left > 0).reshape(-1, *(1 for _ in self.spread.shape[1:]))
+        """Return the spread without the classes or cells of which no weight, (k, 1) or (k, d), is left."""
+        keep = (left > 0).reshape(*left.shape, *(1 for _ in self.spread.shape[2:]))
         return np.where(keep, self.spread, 0.0)
 
     @staticmethod
     def _collected(per_class: FloatArray) -> FloatArray:
         """Return (k, d) squares in the shape of the variances."""
         return per_class
+
+    # Where cells are missing, the weight behind a mean is the cell's; a kind that allows it overrides these two.
+
+    def _weighings(self) -> dict[str, FloatArray]:
+        """Return the fields that are sums of weights, by name."""
+        return {"weights": self.weights}
+
+    @property
+    def _behind(self) -> FloatArray:
+        """The weight behind each mean, (k, 1), or (k, d) where cells differ."""
+        return self.weights[:, None]
 
     def _validate(self) -> None:
         if self.mean.ndim != 2:
@@ -103,10 +114,10 @@ class ClassMoments(Statistics):
         """Return the same sums over a vocabulary that holds these classes and perhaps more."""
         if labels == self.labels:
             return self
-        places = labels.positions(self.labels)
-        weights, mean = np.zeros(len(labels)), np.zeros((len(labels), self.features))
-        weights[places], mean[places] = self.weights, self.mean
-        return replace(self, labels=labels, weights=weights, mean=mean, spread=self._moved(places, len(labels)))
+        places, classes = labels.positions(self.labels), len(labels)
+        weighings = {name: placed(array, places, classes) for name, array in self._weighings().items()}
+        mean, spread = placed(self.mean, places, classes), self._moved(places, classes)
+        return self._with(labels=labels, mean=mean, spread=spread, **weighings)
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if self.features != other.features:
@@ -116,36 +127,42 @@ class ClassMoments(Statistics):
 
     def _plus(self, other: Self) -> Self:
         one, two = self._paired(other)
-        weights = one.weights + two.weights
-        share = (two.weights / np.where(weights > 0, weights, 1.0))[:, None]
+        added = two._weighings()
+        weighings = {name: array + added[name] for name, array in one._weighings().items()}
+        behind = one._behind + two._behind
+        share = two._behind / np.where(behind > 0, behind, 1.0)
         apart = two.mean - one.mean
         # A class with no weight on one side has a share of 0 or 1: its mean comes over from the other side unrounded.
         mean = np.where(share == 1, two.mean, one.mean + share * apart)
-        between = self._products(np.sqrt(one.weights[:, None] * share) * apart)
-        return replace(one, weights=weights, mean=mean, spread=one.spread + two.spread + between)
+        between = self._products(np.sqrt(one._behind * share) * apart)
+        return one._with(mean=mean, spread=one.spread + two.spread + between, **weighings)
 
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
-        weights = less("weights", whole.weights, part.weights)
-        share = (part.weights / np.where(whole.weights > 0, whole.weights, 1.0))[:, None]
-        growth = np.where(weights > 0, whole.weights / np.where(weights > 0, weights, 1.0), 0.0)[:, None]
+        total, taken = whole._weighings(), part._weighings()
+        weighings = {name: less(name, total[name], taken[name]) for name in total}
+        left = whole._with(**weighings)
+        behind = left._behind
+        share = part._behind / np.where(whole._behind > 0, whole._behind, 1.0)
+        growth = np.where(behind > 0, whole._behind / np.where(behind > 0, behind, 1.0), 0.0)
         apart = (whole.mean - part.mean) * growth  # from the mean of what goes to the mean of what stays
         mean = np.where(growth > 0, whole.mean + share * apart, 0.0)
-        before, gone = whole._kept(weights), part._kept(weights)
-        between = self._products(np.sqrt(weights[:, None] * share) * apart)
-        left = replace(whole, weights=weights, mean=mean, spread=before - gone - between)
+        before, gone = whole._kept(behind), part._kept(behind)
+        between = self._products(np.sqrt(behind * share) * apart)
+        left = left._with(mean=mean, spread=before - gone - between)
         # What rounding may have done to the squares: to their terms, and to the means between which they are taken.
         blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth * (share > 0)
-        doubt = self._collected(weights[:, None] * share * blur * (2 * np.abs(apart) + blur))
+        doubt = self._collected(behind * share * blur * (2 * np.abs(apart) + blur))
         doubt = doubt + EPSILON * self._variances(before + gone + between)
         lost = squares_lost(self._variances(before), self._variances(left.spread), doubt)
-        return Removal(left, max(lost, digits_lost(whole.weights, part.weights, weights)))
+        return Removal(left, max(lost, *(digits_lost(total[name], taken[name], weighings[name]) for name in total)))
 
     def scaled(self, factor: float) -> Self:
         """Return the moments with every row's weight multiplied by ``factor``."""
         factor = check_factor(factor)
         mean = self.mean if factor > 0 else np.zeros_like(self.mean)
-        return replace(self, weights=self.weights * factor, mean=mean, spread=self.spread * factor)
+        weighings = {name: array * factor for name, array in self._weighings().items()}
+        return self._with(mean=mean, spread=self.spread * factor, **weighings)
 
 
 def squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray, what: str = "spread") -> float:
@@ -161,8 +178,11 @@ def squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray, what: 
     return float(np.log10(max(1.0, noise.max(initial=1.0))))
 
 
-class DiagonalMoments(ClassMoments):
+@dataclass(frozen=True, eq=False)
+class DiagonalMoments(KnownCells, ClassMoments):
     """Means and centred sums of squares of each feature, per class: what Gaussian naive Bayes remembers.
+
+    Those of a cell are over the rows in which it is known, and 0 where there are none.
 
     Examples
     --------
@@ -175,6 +195,30 @@ class DiagonalMoments(ClassMoments):
     """
 
     kernel = "diagonal_moments"
+
+    @classmethod
+    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, missing: bool = False) -> Self:
+        """Return the moments of one batch, whose y holds codes into ``labels``; with ``missing``, NaN is skipped."""
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels), missing))
+
+    @property
+    def _class_weights(self) -> FloatArray:
+        return self.weights
+
+    @property
+    def _table(self) -> FloatArray:
+        return self.mean
+
+    @property
+    def _behind(self) -> FloatArray:
+        return self.cells if self.misses_cells else self.weights[:, None]
+
+    def _weighings(self) -> dict[str, FloatArray]:
+        return {"weights": self.weights, "cells": self.cells}
+
+    def _paired(self, other: Self) -> tuple[Self, Self]:
+        one, two = super()._paired(other)
+        return one._observing(two)
 
     @staticmethod
     def spread_shape(classes: int, features: int) -> tuple[int, ...]:

@@ -54,9 +54,10 @@ class Kind:
     features: Callable[[st.DrawFn, int], Array]
     close: Callable[[Any, Any, Rows, float], None]
     targets: bool = False  # y holds numbers; class codes otherwise
+    trait: str = ""  # tells two kinds of one statistic apart
 
     def __str__(self) -> str:
-        return self.statistic.__name__
+        return self.statistic.__name__ + (f", {self.trait}" if self.trait else "")
 
     def of(self, rows: Rows, labels: Labels = CLASSES) -> Any:
         return ENGINE.accumulate(self.summarise(labels), Batch(rows.x, rows.y, rows.weight))
@@ -82,7 +83,7 @@ KINDS: dict[str, Kind] = {}
 
 def lawful(kind: Kind) -> Kind:
     """Put a kind of statistic under the laws."""
-    KINDS[kind.statistic.__name__] = kind
+    KINDS[str(kind)] = kind
     return kind
 
 
@@ -100,14 +101,28 @@ def whole_numbers(draw: st.DrawFn, n: int) -> Array:
     return draw(arrays(float, (n, 3), elements=st.integers(0, 4).map(float)))
 
 
+def with_gaps(features: Callable[[st.DrawFn, int], Array]) -> Callable[[st.DrawFn, int], Array]:
+    """Return a drawer of the same numbers, some of which are missing: none, a few or all."""
+
+    def draw_with_gaps(draw: st.DrawFn, n: int) -> Array:
+        x = features(draw, n)
+        x[draw(arrays(bool, x.shape))] = np.nan
+        return x
+
+    return draw_with_gaps
+
+
 def close_counts(one: Any, two: Any, rows: Rows, slack: float) -> None:
     """Compare counts: whole numbers must be equal, fractions to rounding."""
     assert one.labels == two.labels
     exact = slack == 1 and np.array_equal(rows.weight, np.rint(rows.weight))
     tolerance = 0.0 if exact else 100 * EPSILON * slack
     np.testing.assert_allclose(one.rows, two.rows, rtol=tolerance, atol=tolerance * rows.weight.sum())
-    size = np.abs(rows.x).max(initial=1.0) * rows.weight.sum()
+    size = np.fmax.reduce(np.abs(rows.x), axis=None, initial=1.0) * rows.weight.sum()
     np.testing.assert_allclose(one.counts, two.counts, rtol=tolerance, atol=tolerance * size)
+    if hasattr(one, "observed"):
+        np.testing.assert_allclose(one.observed, two.observed, rtol=tolerance, atol=tolerance * rows.weight.sum())
+        assert not one.counts[one.observed == 0].any()
 
 
 def close_moments(
@@ -119,8 +134,8 @@ def close_moments(
     slack: float,
 ) -> None:
     """Compare moments: an entry's rounding is of the size of the rows, times their spread where it is squared."""
-    total, size = weight.sum(), np.abs(values).max(initial=0.0)
-    width = np.ptp(values, axis=0).max(initial=0.0) if len(values) else 0.0
+    total, size = weight.sum(), np.fmax.reduce(np.abs(values), axis=None, initial=0.0)
+    width = np.fmax.reduce(np.fmax.reduce(values) - np.fmin.reduce(values), initial=0.0) if len(values) else 0.0
     np.testing.assert_allclose(*weights, rtol=100 * EPSILON * slack, atol=100 * EPSILON * slack * total)
     np.testing.assert_allclose(*means, rtol=0, atol=100 * EPSILON * slack * (size + width))
     rounding = width**2 + size * width * 10 + EPSILON * size**2 * 100
