@@ -39,7 +39,7 @@ def not_finite(name: str, position: Sequence[int], value: float) -> ValueError:
 
 def negative_count(position: Sequence[int], value: float) -> ValueError:
     """Return the complaint about a negative count."""
-    return ValueError(f"Negative values in data: {_entry('x', position)} is {value:g}; counts must not be negative")
+    return ValueError(f"{_entry('x', position)} is {value:g}; counts must not be negative")
 
 
 def bad_category(position: Sequence[int], value: float, size: int) -> ValueError:
