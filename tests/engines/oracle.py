@@ -229,8 +229,7 @@ def faults(
     else:
         found |= _entry_faults("x", batch, lambda *_: True, str)
     if kernel == "event_counts":
-        negative = _entry_faults("x", batch, lambda value, _: not value < 0, lambda _: "counts must not be negative")
-        found |= {(kind, f"Negative values in data: {words}") for kind, words in negative}
+        found |= _entry_faults("x", batch, lambda value, _: not value < 0, lambda _: "counts must not be negative")
     if kernel == "category_counts":
         words = lambda j: f"categories of feature {j} must be whole numbers 0 to {sizes[j] - 1}"  # noqa: E731
         # NaN is no category either, but may have been complained about as what it is.

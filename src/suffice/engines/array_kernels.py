@@ -96,7 +96,7 @@ class ArrayKernels(ArrayScores):
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side."""
-        complaints.check_sizes(sizes, batch.features)
+        complaints.check_sizes(sizes, batch.features, 0 if missing else 1)
         feature = np.repeat(np.arange(batch.features), sizes)  # of each column of counts
         category = np.concatenate([np.arange(0), *map(np.arange, sizes)])
 

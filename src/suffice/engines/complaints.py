@@ -93,13 +93,13 @@ def count_targets(y: Any) -> int:
     return 1 if len(y.shape) == 1 else int(y.shape[1])
 
 
-def check_sizes(sizes: Sequence[int], features: int) -> None:
+def check_sizes(sizes: Sequence[int], features: int, least: int = 1) -> None:
     """Raise where the numbers of categories do not fit the features."""
     if len(sizes) != features:
         raise ValueError(f"sizes must name {features} features; got {len(sizes)}")
     for feature, size in enumerate(sizes):
-        if size < 1:
-            raise ValueError(f"sizes must be at least 1; feature {feature} has {size}")
+        if size < least:
+            raise ValueError(f"sizes must be at least {least}; feature {feature} has {size}")
 
 
 def check_threshold(threshold: float) -> None:

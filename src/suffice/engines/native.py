@@ -80,7 +80,7 @@ class NativeKernels(NativeScores):
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
-        complaints.check_sizes(sizes, batch.features)
+        complaints.check_sizes(sizes, batch.features, 0 if missing else 1)
         weights, counts = self._per_class(_native.category_counts, batch, classes, missing, list(sizes))
         complaints.check_overflow(weights)
         return weights, counts
@@ -201,7 +201,7 @@ class NativeKernels(NativeScores):
     def _finite(self, batch: Batch, sums: Sums, scatter: bool = False, missing: bool = False) -> Sums:
         """Return the sums (the last of them a scatter or not), or say which number kept them from being finite."""
         if not all(np.isfinite(part).all() for part in sums):
-            blame(batch, missing)
+            blame(replace(batch, offset=None), missing)  # which these sums do not read
             # One overflow spoils a feature's products with all others: its own square tells which it was.
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
             complaints.check_overflow(*sums[:-1], last, features=batch.features)

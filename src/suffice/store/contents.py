@@ -127,8 +127,8 @@ def unpack(about: dict[str, Any], data: bytes) -> Contents:
         if dot and room == "arrays":
             arrays[name] = array
         elif dot and room == "statistics":
-            name, _, field = name.rpartition(".")
-            fields[name][field] = array
+            owner = max((each for each in fields if name.startswith(f"{each}.")), key=len)
+            fields[owner][name[len(owner) + 1 :]] = array
         else:
             raise ValueError(f"tensor {tensor!r} belongs neither to a statistic nor to the arrays")
     statistics = {name: _statistic(name, kind, fields[name]) for name, kind in about["statistics"].items()}
