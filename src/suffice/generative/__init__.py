@@ -1,0 +1,25 @@
+"""Models that describe each class, then decide: discriminant analysis and naive Bayes."""
+
+from suffice.generative.bernoulli_nb import BernoulliNB
+from suffice.generative.categorical_nb import CategoricalNB
+from suffice.generative.discriminant import GDA
+from suffice.generative.explanation import Explanation, Reason
+from suffice.generative.gaussian_nb import GaussianNB
+from suffice.generative.mixed_nb import MixedNB
+from suffice.generative.multinomial_nb import ComplementNB, MultinomialNB
+from suffice.generative.poisson_nb import PoissonNB
+from suffice.store import load
+
+__all__ = [
+    "GDA",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "Explanation",
+    "GaussianNB",
+    "MixedNB",
+    "MultinomialNB",
+    "PoissonNB",
+    "Reason",
+    "load",
+]

@@ -1,0 +1,105 @@
+"""Naive Bayes over presences: the multivariate Bernoulli event model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Bernoulli
+from suffice.generative import left_out
+from suffice.generative.discrete import EventNB
+from suffice.generative.events import Presences
+from suffice.selection.rows import Rows
+from suffice.statistics import EventCounts, Labels, PresenceCounts, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class BernoulliNB(EventNB):
+    """Naive Bayes with the multivariate Bernoulli event model: each feature is there or not, and absence counts too.
+
+    A drop-in replacement for scikit-learn's class of the same name, which also merges, forgets, samples and explains.
+
+    Parameters
+    ----------
+    alpha, force_alpha, fit_prior, class_prior, temperature, engine
+        As for :class:`MultinomialNB`; alpha is added to the counts of presence and of absence.
+    binarize
+        A feature is present where it is above this number; None where X holds nothing but numbers from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
+    >>> model = BernoulliNB().fit(words, [0, 0, 1])
+    >>> model.predict_proba([[1, 0, 0]]).round(3)
+    array([[0.947, 0.053]])
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.temperature = temperature
+        self.engine = engine
+
+    def _sum_shape(self) -> dict[str, Any]:
+        return {"binarize": self.binarize}
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.binarize is not None and not -np.inf < self.binarize < np.inf:
+            raise ValueError(f"binarize must be a number or None; got {self.binarize!r}")
+
+    def _features(self, X: Any, reset: bool) -> Any:
+        x = super()._features(X, reset)
+        if self.binarize is None:
+            values = x.data if sparse.issparse(x) else x
+            if values.size and not values.max() <= 1 and (values > 1).any():
+                raise ValueError(f"X holds {values.max():g}; with binarize=None it must hold numbers from 0 to 1")
+        return x
+
+    def _can_wait(self, x: Any) -> bool:
+        values = x.data if sparse.issparse(x) else x
+        return bool(np.isfinite(values).all()) if self.binarize is not None else super()._can_wait(x)
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        if self.binarize is None:
+            return EventCounts.over(labels, True)
+        return PresenceCounts.over(labels, self.binarize, True)
+
+    def _conditional(self, statistics: Any) -> Presences:
+        family = Bernoulli.estimate(statistics, self._alpha(statistics.counts.shape[1]))
+        return Presences.of(family, self.binarize)
+
+    @property
+    def feature_log_prob_(self) -> FloatArray:
+        """The log-probability that each feature is present, (k, d)."""
+        conditional: Any = self._joint.conditional
+        with np.errstate(divide="ignore"):
+            return np.log(conditional.family.p)
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        return left_out.presences(self, statistics, rows)
+
+    def _log_smoothing(self, conditional: Any) -> float:
+        alpha = self._alpha(conditional.coef.shape[1])
+        log_q = -conditional.missing
+        return float(((conditional.coef + 2 * log_q) @ alpha).sum())

@@ -1,0 +1,298 @@
+"""Naive Bayes over categories: names of any kind, and measurements cut into bins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
+
+from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import engine_for, is_foreign
+from suffice.engines.kernels import Kernels
+from suffice.generative import door, left_out
+from suffice.generative.categories import Coded, coded
+from suffice.generative.discrete import DiscreteNB
+from suffice.generative.events import Categories, category_table
+from suffice.generative.joint import Joint
+from suffice.selection.rows import Rows
+from suffice.statistics import CategoryCounts, Labels, NamedCategoryCounts, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class CategoricalNB(DiscreteNB):
+    """Naive Bayes with a categorical distribution per class and feature.
+
+    A drop-in replacement for scikit-learn's class of the same name, which also takes strings and other labels, missing
+    cells (NaN, None) and categories it has never seen, merges, forgets, samples and explains.
+
+    Parameters
+    ----------
+    alpha
+        Laplace smoothing, added to the count of every category: one number, one per feature, or "auto". A category that
+        was never seen has the share of one that was seen no times.
+    force_alpha, fit_prior, class_prior, temperature, engine
+        As for :class:`MultinomialNB`.
+    min_categories
+        How many categories a feature has at least: one number or one per feature. Without it, whole numbers have as
+        many as the largest says (0 to n - 1), other labels as many as were seen.
+    bins
+        Cut measurements into this many bins of equally many rows, by the quantiles of the rows given to :meth:`fit` (or
+        of the first batch); or a list of the inner edges of each feature's bins.
+
+    Examples
+    --------
+    >>> weather = [["sunny", "hot"], ["rain", "mild"], ["rain", "cool"], ["sunny", "mild"]]
+    >>> model = CategoricalNB().fit(weather, ["no", "yes", "yes", "no"])
+    >>> model.predict([["rain", "hot"], ["fog", None]])
+    array(['yes', 'no'], dtype='<U3')
+    >>> model.categories_[1].tolist()
+    ['cool', 'hot', 'mild']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: int | npt.ArrayLike | None = None,
+        bins: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.bins = bins
+        self.temperature = temperature
+        self.engine = engine
+
+    # The door.
+
+    def _sum_shape(self) -> dict[str, Any]:
+        edges = getattr(self, "bin_edges_", None)
+        return {"bins": self.bins if edges is None else [each.tolist() for each in edges]}
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.bins, int | np.integer) and self.bins < 2:
+            raise ValueError(f"bins must be at least 2; got {self.bins!r}")
+        if self.min_categories is not None:
+            least = np.asarray(self.min_categories)
+            if least.dtype.kind not in "iu":
+                raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+
+    def _features(self, X: Any, reset: bool) -> Any:
+        if self.bins is not None:
+            return self._binned(door.features(self, X, reset, accept_sparse=False), reset)
+        if isinstance(X, Coded):
+            return X
+        if sparse.issparse(X):
+            raise TypeError("sparse data was passed: a category of 0 is no empty cell; use X.toarray()")
+        if is_foreign(X):
+            X = to_host(X)
+        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biu" and 0 not in X.shape:
+            return coded(door.features(self, X, reset))
+        columns = _columns(X)
+        table = X if hasattr(X, "columns") else columns
+        _check_feature_names(self, table, reset=reset)
+        _check_n_features(self, _shaped(columns), reset=reset)
+        return coded(columns)
+
+    def _binned(self, x: Any, reset: bool) -> Coded:
+        values = np.asarray(to_host(x) if is_foreign(x) else x, dtype=np.float64)
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0]
+            raise ValueError(f"X[{row}, {column}] is {values[row, column]:g}; it must be finite, or NaN where missing")
+        if reset:
+            self.bin_edges_ = _edges(self.bins, values)
+        codes = np.stack([np.searchsorted(edges, values[:, j], "right") for j, edges in enumerate(self.bin_edges_)], 1)
+        codes[np.isnan(values)] = -1
+        return Coded(codes, None, tuple(len(edges) + 1 for edges in self.bin_edges_))
+
+    # What to sum, and how to read it.
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        raise NotImplementedError("categories are summed by name")
+
+    def _sum(self, x: Coded, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
+        engine = engine_for(self.engine, x.codes)
+        sizes = tuple(max(size, 1) for size in x.sizes)
+        counted = engine.accumulate(CategoryCounts.over(labels, sizes, True), Batch(x.codes, codes, weight))
+        return _named(counted, [x.names(feature) for feature in range(len(sizes))])
+
+    def _conditional(self, statistics: Any) -> Categories:
+        statistics = _seen(statistics)
+        vocabularies: tuple[Labels, ...] = statistics.vocabularies
+        alpha, sizes = self._alpha(len(vocabularies)), self._sizes(vocabularies)
+        tables = [
+            category_table(statistics.feature(feature), alpha[feature], sizes[feature])
+            for feature in range(len(vocabularies))
+        ]
+        return Categories(tables, vocabularies)
+
+    def _least(self, features: int) -> npt.NDArray[np.int64]:
+        """Return how many categories each feature has at least, (d,)."""
+        if self.bins is not None:
+            return np.array([len(edges) + 1 for edges in self.bin_edges_])
+        least = np.asarray(0 if self.min_categories is None else self.min_categories)
+        if least.shape not in ((), (features,)):
+            raise ValueError(
+                f"'min_categories' should have shape ({features},) when an array-like is provided. "
+                f"Got {least.shape} instead."
+            )
+        return np.broadcast_to(least, (features,))
+
+    def _readable(self, joint: Joint, x: Any) -> Any:
+        return x.into(joint.conditional.vocabularies) if isinstance(x, Coded) else x
+
+    def _as_given(self, rows: Any) -> Any:
+        """Return the names of drawn codes; for bins, their numbers."""
+        columns = [
+            np.array(names.names, dtype=object)[rows[:, j]] for j, names in enumerate(self._seen_counts.vocabularies)
+        ]
+        table = np.stack(columns, axis=1)
+        whole = all(isinstance(name, int) for names in self._seen_counts.vocabularies for name in names)
+        return table.astype(np.int64) if whole else table
+
+    # What was read.
+
+    @property
+    def _seen_counts(self) -> Any:
+        return _seen(self.statistics_)
+
+    @property
+    def categories_(self) -> list[npt.NDArray[Any]]:
+        """The categories of each feature that were seen."""
+        return [door.classes_array(names) for names in self._seen_counts.vocabularies]
+
+    @property
+    def n_categories_(self) -> npt.NDArray[np.int64]:
+        """How many categories each feature has, (d,)."""
+        return self._sizes(self._seen_counts.vocabularies)
+
+    def _sizes(self, vocabularies: tuple[Labels, ...]) -> npt.NDArray[np.int64]:
+        least = self._least(len(vocabularies))
+        return np.array([_size(names, least[feature]) for feature, names in enumerate(vocabularies)])
+
+    @property
+    def category_count_(self) -> list[FloatArray]:
+        """How often each category occurred in each class: one (k, categories) per feature."""
+        counts = [self._seen_counts.feature(feature) for feature in range(self.n_features_in_)]
+        return [self._spread_out(feature, part, 0.0) for feature, part in enumerate(counts)]
+
+    @property
+    def feature_log_prob_(self) -> list[FloatArray]:
+        """The log-probability of each category in each class: one (k, categories) per feature."""
+        conditional: Any = self._joint.conditional
+        tables = conditional.tables
+        return [self._spread_out(feature, table[:-1].T, table[-1][:, None]) for feature, table in enumerate(tables)]
+
+    def _spread_out(self, feature: int, seen: FloatArray, unseen: Any) -> FloatArray:
+        """Return what belongs to the categories that were seen, with the others in between, (k, categories)."""
+        names = self._seen_counts.vocabularies[feature]
+        whole = np.empty((len(seen), int(self.n_categories_[feature])))
+        whole[:] = unseen
+        places = [int(name) for name in names] if _are_codes(names) else list(range(len(names)))
+        whole[:, places] = seen
+        return whole
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        return left_out.categories(self, _seen(statistics), rows)
+
+    def _log_smoothing(self, conditional: Any) -> float:
+        total = 0.0
+        each = zip(
+            self._alpha(len(conditional.tables)), conditional.tables, self._sizes(conditional.vocabularies), strict=True
+        )
+        for alpha, table, size in each:
+            if alpha > 0:
+                unseen = int(size) - (len(table) - 1)
+                total += alpha * float(table[:-1].sum() + unseen * table[-1].sum())
+        return total
+
+    def _more_settings(self) -> dict[str, Any]:
+        edges = getattr(self, "bin_edges_", None)
+        return {"bin_edges": None if edges is None else [each.tolist() for each in edges]}
+
+    def _restore(self, settings: Any) -> None:
+        if settings["bin_edges"] is not None:
+            self.bin_edges_ = [np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _columns(X: Any) -> list[npt.NDArray[Any]]:
+    """Return the columns of a table of anything, checking its shape."""
+    if hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
+        import narwhals as nw
+
+        return [np.asarray(column.to_numpy()) for column in nw.from_native(X, eager_only=True).iter_columns()]
+    table = np.asarray(X)
+    if table.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        table = np.asarray(X, dtype=object)  # numbers beside strings keep their type
+    table = check_array(table, dtype=None, ensure_all_finite=False)
+    return [table[:, feature] for feature in range(table.shape[1])]
+
+
+def _shaped(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return an array of the shape of a table, for its width to be checked."""
+    return np.empty((len(columns[0]), len(columns)), dtype=bool)
+
+
+def _are_codes(names: Labels) -> bool:
+    """Whether names are codes: whole numbers, 0 and above."""
+    return all(isinstance(name, int) and name >= 0 for name in names)
+
+
+def _size(names: Labels, least: Any) -> int:
+    """Return how many categories a feature has, those between the codes that were seen included."""
+    seen = int(max(names, default=-1)) + 1 if _are_codes(names) else len(names)
+    return max(seen, int(least))
+
+
+def _seen(statistics: NamedCategoryCounts) -> NamedCategoryCounts:
+    """Return the counts without categories that have none: rows that were forgotten take theirs with them."""
+    kept, vocabularies, start = [], [], 0
+    for names in statistics.vocabularies:
+        counts = statistics.counts[:, start : start + len(names)].sum(axis=0)
+        seen = np.flatnonzero(counts > 0)
+        vocabularies.append(names if len(seen) == len(names) else Labels(tuple(names.names[code] for code in seen)))
+        kept.append(start + seen)
+        start += len(names)
+    if sum(map(len, kept)) == start:
+        return statistics
+    counts = statistics.counts[:, np.concatenate(kept)]
+    return NamedCategoryCounts(statistics.labels, statistics.rows, counts, tuple(vocabularies))
+
+
+def _named(counted: CategoryCounts, names: list[Labels]) -> NamedCategoryCounts:
+    """Return counts of codes as counts of the names that occurred."""
+    spare = [Labels((0,)) if not len(known) else known for known in names]  # a feature of which no cell is known
+    return _seen(NamedCategoryCounts(counted.labels, counted.rows, counted.counts, tuple(spare)))
+
+
+def _edges(bins: Any, values: FloatArray) -> list[FloatArray]:
+    """Return the inner edges of each feature's bins."""
+    if not isinstance(bins, int | np.integer):
+        edges = [np.sort(np.asarray(each, dtype=np.float64)) for each in bins]
+        if len(edges) != values.shape[1]:
+            raise ValueError(f"bins must list the edges of {values.shape[1]} features; got {len(edges)} lists")
+        return edges
+    shares = np.arange(1, int(bins)) / int(bins)
+    return [
+        np.unique(np.nanquantile(column, shares)) if (~np.isnan(column)).any() else np.empty(0) for column in values.T
+    ]

@@ -1,0 +1,87 @@
+"""What every generative classifier is: it learns, answers, and can be kept in a file."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from suffice.generative import door
+from suffice.generative.answers import Answering
+from suffice.generative.learning import Learning
+from suffice.generative.memory import Memory
+from suffice.statistics import Labels
+from suffice.store import Contents, Stored
+
+
+class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # type: ignore[misc]
+    """A classifier that knows p(x, y): it describes each class, and decides by Bayes' rule."""
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": {name: _plain(name, value) for name, value in self.get_params(deep=False).items()},
+                "chosen": dict(self._chosen),
+                "classes": {"names": list(self._memory.labels), "dtype": self.classes_.dtype.kind},
+                "classes_fixed": self._memory.fixed,
+                "features": self.n_features_in_,
+                "feature_names": _names_or_none(self),
+                "digits_lost": getattr(self, "digits_lost_", 0.0),
+                **self._more_settings(),
+            },
+            statistics={"sum": self.statistics_},
+            arrays={},
+        )
+
+    def _more_settings(self) -> dict[str, Any]:
+        """Return what else a file must hold for the model to go on."""
+        return {}
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings = contents.settings
+        model = cls(**{name: _unplain(value) for name, value in settings["parameters"].items()})
+        labels = Labels(tuple(settings["classes"]["names"]))
+        model._chosen = dict(settings["chosen"])
+        model.n_features_in_ = int(settings["features"])
+        if settings["feature_names"] is not None:
+            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        if settings["digits_lost"]:
+            model.digits_lost_ = float(settings["digits_lost"])
+        model._restore(settings)
+        like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
+        model._memory = Memory(labels, contents.statistics["sum"], bool(settings["classes_fixed"]))
+        model.classes_ = door.classes_array(labels, like)
+        _ = model._joint
+        return model
+
+    def _restore(self, settings: Any) -> None:
+        """Take back what :meth:`_more_settings` wrote."""
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a setting as JSON holds it; an engine is the reader's to choose."""
+    if name == "engine":
+        return None
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):  # keys may be numbers, which JSON's are not
+        return {"pairs": [[_plain("", key), _plain("", each)] for key, each in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_plain("", each) for each in value]
+    return value
+
+
+def _unplain(value: Any) -> Any:
+    """Return a setting as it was before :func:`_plain`."""
+    if isinstance(value, dict):
+        return {key: _unplain(each) for key, each in value["pairs"]}
+    return value
+
+
+def _names_or_none(model: Any) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

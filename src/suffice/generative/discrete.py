@@ -1,0 +1,130 @@
+"""What naive Bayes models of counts share: smoothing, priors, and rows that may wait."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.families.priors import check_alpha
+from suffice.generative import door
+from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.conditional import Linear, narrowed
+from suffice.generative.joint import What
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+ALPHAS = tuple(float(alpha) for alpha in np.logspace(-4, 4, 33))
+FORCED = 1e-10  # what an alpha below it becomes, unless it is forced
+
+
+class DiscreteNB(GenerativeClassifier):
+    """Naive Bayes with smoothed counts, and class priors from the data or from the user."""
+
+    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
+        else:
+            check_alpha(self.alpha, np.size(self.alpha))
+
+    def _alpha(self, features: int) -> FloatArray:
+        """Return the smoothing of each feature, (d,)."""
+        alpha = check_alpha(self._setting("alpha"), features)
+        if not self.force_alpha and alpha.min(initial=np.inf) < FORCED:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {FORCED:.1e}. Use `force_alpha=True` "
+                "to keep alpha unchanged.",
+                stacklevel=2,
+            )
+            alpha = np.maximum(alpha, FORCED)
+        return alpha
+
+    def _prior_is_learnt(self) -> bool:
+        return self.class_prior is None and bool(self.fit_prior)
+
+    def _prior(self, statistics: Any) -> FloatArray:
+        if self.class_prior is not None:
+            return door.priors(self.class_prior, statistics.labels, "class_prior")
+        if not self.fit_prior:
+            return np.full(len(statistics.labels), 1 / len(statistics.labels))
+        return door.shares(statistics.labels, statistics.rows)
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        rows: FloatArray = self.statistics_.rows
+        return rows
+
+    @property
+    def class_log_prior_(self) -> FloatArray:
+        """The log of the class priors, (k,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._prior(self.statistics_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class EventNB(DiscreteNB):
+    """Naive Bayes over a count per class and feature."""
+
+    def _can_wait(self, x: Any) -> bool:
+        values = x.data if sparse.issparse(x) else x
+        least = values.min(initial=0)  # NaN, which may be a missing cell, is not settled here
+        return bool(least >= 0 and np.isfinite(values.max(initial=0)))
+
+    def _sum(self, x: Any, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
+        try:
+            return super()._sum(x, codes, weight, labels)
+        except ValueError as error:
+            if "must not be negative" not in str(error):
+                raise
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: {error}") from None
+
+    @abstractmethod
+    def _conditional(self, statistics: Any) -> Linear:
+        """Return p(x | y), which is linear for counts."""
+
+    def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
+        """Return p(x | y) of rows that are 0 in all other columns, where that needs no look at the others' logs."""
+        return None
+
+    def _rows_read(self, X: Any, what: What) -> Any:
+        # One message between two that are learnt: reading all words anew for it would take longer than learning them.
+        if not sparse.issparse(X) or "_memory" not in vars(self) or self._memory.is_read:
+            return super()._rows_read(X, what)
+        x = self._features(X, reset=False)
+        columns, narrow = narrowed(x)
+        linear = self._linear(self.statistics_, columns) if 8 * len(columns) < x.shape[1] else None
+        if linear is None:
+            return super()._rows_read(X, what)
+        return self._ask(self._joint_of(self.statistics_, linear), narrow, what)
+
+    @property
+    def feature_count_(self) -> FloatArray:
+        """The counts of each class and feature, (k, d)."""
+        counts: FloatArray = self.statistics_.counts
+        return counts
+
+    @property
+    def feature_log_prob_(self) -> FloatArray:
+        """The log-probability of each feature in each class, (k, d)."""
+        conditional: Any = self._joint.conditional
+        return np.asarray(conditional.theta.coef)

@@ -1,0 +1,381 @@
+"""Gaussian discriminant analysis: a Gaussian per class, with covariances of several structures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Gaussian, MultivariateGaussian
+from suffice.families.priors import ledoit_wolf_shrinkage, never_varies, oas_shrinkage
+from suffice.generative import door, left_out_gaussians, missing
+from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.conditional import Conditional
+from suffice.generative.gaussians import Correlated, Independent, dense
+from suffice.selection.rows import Rows
+from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics, TiedMoments
+from suffice.statistics.base import FloatArray
+
+SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
+
+
+class Structure(NamedTuple):
+    """What a covariance structure remembers, and what it shares."""
+
+    moments: type[Any]
+    tied: bool  # one covariance for all classes
+    spherical: bool = False  # one variance for all features
+
+
+STRUCTURES = {
+    "tied": Structure(TiedMoments, tied=True),
+    "full": Structure(FullMoments, tied=False),
+    "diagonal": Structure(DiagonalMoments, tied=False),
+    "tied_diagonal": Structure(DiagonalMoments, tied=True),
+    "spherical": Structure(DiagonalMoments, tied=False, spherical=True),
+    "tied_spherical": Structure(DiagonalMoments, tied=True, spherical=True),
+}
+
+
+class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):  # type: ignore[misc]
+    """Gaussian discriminant analysis: x | y ~ N(mu_y, Sigma), fitted by maximum likelihood.
+
+    With one covariance for all classes the posterior is the logistic (softmax) function of a linear form; with one per
+    class the boundaries are quadratic.
+
+    Parameters
+    ----------
+    covariance
+        "tied" (one covariance for all classes), "full" (one per class), "diagonal" and "tied_diagonal" (independent
+        features), "spherical" and "tied_spherical" (one variance for all features).
+    shrinkage
+        The share, 0 to 1, of the mean variance in each variance, and what is taken from each covariance: a number;
+        "ledoit_wolf" or "oas" to estimate it ("tied" and "full" only); "auto" to choose it by how well rows are
+        predicted that were held out. None for none. With shrinkage there may be more features than rows.
+    priors
+        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+    missing
+        "em" to learn from rows with missing cells (NaN) by maximising the likelihood of what is known; None to refuse
+        them. Predictions integrate missing cells out either way.
+    n_components
+        How many discriminant directions :meth:`transform` projects on; as many as there are by default.
+    temperature
+        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+    engine
+        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["adelie", "gentoo"], 100)
+    >>> X = rng.normal([190.0, 39.0], [6.0, 2.5], (200, 2)) + (y == "gentoo")[:, None] * [27.0, 8.5]
+    >>> model = GDA().fit(X, y)
+    >>> model.predict([[214.0, 46.0]])
+    array(['gentoo'], dtype='<U6')
+    >>> log_odds = model.coef_ @ [214.0, 46.0] + model.intercept_       # theta' x, the notes' logistic form
+    >>> bool(np.isclose(1 / (1 + np.exp(-log_odds))[0], model.predict_proba([[214.0, 46.0]])[0, 1]))
+    True
+    """
+
+    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"shrinkage": (SHRINKAGES, 0.1)}
+
+    def __init__(
+        self,
+        covariance: Literal["tied", "full", "diagonal", "tied_diagonal", "spherical", "tied_spherical"] = "tied",
+        shrinkage: float | Literal["ledoit_wolf", "oas", "auto"] | None = None,
+        priors: Any = None,
+        *,
+        missing: Literal["em"] | None = None,
+        n_components: int | None = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.missing = missing
+        self.n_components = n_components
+        self.temperature = temperature
+        self.engine = engine
+
+    # What to sum, and how to read it.
+
+    def _sum_shape(self) -> dict[str, Any]:
+        quartic = {"shrinkage": self.shrinkage} if self.shrinkage == "ledoit_wolf" else {}
+        return {"covariance": self.covariance, "missing": self.missing, "shrinkage": None, **quartic}
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.covariance not in STRUCTURES:
+            raise ValueError(f"covariance must be one of {', '.join(STRUCTURES)}; got {self.covariance!r}")
+        if self.missing not in (None, "em"):
+            raise ValueError(f"missing must be None or 'em'; got {self.missing!r}")
+        if isinstance(self.shrinkage, str):
+            if self.shrinkage not in ("ledoit_wolf", "oas", "auto"):
+                raise ValueError(
+                    "shrinkage must be a number from 0 to 1, 'ledoit_wolf', 'oas', 'auto' or None; "
+                    f"got {self.shrinkage!r}"
+                )
+            if self.shrinkage != "auto" and self._structure.moments is DiagonalMoments:
+                raise ValueError(
+                    f"shrinkage={self.shrinkage!r} is for tied and full covariances; "
+                    f"for covariance={self.covariance!r} give a number or 'auto'"
+                )
+        elif self.shrinkage is not None and not 0 <= self.shrinkage <= 1:
+            raise ValueError(f"shrinkage must be a number from 0 to 1; got {self.shrinkage!r}")
+
+    @property
+    def _structure(self) -> Structure:
+        return STRUCTURES[self.covariance]
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        if self.shrinkage == "ledoit_wolf":
+            return QuarticMoments.over(labels)
+        if self._structure.moments is DiagonalMoments:
+            return DiagonalMoments.over(labels, self.missing == "em")
+        what: Callable[[Batch, Kernels], Statistics] = self._structure.moments.over(labels)
+        return what
+
+    def _sum(self, x: Any, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
+        try:
+            return super()._sum(x, codes, weight, labels)
+        except ValueError as error:
+            if " is nan" not in str(error):
+                raise
+            cure = "give missing='em', or fill the cell"
+            if self.missing == "em":
+                cure = "rows with missing cells can be learnt by fit, all at once, not added or taken out later"
+            raise ValueError(f"Input X contains NaN: {str(error).partition(';')[0]}; {cure}") from None
+
+    def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
+        if len(rows) == 1:
+            raise ValueError("a covariance cannot be learnt from one sample: give more rows")
+        if self.missing != "em" or self._structure.moments is DiagonalMoments:
+            return super()._first_sum(rows)
+        return missing.learn(self, rows)
+
+    def _prior_is_learnt(self) -> bool:
+        return self.priors is None
+
+    def _prior(self, statistics: Any) -> FloatArray:
+        if self.priors is not None:
+            return door.priors(self.priors, statistics.labels)
+        return door.shares(statistics.labels, statistics.weights)
+
+    def _conditional(self, statistics: Any) -> Conditional:
+        if isinstance(statistics, DiagonalMoments):
+            return Independent(self._independent(_without_gaps(statistics, self._structure.tied)))
+        moments = self._moments(statistics)
+        share = self._share(statistics, moments)
+        _require_any_spread(moments)
+        return Correlated(MultivariateGaussian.estimate(_without_gaps(moments, self._structure.tied), share))
+
+    def _moments(self, statistics: Any) -> Any:
+        """Return the sums with the scatter of all classes together, where they share it."""
+        return statistics.tied() if self._structure.tied and isinstance(statistics, FullMoments) else statistics
+
+    def _share(self, statistics: Any, tied: Any) -> Any:
+        """Return the shrinkage of each covariance, as a share."""
+        shrinkage = self._setting("shrinkage")
+        if shrinkage is None:
+            return 0.0
+        if not isinstance(shrinkage, str):
+            return float(shrinkage)
+        rows = tied.weights.sum() if self._structure.tied else np.maximum(tied.weights, 1e-300)
+        covariance = tied.spread / rows[..., None, None]
+        if shrinkage == "oas":
+            return oas_shrinkage(covariance, rows)
+        if not isinstance(statistics, QuarticMoments):
+            raise ValueError("shrinkage='ledoit_wolf' needs sums that were not taken: fit the model again")
+        quartic = statistics.quartic.sum() if self._structure.tied else statistics.quartic
+        return ledoit_wolf_shrinkage(covariance, rows, quartic)
+
+    def _independent(self, statistics: DiagonalMoments) -> Gaussian:
+        """Return the Gaussians of independent features, (k, d)."""
+        observed = statistics.observed
+        spread = statistics.spread
+        if self._structure.tied:
+            observed, spread = (np.broadcast_to(part.sum(axis=0), part.shape) for part in (observed, spread))
+        _require_cells(statistics.labels, observed)
+        variance = spread / observed
+        level = variance.mean(axis=1, keepdims=True)
+        share = self._share(statistics, statistics)
+        variance = (
+            np.broadcast_to(level, variance.shape)
+            if self._structure.spherical
+            else ((1 - share) * variance + share * level)
+        )
+        _require_spread(statistics.labels, statistics.mean, variance)
+        return Gaussian(statistics.mean, variance)
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        share = self._setting("shrinkage") or 0.0
+        if isinstance(statistics, DiagonalMoments):
+            return left_out_gaussians.independent(
+                self, statistics, rows, partial(_left_variances, self._structure, share)
+            )
+        if isinstance(statistics, QuarticMoments):
+            return super()._left_out(statistics, rows)
+        return left_out_gaussians.correlated(self, statistics, rows, self._structure.tied, share)
+
+    # What was read.
+
+    @property
+    def priors_(self) -> FloatArray:
+        """The class priors, (k,)."""
+        return self._joint.prior
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        weights: FloatArray = self.statistics_.weights
+        return weights
+
+    @property
+    def means_(self) -> FloatArray:
+        """The mean of each class, (k, d)."""
+        conditional: Any = self._joint.conditional
+        means: FloatArray = conditional.family.mu
+        return means
+
+    @property
+    def covariance_(self) -> FloatArray:
+        """The covariance: (d, d) where it is shared, else (k, d, d); only variances for independent features."""
+        family: Any = self._joint.conditional.family  # type: ignore[attr-defined]
+        if isinstance(family, MultivariateGaussian):
+            return family.covariance
+        variance: FloatArray = family.sigma2[0] if self._structure.tied else family.sigma2
+        return variance
+
+    @property
+    def shrinkage_(self) -> Any:
+        """The shrinkage used: one share, or one per class."""
+        return self._share(self.statistics_, self._moments(self.statistics_))
+
+    # Discriminant directions.
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the rows projected on the discriminant directions, (n, components).
+
+        Along them the class means lie furthest apart, measured in the standard deviations within classes. A row with
+        missing cells is projected where it is expected to be, given what is known of it.
+        """
+        self._check_fitted()
+        rows = dense(self._features(X, reset=False))
+        if np.isinf(rows).any():
+            row, column = np.argwhere(np.isinf(rows))[0]
+            raise ValueError(
+                f"X[{row}, {column}] is {rows[row, column]:g}; it must be finite, or NaN where it is missing"
+            )
+        if np.isnan(rows).any():
+            posterior = self._ask(self._joint.with_temperature(1.0), rows, "posterior")
+            rows = missing.expected(rows, posterior, self._joint)
+        centre, directions = self._directions()
+        return np.asarray((rows - centre) @ directions)
+
+    @property
+    def scalings_(self) -> FloatArray:
+        """The discriminant directions, (d, components)."""
+        return self._directions()[1]
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.scalings_.shape[1])
+
+    def _directions(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of the classes, (d,), and the discriminant directions, (d, components)."""
+        joint, conditional = self._joint, self._joint.conditional
+        mu = self.means_
+        centre = joint.prior @ mu
+        if isinstance(conditional, Correlated) and conditional.is_tied:
+            whitener = conditional.family.whitener
+        else:
+            covariance = self.covariance_ if self.covariance_.ndim > 1 else np.tile(self.covariance_, (len(mu), 1))
+            within = np.tensordot(joint.prior, covariance, axes=1)
+            within = np.diag(within) if within.ndim == 1 else within
+            whitener = MultivariateGaussian(centre, within).whitener
+        between = np.sqrt(joint.prior)[:, None] * (mu - centre) @ whitener.T
+        _, strength, axes = np.linalg.svd(between, full_matrices=False)
+        most = min(len(mu) - 1, mu.shape[1], int((strength > 1e-10 * strength.max(initial=0.0)).sum()))
+        if self.n_components is not None and not 1 <= self.n_components <= max(most, 1):
+            raise ValueError(f"n_components must be 1 to {most}; got {self.n_components!r}")
+        if most == 0:
+            raise ValueError("the class means do not differ, or there is one class only: there are no directions")
+        directions = (axes[: self.n_components or most] @ whitener).T
+        heaviest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
+        return centre, directions * np.sign(heaviest)  # of two opposite directions always the same
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "em"
+        return tags
+
+
+def _left_variances(
+    structure: Structure, share: float, weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray
+) -> FloatArray:
+    """Return the variances of each class, (n, k, d), from what is left for each row."""
+    if structure.tied:
+        variance = np.broadcast_to(spread.sum(axis=1, keepdims=True) / total[:, None, None], spread.shape)
+    else:
+        variance = spread / weights[:, :, None]
+    level = variance.mean(axis=2, keepdims=True)
+    return np.broadcast_to(level, spread.shape) if structure.spherical else (1 - share) * variance + share * level
+
+
+def _without_gaps(statistics: Any, tied: bool) -> Any:
+    """Return the sums with a class that has no rows described by all other rows: its prior is 0 anyway."""
+    empty = statistics.weights <= 0
+    if not empty.any() or empty.all():
+        return statistics
+    weights = statistics.weights
+    centre = weights @ statistics.mean / weights.sum()
+    mean = np.where(empty[:, None], centre, statistics.mean)
+    if tied:  # the scatter is there already; a weight that changes no sum lets the class be read
+        return replace(statistics, mean=mean, weights=np.where(empty, 1e-300, weights))
+    shared = statistics.spread.sum(axis=0) / weights.sum()
+    each = empty.reshape(-1, *(1 for _ in shared.shape))
+    spread = np.where(each, shared, statistics.spread)
+    cells = {}
+    if isinstance(statistics, DiagonalMoments) and statistics.cells.size:
+        cells["cells"] = np.where(empty[:, None], 1.0, statistics.cells)
+    return replace(statistics, mean=mean, spread=spread, weights=np.where(empty, 1.0, weights), **cells)
+
+
+def _require_cells(labels: Labels, observed: FloatArray) -> None:
+    if not (observed > 0).all():
+        code, feature = np.unravel_index(int(np.argmin(observed > 0)), observed.shape)
+        raise ValueError(
+            f"feature {feature} is missing in every row of class {labels.names[int(code)]!r}: its variance is "
+            "undefined; drop the feature"
+        )
+
+
+def _require_any_spread(moments: Any) -> None:
+    """Refuse a class whose rows are all alike: no shrinkage makes a covariance of nothing."""
+    if moments.spread.ndim == 3:
+        flat = (np.trace(moments.spread, axis1=1, axis2=2) <= 0) & (moments.weights > 0)
+        if flat.any():
+            label = moments.labels.names[int(np.argmax(flat))]
+            raise ValueError(
+                f"the covariance of class {label!r} is singular: feature 0 is constant, as are all others; give the "
+                "class rows that differ, or share one covariance (covariance='tied')"
+            )
+
+
+def _require_spread(labels: Labels, mean: FloatArray, variance: FloatArray) -> None:
+    constant = never_varies(mean, variance)
+    if constant.any():
+        code, feature = np.unravel_index(int(np.argmax(constant)), constant.shape)
+        raise ValueError(
+            f"the covariance of class {labels.names[int(code)]!r} is singular: feature {feature} is constant; give "
+            "shrinkage > 0, or drop the feature"
+        )

@@ -1,0 +1,233 @@
+"""The door: what comes in is checked and named once, here, and never again behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
+
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+
+
+def is_stream(x: Any) -> bool:
+    """Whether x is a stream of batches, (X, y) or (X, y, sample_weight), rather than rows."""
+    return isinstance(x, Iterator)
+
+
+def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield X, y and the weights of each batch of a stream."""
+    for number, item in enumerate(stream):
+        if not isinstance(item, tuple) or len(item) not in (2, 3):
+            raise ValueError(
+                f"batch {number} of the stream must be a tuple (X, y) or (X, y, sample_weight); got {_kind(item)}"
+            )
+        yield (*item, None)[:3]
+
+
+def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
+    """Return X as an array that engines read, its width and names remembered (reset) or compared.
+
+    NaN and infinity pass: the kernels look at every value anyway.
+    """
+    if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
+        if reset:
+            model.n_features_in_ = x.shape[1]
+            _forget_names(model)
+        elif x.shape[1] == model.n_features_in_:
+            return x
+        else:
+            raise _wrong_width(model, x)
+        return x
+    if is_foreign(x):
+        return _foreign(model, x, reset)
+    checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
+    try:
+        return validate_data(model, x, reset=reset, **checks)
+    except ValueError as error:
+        raise _no_number(model, x) or error from None
+
+
+def _no_number(model: Any, x: Any) -> ValueError | None:
+    """Return the complaint about the first string where a number should be, if there is one."""
+    cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
+    if cells.ndim != 2 or cells.dtype.kind not in "USO":
+        return None
+    for row, column in np.ndindex(cells.shape):
+        if isinstance(cells[row, column], str | bytes):
+            return ValueError(
+                f"X[{row}, {column}] is {str(cells[row, column])!r}: {type(model).__name__} needs numbers; use "
+                "CategoricalNB or MixedNB for names, or turn the column into numbers"
+            )
+    return None
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether x needs no conversion and has no names: numbers in a NumPy or CSR matrix with rows and columns."""
+    known = type(x) is np.ndarray or (sparse.issparse(x) and x.format == "csr")
+    return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
+
+
+def _foreign(model: Any, x: Any, reset: bool) -> Any:
+    if x.ndim != 2 or 0 in x.shape:
+        raise ValueError(f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}")
+    if reset:
+        model.n_features_in_ = int(x.shape[1])
+        _forget_names(model)
+    elif x.shape[1] != model.n_features_in_:
+        raise _wrong_width(model, x)
+    elif hasattr(model, "feature_names_in_"):
+        _check_feature_names(model, x, reset=False)
+    return x
+
+
+def _forget_names(model: Any) -> None:
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
+
+def _wrong_width(model: Any, x: Any) -> ValueError:
+    name = type(model).__name__
+    return ValueError(f"X has {x.shape[1]} features, but {name} is expecting {model.n_features_in_} features as input")
+
+
+def targets(y: Any, rows: int) -> npt.NDArray[Any]:
+    """Return y as a NumPy column of class labels, one per row."""
+    if y is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if not isinstance(y, np.ndarray) and is_foreign(y):
+        y = to_host(y)
+    column = np.asarray(y)
+    if column.ndim != 1:
+        column = column_or_1d(y, warn=True)
+    if column.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} labels: there must be one label per row")
+    if column.dtype.kind == "f":
+        _whole(column)
+    elif column.dtype.kind not in "biuUO":
+        check_classification_targets(column)
+    return column
+
+
+def _whole(column: npt.NDArray[Any]) -> None:
+    """Refuse numbers that are no labels."""
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        value = column[bad[0]]
+        raise ValueError(
+            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{bad[0]}] is {value:g}; drop the rows "
+            "without a label, or give them as unlabelled="
+        )
+    bad = np.flatnonzero(column != np.floor(column))
+    if bad.size:
+        raise ValueError(
+            f"Unknown label type: continuous. y[{bad[0]}] is {column[bad[0]]:g}; classes are whole numbers, strings "
+            "or booleans. Use a regression for numbers"
+        )
+
+
+def known_codes(labels: Labels, column: npt.NDArray[Any], fixed: bool) -> tuple[Labels, npt.NDArray[np.int64]]:
+    """Return the vocabulary, grown by the labels not seen before unless it is fixed, and the code of each row."""
+    if len(column) == 1 and column.item() in labels.names:
+        return labels, np.array([labels.names.index(column.item())])
+    found, codes = Labels.discover(column)
+    if found == labels:
+        return labels, codes
+    if not fixed:
+        labels, _, places = labels.union(found)
+        return labels, places[codes] if len(found) else codes
+    known = set(labels)
+    strange = [name for name in found if name not in known]
+    if strange:
+        row = int(np.argmax(codes == found.names.index(strange[0])))
+        raise ValueError(
+            f"y[{row}] is {strange[0]!r}: The target label(s) {strange!r} in y do not exist in the initial classes "
+            f"{list(labels)!r}"
+        )
+    return labels, labels.positions(found)[codes]
+
+
+def weights(sample_weight: Any, rows: int) -> FloatArray | None:
+    """Return one weight per row in float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    if is_foreign(sample_weight):
+        sample_weight = to_host(sample_weight)
+    column = np.asarray(sample_weight, dtype=np.float64)
+    if column.ndim == 0:
+        column = np.full(rows, column)
+    if column.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; sample_weight has shape {column.shape}")
+    if column.shape[0] != rows:
+        raise ValueError(
+            f"sample_weight.shape == {column.shape}, expected ({rows},): there must be one weight per row of X"
+        )
+    bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+    if bad.size:
+        raise ValueError(f"sample_weight[{bad[0]}] is {column[bad[0]]:g}; weights must be finite and not negative")
+    if not column.any():
+        raise ValueError("all sample weights are zero: there is nothing to learn from")
+    return column
+
+
+def priors(given: Any, labels: Labels, name: str = "priors") -> FloatArray:
+    """Return the user's class priors, (k,), in the order of the classes.
+
+    Examples
+    --------
+    >>> priors({"spam": 0.2, "ham": 0.8}, Labels.of(["ham", "spam"]))
+    array([0.8, 0.2])
+    """
+    if isinstance(given, Mapping):
+        missing = [label for label in labels if label not in given]
+        strange = [label for label in given if label not in set(labels)]
+        if missing or strange:
+            raise ValueError(f"{name} must name the classes {list(labels)!r}; got {list(given)!r}")
+        given = [given[label] for label in labels]
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.shape != (len(labels),):
+        raise ValueError(
+            f"Number of priors must match number of classes: {name} has shape {shares.shape} for the "
+            f"{len(labels)} classes {list(labels)!r}"
+        )
+    if not (shares >= 0).all():
+        place = int(np.argmax(~(shares >= 0)))
+        raise ValueError(
+            f"Priors must be non-negative: {name}[{place}], of {labels.names[place]!r}, is {shares[place]:g}"
+        )
+    total = float(shares.sum())
+    if not abs(total - 1) <= 1e-8:
+        raise ValueError(f"The sum of the priors should be 1: {name} must sum to 1; yours sum to {total:g}")
+    return shares
+
+
+def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    """Return the classes as scikit-learn shows them, in the type the user's labels have."""
+    if len({isinstance(name, str) for name in labels}) > 1 or (like is not None and like.dtype.kind == "O"):
+        mixed = np.empty(len(labels), dtype=object)
+        mixed[:] = labels.names
+        return mixed
+    plain = np.array(labels.names)
+    if like is None or like.dtype.kind not in "biuf" or plain.dtype.kind not in "biuf":
+        return plain
+    cast = plain.astype(like.dtype)
+    return cast if np.array_equal(cast, plain) else plain
+
+
+def _kind(item: Any) -> str:
+    return f"a tuple of {len(item)}" if isinstance(item, tuple) else type(item).__name__
+
+
+def shares(labels: Labels, rows: FloatArray) -> FloatArray:
+    """Return each class's share of the rows, (k,)."""
+    total = float(rows.sum())
+    if not total > 0:
+        raise ValueError(f"there are no rows of any of the classes {list(labels)!r}: nothing can be predicted")
+    return rows / total

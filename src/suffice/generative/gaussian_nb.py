@@ -1,0 +1,190 @@
+"""Naive Bayes over measurements: independent Gaussian features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Gaussian
+from suffice.families.priors import check_alpha, never_varies, pooled_moments
+from suffice.generative import door, left_out_gaussians
+from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.discrete import ALPHAS
+from suffice.generative.gaussians import Independent
+from suffice.selection.rows import Rows
+from suffice.statistics import DiagonalMoments, Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+#: Smoothing is a share of the largest variance, but of no more than this many times the feature's own: a feature in
+#: small units is not drowned by one in large units.
+_OWN_SCALE = 1e3
+
+
+class GaussianNB(GenerativeClassifier):
+    """Naive Bayes with a Gaussian per class and feature.
+
+    A drop-in replacement for scikit-learn's class of the same name, which also takes missing cells (NaN) and sparse
+    rows, merges, forgets, samples and explains.
+
+    Parameters
+    ----------
+    priors
+        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+    var_smoothing
+        The share of the largest feature variance that is added to all variances. For a feature whose own variance, over
+        all rows, is less than a thousandth of the largest, it is that share of a thousand times its own.
+    alpha
+        A number of pseudo-observations with the feature's variance over all rows, added to each class: one number, one
+        per feature, or "auto" to choose it by how well rows are predicted that were held out.
+    temperature
+        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+    engine
+        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [-3.0, -2.0], [1.0, 1.0], [2.0, 1.0], [3.0, 2.0]])
+    >>> model = GaussianNB().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1.0], [np.nan, 2.0]])
+    array([1, 2])
+    >>> model.theta_
+    array([[-2.        , -1.33333333],
+           [ 2.        ,  1.33333333]])
+    """
+
+    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": ((0.0, *ALPHAS), 0.0)}
+
+    def __init__(
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 0.0,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.alpha = alpha
+        self.temperature = temperature
+        self.engine = engine
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.var_smoothing, str) or not 0 <= self.var_smoothing < np.inf:
+            raise ValueError(f"var_smoothing must be a finite number, 0 or more; got {self.var_smoothing!r}")
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
+        else:
+            check_alpha(self.alpha, np.size(self.alpha))
+
+    def _can_wait(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) and not np.isinf(x).any()
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        return DiagonalMoments.over(labels, True)
+
+    def _prior_is_learnt(self) -> bool:
+        return self.priors is None
+
+    def _prior(self, statistics: Any) -> FloatArray:
+        if self.priors is not None:
+            return door.priors(self.priors, statistics.labels)
+        return door.shares(statistics.labels, statistics.weights)
+
+    def _conditional(self, statistics: Any) -> Independent:
+        return Independent(smoothed(statistics, self.var_smoothing, self._setting("alpha")))
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        alpha = check_alpha(self._setting("alpha"), statistics.mean.shape[1])
+        constant = never_varies(*pooled_moments(statistics))
+
+        def variances(weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
+            added = _added(np.where(constant, 0.0, overall), self.var_smoothing)[:, None, :]
+            smooth = (spread + alpha * overall[:, None, :]) / (weights[:, :, None] + alpha) + added
+            return np.where(constant, 1.0, smooth)
+
+        return left_out_gaussians.independent(self, statistics, rows, variances)
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        weights: FloatArray = self.statistics_.weights
+        return weights
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """The class priors, (k,)."""
+        return self._prior(self.statistics_)
+
+    @property
+    def theta_(self) -> FloatArray:
+        """The mean of each class and feature, (k, d)."""
+        conditional: Any = self._joint.conditional
+        mean: FloatArray = conditional.family.mu
+        return mean
+
+    @property
+    def var_(self) -> FloatArray:
+        """The variance of each class and feature, (k, d)."""
+        conditional: Any = self._joint.conditional
+        variance: FloatArray = conditional.family.sigma2
+        return variance
+
+    @property
+    def epsilon_(self) -> FloatArray:
+        """What smoothing adds to the variances of each feature, (d,)."""
+        return added_variance(self.statistics_, self.var_smoothing)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def added_variance(statistics: DiagonalMoments, share: float) -> FloatArray:
+    """Return what is added to the variances of each feature, (d,)."""
+    mean, variance = pooled_moments(statistics)
+    variance = np.where(never_varies(mean, variance), 0.0, variance)
+    return _added(variance, share)
+
+
+def _added(variance: FloatArray, share: float) -> FloatArray:
+    """Return what is added to variances whose features, on the last axis, have these variances over all rows."""
+    largest = variance.max(axis=-1, keepdims=True, initial=0.0)
+    return np.where(variance > 0, share * np.minimum(largest, _OWN_SCALE * variance), share * largest)
+
+
+def smoothed(statistics: DiagonalMoments, share: float, alpha: npt.ArrayLike) -> Gaussian:
+    """Return the Gaussian of each class and feature, (k, d), its variance smoothed.
+
+    A feature that never varies tells classes nothing, and has the variance 1 (or the smoothing's) in each. A class, or
+    a cell of it, that was never seen is described by the feature over all rows.
+    """
+    strength = check_alpha(alpha, statistics.mean.shape[1])
+    pooled_mean, pooled_variance = pooled_moments(statistics)
+    constant = never_varies(pooled_mean, pooled_variance)
+    observed = statistics.observed
+    seen = observed > 0
+    variance = (statistics.spread + strength * pooled_variance) / np.where(seen, observed + strength, 1.0)
+    added = added_variance(statistics, share)
+    mean = np.where(seen, statistics.mean, pooled_mean)
+    variance = np.where(seen, variance, pooled_variance) + added
+    variance = np.where(constant, np.where(added > 0, added, 1.0), variance)
+    fine = ~never_varies(mean, variance) | constant
+    if not fine.all():
+        code, feature = np.unravel_index(int(np.argmin(fine)), fine.shape)
+        label = statistics.labels.names[int(code)]
+        raise ValueError(
+            f"feature {feature} does not vary in class {label!r}: its variance is 0; give var_smoothing or alpha > 0, "
+            "or drop the feature"
+        )
+    return Gaussian(mean, variance)

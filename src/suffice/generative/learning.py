@@ -1,0 +1,217 @@
+"""How a model learns: all at once, batch by batch, merged from others; and how it forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from suffice.generative import door, left_out, mixture
+from suffice.generative.memory import Memory, is_small
+from suffice.generative.summed import Summed, is_auto
+from suffice.selection import tuning
+from suffice.selection.rows import Rows
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class Learning(Summed):
+    """Sums grow, merge and shrink; models follow."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        unlabelled: Any = None,
+        unlabelled_weight: float = 1.0,
+    ) -> Self:
+        """Learn from rows and their classes, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d); or an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory.
+        y
+            The class of each row, (n,): numbers, strings or booleans.
+        sample_weight
+            One weight per row; every row counts once by default.
+        unlabelled
+            Rows without a class. They are taken in by expectation maximisation; ``em_trace_`` holds the
+            log-likelihood after each step.
+        unlabelled_weight
+            How much such a row counts beside one with a class.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        if door.is_stream(X):
+            return self._fit_stream(X, y, sample_weight, unlabelled)
+        rows = self._prepare(X, y, sample_weight)
+        self._chosen = {}
+        statistics, trace = self._first_sum(rows)
+        self._remember(rows.labels, np.asarray(rows.like), statistics)
+        if trace:
+            self.em_trace_ = trace
+        if unlabelled is not None:
+            more = self._features(unlabelled, reset=False)
+            statistics, self.em_trace_ = mixture.learn(self, rows, more, unlabelled_weight, statistics)
+            self._memory.replace(rows.labels, statistics)
+        self._tune(rows)
+        _ = self._joint  # what cannot be read from the sum is said now, not at the first prediction
+        return self
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Return rows and classes as they come to a model that has learnt nothing yet."""
+        x = self._features(X, reset=True)
+        column = door.targets(y, x.shape[0])
+        labels, codes = Labels.discover(column)
+        return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, column[:0])
+
+    def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
+        """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
+        return self._sum(rows.x, rows.codes, rows.weight, rows.labels), []
+
+    def _fit_stream(self, stream: Iterator[Any], y: Any, sample_weight: Any, unlabelled: Any) -> Self:
+        if y is not None or sample_weight is not None or unlabelled is not None:
+            raise ValueError("a stream brings its own labels and weights: leave out y, sample_weight and unlabelled")
+        fresh = clone(self)
+        for x, column, weight in door.batches(stream):
+            fresh.partial_fit(x, column, sample_weight=weight)
+        if not hasattr(fresh, "_memory"):
+            raise ValueError("the stream holds no batches: there is nothing to learn from")
+        self.__dict__.update(fresh.__dict__)
+        _ = self._joint
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their classes and weights, as for :meth:`fit`.
+        classes
+            All classes there will be; others are then refused. Without it, classes are discovered as they come.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_memory")
+        if first:
+            self._check_settings()
+        x = self._features(X, reset=first)
+        column = door.targets(y, x.shape[0])
+        weight = door.weights(sample_weight, x.shape[0])
+        if first:
+            known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
+        else:
+            known, fixed = self._memory.labels, self._memory.fixed
+            self._check_announced(classes)
+        labels, codes = door.known_codes(known, column, fixed)
+        if not first and labels is known and is_small(x) and self._can_wait(x):
+            self._memory.add_later(x, codes, weight, self._sum_batch)
+            return self
+        statistics = self._sum(x, codes, weight, labels)
+        if first:
+            self._chosen = {}
+            self._remember(labels, column if classes is None else np.asarray(classes), statistics, fixed)
+        else:
+            self._memory.replace(labels, self._memory.statistics + statistics)
+            self.classes_ = door.classes_array(labels, self.classes_)
+        return self
+
+    def _check_announced(self, classes: Any) -> None:
+        if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(self._memory.labels):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that were learnt, with their classes and weights.
+
+        Returns
+        -------
+        self
+            ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most.
+
+        Raises
+        ------
+        NegativeEvidenceError
+            Where that can be known: rows that were never learnt.
+        LostDigitsError
+            Where so little would be left that it is rounding noise. Nothing is changed then.
+        """
+        self._check_fitted()
+        x = self._features(X, reset=False)
+        weight = door.weights(sample_weight, x.shape[0])
+        labels, codes = door.known_codes(self._memory.labels, door.targets(y, x.shape[0]), fixed=True)
+        removal = self._memory.statistics.remove(self._sum(x, codes, weight, labels))
+        self._memory.replace(labels, removal.left)
+        self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        self._check_alike(other)
+        merged: Self = clone(self)
+        statistics = self.statistics_ + other.statistics_
+        labels, _, _ = self._memory.labels.union(other._memory.labels)
+        for name, value in vars(self).items():
+            if name not in vars(merged):
+                setattr(merged, name, value)
+        merged._memory = Memory(labels, statistics, self._memory.fixed and other._memory.fixed)
+        merged.classes_ = door.classes_array(labels, self.classes_)
+        return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum(models)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _check_alike(self, other: Self) -> None:
+        """Raise where two models did not look at the same features in the same way."""
+        mine, theirs = self._sum_shape(), other._sum_shape()
+        for name in mine:
+            if repr(mine[name]) != repr(theirs[name]):
+                raise ValueError(
+                    f"models with {name}={mine[name]!r} and {name}={theirs[name]!r} have not summed the same things: "
+                    "they cannot be merged"
+                )
+        if self.n_features_in_ != other.n_features_in_:
+            raise ValueError(f"models of {self.n_features_in_} and of {other.n_features_in_} features cannot be merged")
+        names = [list(getattr(model, "feature_names_in_", [])) for model in (self, other)]
+        if all(names) and names[0] != names[1]:
+            raise ValueError(f"models of the features {names[0]!r} and {names[1]!r} cannot be merged")
+
+    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Statistics, fixed: bool = False) -> None:
+        """Hold a new sum in the place of what was learnt before."""
+        for name in ("digits_lost_", "em_trace_"):
+            vars(self).pop(name, None)
+        self._memory = Memory(labels, statistics, fixed)
+        self.classes_ = door.classes_array(labels, like)
+
+    def _tune(self, rows: Rows) -> None:
+        """Choose the settings that are "auto" by how well they predict rows held out."""
+        wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self, name))}
+        if wanted or is_auto(self.temperature):
+            self._chosen = tuning.choose(self, rows, wanted, is_auto(self.temperature))
+            self._memory.unread()
+
+    def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
+        """Return log p(x, y) of each row, (n, k), under what all other rows teach."""
+        return left_out.one_by_one(self, statistics, rows)

@@ -1,0 +1,291 @@
+"""Naive Bayes over a table as it is: numbers, counts, booleans, categories and text, with missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Bernoulli, Poisson
+from suffice.families.priors import check_alpha
+from suffice.generative import columns as tables
+from suffice.generative import door
+from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.columns import IGNORE, KINDS, Name
+from suffice.generative.conditional import Conditional
+from suffice.generative.discrete import ALPHAS
+from suffice.generative.events import Arrivals, Categories, Presences, category_table
+from suffice.generative.explanation import Explanation
+from suffice.generative.gaussian_nb import GaussianNB, smoothed
+from suffice.generative.gaussians import Independent
+from suffice.generative.joint import Joint
+from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
+from suffice.generative.summed import is_auto
+from suffice.statistics import Labels, Parts, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class MixedNB(GenerativeClassifier):
+    """Naive Bayes over a table as it is: every column has a distribution of its own kind.
+
+    Tables are data frames (pandas, polars, Arrow and others), arrays or lists of rows. A missing cell (NaN, None, NaT
+    or a data frame's null) is left out when learning; when predicting, its factor is left out.
+
+    Parameters
+    ----------
+    columns
+        A dictionary from column to kind; columns are called by their names in data frames, by their positions
+        otherwise. Columns that are not in it are given the kind that the rows of :meth:`fit`, or the first batch,
+        suggest:
+
+        - "numeric": a Gaussian. Suggested by floats, and by whole numbers that are no counts.
+        - "count": a Poisson. Suggested by whole numbers of which none is negative, and whose variance is at most three
+          times their mean.
+        - "boolean": a Bernoulli.
+        - "category": a distribution over labels of any type. Suggested by categorical types, by strings that are no
+          text, by cells of mixed types, and by a column without any cell that is known.
+        - "text": a distribution over words (runs of two or more letters and digits, in lower case). Suggested by
+          strings that have three words on average, and more than half of which differ.
+        - "ignore": the column is left out.
+    alpha
+        Laplace smoothing, added to the counts of counts, booleans, categories and words: one number, "auto" to choose
+        it by how well rows are predicted that were held out, or a dictionary from kind to number. A category that was
+        never seen has the share of one that was seen no times. A word that was never seen is left out, as it is in
+        no class's vocabulary: its smoothed share would only speak for the class with the fewest words.
+        "numeric" columns are smoothed by it only where a dictionary says so, as :class:`GaussianNB` is by its own.
+    var_smoothing
+        The smoothing of the variances of "numeric" columns, as for :class:`GaussianNB`.
+    priors
+        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+    temperature
+        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+    engine
+        What sums the rows; threads by default.
+
+    Attributes
+    ----------
+    column_kinds_
+        The kind of each column.
+
+    Examples
+    --------
+    >>> houses = [
+    ...     [120.5, "wood", True, "quiet street near the old park"],
+    ...     [80.0, "brick", None, "loud street above a bar"],
+    ...     [None, "wood", True, "garden with a view over the park"],
+    ...     [65.5, "stone", False, "dark but close to the bar"],
+    ... ]
+    >>> model = MixedNB().fit(houses, ["sold", "empty", "sold", "empty"])
+    >>> model.column_kinds_
+    {0: 'numeric', 1: 'category', 2: 'boolean', 3: 'text'}
+    >>> model.predict([[None, "wood", None, "park view"], [70.0, "straw", False, ""]])
+    array(['sold', 'empty'], dtype='<U5')
+    """
+
+    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+
+    column_kinds_: dict[Name, str]
+    _library: Any  # of the data frame that came first; None: there was none
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[Any, str] | None = None,
+        alpha: float | Mapping[str, float] | Literal["auto"] = 1.0,
+        var_smoothing: float = 1e-9,
+        priors: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.columns = columns
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.priors = priors
+        self.temperature = temperature
+        self.engine = engine
+
+    # The door.
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        GaussianNB(var_smoothing=self.var_smoothing)._check_settings()
+        tables.check_kinds(self.columns)
+        if isinstance(self.alpha, Mapping):
+            strange = [kind for kind in self.alpha if kind not in KINDS]
+            if strange:
+                raise ValueError(f"alpha has {strange[0]!r}, which is no kind of column; the kinds are {list(KINDS)}")
+            check_alpha(list(self.alpha.values()), len(self.alpha))
+        elif not is_auto(self.alpha):
+            if isinstance(self.alpha, str) or np.ndim(self.alpha):
+                raise ValueError(
+                    f"alpha must be a number, a dictionary from kind to number, or 'auto'; got {self.alpha!r}"
+                )
+            check_alpha(self.alpha, 1)
+
+    def _features(self, X: Any, reset: bool) -> Cells:
+        X = X if reset else self._in_order(X)
+        table = tables.read_columns(X)
+        frame = tables.data_frame(X)
+        rows = np.empty((len(table[0].values), len(table)), dtype=bool)
+        _check_feature_names(self, rows if frame is None else X, reset=reset)
+        _check_n_features(self, rows, reset=reset)
+        if reset:
+            self.column_kinds_ = tables.kinds_of(table, self.columns)
+            self._library = None if frame is None else frame.implementation.value
+        kinds = {column.name: kind for column, kind in zip(table, self.column_kinds_.values(), strict=True)}
+        return Cells.of(table, kinds)
+
+    def _in_order(self, X: Any) -> Any:
+        """Return a data frame with its columns in the order of the first; others as they are."""
+        frame = tables.data_frame(X)
+        names = getattr(self, "feature_names_in_", None)
+        if frame is None or names is None or set(frame.columns) != set(names):
+            return X
+        return frame.select(list(names)).to_native()
+
+    # What to sum, and how to read it.
+
+    def _sum_shape(self) -> dict[str, Any]:
+        return {"columns": getattr(self, "column_kinds_", self.columns)}
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        return partial(summarise, labels)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows exactly, with the names and words that no other rows hold; see :meth:`GaussianNB.forget`."""
+        super().forget(X, y, sample_weight)
+        self._memory.replace(self._memory.labels, pruned(self.statistics_))
+        return self
+
+    def _read(self, statistics: Any) -> Joint:
+        return super()._read(pruned(statistics))  # names that only rows of no weight hold are none
+
+    def _prior(self, statistics: Any) -> FloatArray:
+        if self.priors is not None:
+            return door.priors(self.priors, statistics.labels)
+        return door.shares(statistics.labels, _class_weights(statistics))
+
+    def _prior_is_learnt(self) -> bool:
+        return self.priors is None
+
+    def _strength(self, kind: str) -> float:
+        """Return the smoothing of the columns of a kind."""
+        alpha = self._setting("alpha")
+        otherwise = 0.0 if kind == "numeric" else 1.0
+        if isinstance(alpha, Mapping):
+            return float(alpha.get(kind, otherwise))
+        return otherwise * float(alpha)
+
+    def _conditional(self, statistics: Any) -> Product:
+        factors = {kind_of(part): part for part in statistics.parts}
+        return Product({kind: self._factor(kind, part) for kind, part in factors.items()})
+
+    def _factor(self, kind: str, part: Any) -> Conditional:
+        alpha = self._strength(kind)
+        match kind:
+            case "numeric":
+                return Independent(smoothed(part, self.var_smoothing, alpha))
+            case "count":
+                return Arrivals.of(Poisson.estimate(part, alpha))
+            case "boolean":
+                return Presences.of(Bernoulli.estimate(part, alpha), 0.5)
+            case "text":
+                return Texts.estimate(part, alpha)
+        sized = [category_table(part.feature(j), alpha, size) for j, size in enumerate(part.sizes)]
+        return Categories(sized, part.vocabularies)
+
+    def _log_smoothing(self, conditional: Any) -> float:
+        strengths = {kind: self._strength(kind) for kind in conditional.factors}
+        return sum(alpha * _log_prior(conditional.factors[kind]) for kind, alpha in strengths.items() if alpha)
+
+    def _readable(self, joint: Joint, x: Any) -> Any:
+        conditional: Any = joint.conditional
+        return conditional.readable(x)
+
+    # What was read.
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        return _class_weights(self.statistics_)
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """The class priors, (k,)."""
+        return self._prior(self.statistics_)
+
+    @property
+    def categories_(self) -> dict[Name, npt.NDArray[Any]]:
+        """The categories of each category column that were seen."""
+        return self._vocabularies("category")
+
+    @property
+    def words_(self) -> dict[Name, npt.NDArray[Any]]:
+        """The words of each text column that were seen."""
+        return self._vocabularies("text")
+
+    def _vocabularies(self, wanted: str) -> dict[Name, npt.NDArray[Any]]:
+        names = [name for name, kind in self.column_kinds_.items() if kind == wanted]
+        conditional: Any = self._joint.conditional
+        found = conditional.factors[wanted].vocabularies if names else ()
+        return dict(zip(names, map(door.classes_array, found), strict=True))
+
+    def explain(self, X: Any, against: Any = None) -> Explanation:
+        """Take the log-odds of rows apart, column by column; see :meth:`GaussianNB.explain`."""
+        return super().explain(self._in_order(X), against)
+
+    def _as_given(self, rows: Any) -> Any:
+        """Return drawn cells as a data frame, where the model learnt from one, or else as an array of objects."""
+        cells = {kind: iter(drawn) for kind, drawn in rows.items()}
+        n = len(next(iter(rows.values()))[0])
+        drawn: dict[Any, Any] = {
+            name: [None] * n if kind == IGNORE else next(cells[kind]) for name, kind in self.column_kinds_.items()
+        }
+        if getattr(self, "_library", None) is not None and hasattr(self, "feature_names_in_"):
+            return nw.from_dict(drawn, backend=self._library).to_native()
+        table = np.empty((n, len(drawn)), dtype=object)
+        for j, column in enumerate(drawn.values()):
+            table[:, j] = column
+        return table
+
+    def _more_settings(self) -> dict[str, Any]:
+        return {"column_kinds": [[name, kind] for name, kind in self.column_kinds_.items()]}
+
+    def _restore(self, settings: Any) -> None:
+        self.column_kinds_ = dict(settings["column_kinds"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _class_weights(statistics: Parts) -> FloatArray:
+    """Return the weight of the rows of each class, (k,), which every part knows."""
+    part: Any = statistics.parts[0]
+    weights: FloatArray = part.weights if hasattr(part, "weights") else part.rows
+    return weights
+
+
+def _log_prior(factor: Any) -> float:
+    """Return the log-density, up to a constant, of the prior that an alpha of 1 stands for; none, for Gaussians."""
+    match factor:
+        case Texts():
+            return float(factor.coef.sum())
+        case Presences():
+            return float((np.log(factor.family.p) + np.log(factor.family.q)).sum())
+        case Arrivals():
+            return float((factor.coef - factor.family.rate).sum())
+        case Categories():
+            return float(sum(table[:-1].sum() for table in factor.tables))
+        case _:
+            return 0.0

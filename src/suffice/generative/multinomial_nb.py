@@ -1,0 +1,171 @@
+"""Naive Bayes over words: the multinomial event model, and its complement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Multinomial
+from suffice.generative import left_out
+from suffice.generative.conditional import Linear, log_without_zeros
+from suffice.generative.discrete import FORCED, EventNB
+from suffice.generative.events import Words
+from suffice.generative.joint import Joint
+from suffice.selection.rows import Rows
+from suffice.statistics import EventCounts, Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class MultinomialNB(EventNB):
+    """Naive Bayes with the multinomial event model: a row is a bag of words, each drawn from its class's vocabulary.
+
+    A drop-in replacement for scikit-learn's class of the same name, which also merges, forgets, samples and explains.
+
+    Parameters
+    ----------
+    alpha
+        Laplace smoothing, added to every count: one number, one per feature, or "auto" to choose it by how well rows
+        are predicted that were held out. At 0 a word that a class has never seen makes the class impossible.
+    force_alpha
+        If False, an alpha below 1e-10 is set to 1e-10.
+    fit_prior
+        Whether class priors are the classes' shares of the rows; uniform otherwise.
+    class_prior
+        The priors, (k,), or a dictionary from class to prior.
+    temperature
+        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+    engine
+        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 3]])
+    >>> model = MultinomialNB().fit(words, ["ham", "ham", "spam"])
+    >>> model.predict([[0, 0, 1]])
+    array(['spam'], dtype='<U4')
+    >>> model.forget(words[1:2], ["ham"]).class_count_
+    array([1., 1.])
+    """
+
+    _joint_is_density = False
+
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.temperature = temperature
+        self.engine = engine
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        return EventCounts.over(labels, True)
+
+    def _conditional(self, statistics: Any) -> Words:
+        family = Multinomial.estimate(statistics, self._alpha(statistics.counts.shape[1]))
+        rows = np.where(statistics.rows > 0, statistics.rows, 1.0)
+        return Words.of(family, statistics.counts.sum(axis=1) / rows)
+
+    def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
+        alpha = self._alpha(statistics.counts.shape[1])
+        total = statistics.counts.sum(axis=1) + alpha.sum()
+        if not (total > 0).all():
+            return None
+        log_p, zero = log_without_zeros((statistics.counts[:, columns] + alpha[columns]) / total[:, None])
+        level = np.zeros(len(total))
+        return Linear(log_p, level, veto=None if zero is None else Linear(zero, level))
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        return left_out.words(self, statistics, rows)
+
+    def _log_smoothing(self, conditional: Any) -> float:
+        alpha = self._alpha(conditional.coef.shape[1])
+        return float((conditional.coef @ alpha).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class ComplementNB(MultinomialNB):
+    """Naive Bayes that scores a class by how unlike a row is to all *other* classes: steadier where classes are uneven.
+
+    A drop-in replacement for scikit-learn's class of the same name. Its scores are weights, not probabilities; samples,
+    evidence and unlabelled rows use the multinomial model of the same counts.
+
+    Parameters
+    ----------
+    alpha, force_alpha, fit_prior, class_prior, temperature, engine
+        As for :class:`MultinomialNB`. Priors do not change predictions.
+    norm
+        Whether each class's weights are divided by their sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 3]])
+    >>> ComplementNB().fit(words, [0, 0, 1]).predict([[0, 0, 1]])
+    array([1])
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            temperature=temperature,
+            engine=engine,
+        )
+        self.norm = norm
+
+    @property
+    def feature_all_(self) -> FloatArray:
+        """The counts of each feature over all classes, (d,)."""
+        return np.asarray(self.statistics_.counts.sum(axis=0))
+
+    def _read(self, statistics: Any) -> Joint:
+        joint = super()._read(statistics)
+        alpha = self._alpha(statistics.counts.shape[1])
+        others = statistics.counts.sum(axis=0) + alpha - statistics.counts
+        others = np.maximum(others, FORCED)  # a word of this class alone, unsmoothed: its weight is large, not infinite
+        logged = np.log(others / others.sum(axis=1, keepdims=True))
+        weights = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        return Joint(joint.labels, np.ones(len(weights)), Linear(weights, np.zeros(len(weights))), joint.temperature)
+
+    def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
+        return None
+
+    def _generative(self, statistics: Statistics) -> Joint:
+        return MultinomialNB._read(self, statistics).with_temperature(1.0)
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        return left_out.one_by_one(self, statistics, rows)
+
+    def _source(self) -> Joint:
+        return self._generative(self.statistics_)

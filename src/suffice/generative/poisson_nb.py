@@ -1,0 +1,89 @@
+"""Naive Bayes over counts of events: independent Poisson features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from suffice.engines import Batch, Engine
+from suffice.engines.kernels import Kernels
+from suffice.families import Poisson
+from suffice.generative import left_out
+from suffice.generative.discrete import EventNB
+from suffice.generative.events import Arrivals
+from suffice.selection.rows import Rows
+from suffice.statistics import EventCounts, Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class PoissonNB(EventNB):
+    """Naive Bayes with a Poisson count per feature: how many in an hour, a page, a square metre.
+
+    The posterior is logistic, as that of Gaussian classes with one covariance is.
+
+    Parameters
+    ----------
+    alpha
+        A prior worth that many rows at a rate of 1: one number, one per feature, or "auto".
+    priors
+        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+    temperature, engine
+        As for :class:`MultinomialNB`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> calls = np.array([[0, 2], [1, 3], [4, 9], [6, 8]])
+    >>> model = PoissonNB().fit(calls, ["night", "night", "day", "day"])
+    >>> model.rate_.round(2)
+    array([[3.67, 6.  ],
+           [0.67, 2.  ]])
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        priors: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.priors = priors
+        self.temperature = temperature
+        self.engine = engine
+
+    force_alpha = True
+    fit_prior = True
+
+    @property
+    def class_prior(self) -> Any:  # type: ignore[override]
+        """The user's priors."""
+        return self.priors
+
+    @property
+    def rate_(self) -> FloatArray:
+        """The expected count of each class and feature, (k, d)."""
+        conditional: Any = self._joint.conditional
+        rate: FloatArray = conditional.family.rate
+        return rate
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        return EventCounts.over(labels, True)
+
+    def _conditional(self, statistics: Any) -> Arrivals:
+        return Arrivals.of(Poisson.estimate(statistics, self._alpha(statistics.counts.shape[1])))
+
+    def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
+        return left_out.arrivals(self, statistics, rows)
+
+    def _log_smoothing(self, conditional: Any) -> float:
+        alpha = self._alpha(conditional.coef.shape[1])
+        return float(((conditional.coef - conditional.family.rate) @ alpha).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

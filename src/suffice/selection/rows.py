@@ -1,0 +1,81 @@
+"""Rows with their classes, cut into folds whose sums are taken once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+Codes = npt.NDArray[np.int64]
+Index = npt.NDArray[np.intp]
+
+
+class Model(Protocol):
+    """A model that is read from a sum."""
+
+    def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
+        """Return the sum over rows."""
+
+    def _read(self, statistics: Statistics) -> Any:
+        """Return p(x, y) as it is read from a sum."""
+
+    def _ask(self, joint: Any, x: Any, what: Any) -> Any:
+        """Return one reading of every row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that passed a model's door."""
+
+    x: Any
+    codes: Codes  # (n,)
+    weight: FloatArray | None  # (n,)
+    labels: Labels
+    like: Any = ()  # an empty array of the type the labels came in
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, index: Index) -> Rows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.x[index], self.codes[index], weight, self.labels, self.like)
+
+    @property
+    def weights(self) -> FloatArray:
+        """One weight per row."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+
+class Folds:
+    """Rows cut into folds. The sums of the other folds, added up, are what a fold's model learnt from.
+
+    Every row is summed once, however many folds and settings there are.
+    """
+
+    def __init__(self, rows: Rows, indices: Sequence[Index]) -> None:
+        self.indices = list(indices)
+        self.parts = [rows.take(index) for index in self.indices]
+
+    def others(self, model: Model) -> list[Statistics]:
+        """Return, for each fold, the sum over all other folds."""
+        sums = [model._first_sum(part)[0] for part in self.parts]
+        # Added, not subtracted from the whole: subtraction costs digits, and there are few folds.
+        before, after = [sums[0]], [sums[-1]]
+        for one in sums[1:-1]:
+            before.append(before[-1] + one)
+        for one in sums[-2:0:-1]:
+            after.append(after[-1] + one)
+        after.reverse()
+        inner = [left + right for left, right in zip(before[:-1], after[1:], strict=True)]
+        return [after[0], *inner, before[-1]]
+
+    def read(self, model: Model, others: Sequence[Statistics], what: str) -> list[Any]:
+        """Return a reading of each fold's rows under what was learnt from the other folds."""
+        return [model._ask(model._read(sums), part.x, what) for part, sums in zip(self.parts, others, strict=True)]

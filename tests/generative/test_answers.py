@@ -1,0 +1,168 @@
+"""Explanations, samples, arrays of other libraries, unlabelled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from suffice import GDA, BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+
+from .rows import CASES, Case
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+@each_case
+def test_contributions_add_up_to_the_log_odds(case: Case) -> None:
+    x, y = case.draw(40)
+    label = np.array(["ham", "spam", "work"])[y]
+    model = case.make().fit(x, label)
+    for temperature in (1.0, 2.5):
+        model.set_params(temperature=temperature)
+        for against in (None, "work"):
+            explanation = model.explain(x, against=against)
+            log_proba = model.predict_log_proba(x)
+            reference = 0 if against is None else 2
+            np.testing.assert_allclose(explanation.log_odds, log_proba - log_proba[:, [reference]], atol=1e-9)
+            assert explanation.against == model.classes_[reference]
+
+
+def test_reasons_name_features_and_values() -> None:
+    x = sp.csr_matrix(np.array([[3, 0, 0, 1], [0, 2, 1, 0], [4, 0, 0, 0], [0, 1, 2, 0]]))
+    model = MultinomialNB().fit(x, ["ham", "spam", "ham", "spam"])
+    explanation = model.explain(x)
+    reasons = explanation.reasons(0)
+    assert [reason.feature for reason in reasons] == ["x0", "x3"]
+    assert reasons[0].value == 3
+    assert reasons[0].log_odds > reasons[1].log_odds > 0
+    assert explanation.reasons(0, "spam", "ham")[0].log_odds == -reasons[0].log_odds
+    assert "row 0: ham" in str(explanation)
+    with pytest.raises(ValueError, match="unknown class 'work'"):
+        explanation.reasons(0, "work")
+    tops = model.top_features(2)
+    assert [name for name, _ in tops["ham"]] == ["x0", "x3"]
+    assert [name for name, _ in tops["spam"]] == ["x1", "x2"]
+
+
+def test_only_linear_posteriors_have_coefficients() -> None:
+    x, y = CASES[0].draw(60)
+    for kind in ("tied", "tied_diagonal", "tied_spherical"):
+        model = GDA(kind).fit(x, y)
+        scores = x @ model.coef_.T + model.intercept_
+        np.testing.assert_allclose(scores - scores[:, :1], model.explain(x).log_odds, atol=1e-8)
+    for model in (GDA("full").fit(x, y), GaussianNB().fit(x, y), GDA("diagonal").fit(x, y)):
+        assert not hasattr(model, "coef_")
+        with pytest.raises(AttributeError, match="not linear"):
+            model.top_features()
+    assert not hasattr(GDA(), "coef_")
+
+
+@pytest.mark.parametrize("model", [MultinomialNB(), BernoulliNB(), PoissonNB()], ids=str)
+def test_event_models_are_linear(model: Any) -> None:
+    x, y = CASES[2].draw(60, classes=2)
+    x = (x > 0).astype(int)
+    model.fit(x, y)
+    odds = (x @ model.coef_.T + model.intercept_)[:, 0]
+    log_proba = model.predict_log_proba(x)
+    np.testing.assert_allclose(odds, log_proba[:, 1] - log_proba[:, 0], atol=1e-10)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "Categorical" not in case.name], ids=str)
+def test_torch_rows_stay_torch(case: Case) -> None:
+    torch = pytest.importorskip("torch")
+    x, y = case.draw(60)
+    model = case.make().fit(x, y)
+    there = case.make().fit(torch.tensor(x), torch.tensor(y))
+    for method in ("predict_proba", "predict_log_proba", "predict_joint_log_proba", "log_evidence", "predict"):
+        answer = getattr(there, method)(torch.tensor(x))
+        assert isinstance(answer, torch.Tensor)
+        np.testing.assert_allclose(answer.numpy(), getattr(model, method)(x), rtol=1e-9, atol=1e-9)
+    there.partial_fit(torch.tensor(x), torch.tensor(y)).forget(torch.tensor(x), torch.tensor(y))
+    np.testing.assert_allclose(there.predict_proba(x), model.predict_proba(x), atol=1e-9)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "Categorical" not in case.name], ids=str)
+def test_sparse_rows_are_dense_rows(case: Case) -> None:
+    x, y = case.draw(60)
+    dense, thin = case.make().fit(x, y), case.make().fit(sp.csc_matrix(x), y)
+    for form in (sp.csr_matrix, sp.csr_array, sp.coo_matrix):
+        np.testing.assert_allclose(thin.predict_proba(form(x)), dense.predict_proba(x), atol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES[:8], ids=str)
+def test_unlabelled_rows_raise_the_likelihood(case: Case) -> None:
+    x, y = case.draw(300, classes=2)
+    few = np.concatenate([np.flatnonzero(y == k)[:6] for k in (0, 1)])
+    rest = np.setdiff1d(np.arange(len(y)), few)
+    model = case.make().fit(x[few], y[few], unlabelled=x[rest])
+    trace = np.array(model.em_trace_)
+    assert (np.diff(trace) >= 0).all()
+    assert len(trace) > 1
+    np.testing.assert_allclose(model.class_count_.sum(), len(y))
+    ignored = case.make().fit(x[few], y[few], unlabelled=x[rest], unlabelled_weight=0)
+    np.testing.assert_allclose(ignored.predict_proba(x), case.make().fit(x[few], y[few]).predict_proba(x), atol=1e-12)
+
+
+def test_unlabelled_rows_help() -> None:
+    random = np.random.default_rng(1)
+    y = np.repeat([0, 1], 300)
+    x = random.normal(size=(600, 5)) + 1.2 * y[:, None]
+    few = np.r_[0:4, 300:304]
+    alone, helped = GDA("tied_diagonal").fit(x[few], y[few]), GDA("tied_diagonal").fit(x[few], y[few], unlabelled=x)
+    assert helped.score(x, y) > alone.score(x, y) + 0.02
+
+
+def test_directions_tell_classes_apart() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = GDA().fit(x, y)
+    z = model.transform(x)
+    assert z.shape == (150, 2)
+    within = sum(np.cov(z[y == k].T, bias=True) for k in range(3)) / 3
+    np.testing.assert_allclose(within, np.eye(2), atol=1e-9)
+    assert GDA().fit(z, y).score(z, y) >= model.score(x, y) - 1e-12
+    np.testing.assert_allclose(GDA(n_components=1).fit(x, y).transform(x)[:, 0], z[:, 0])
+    gaps = x.copy()
+    gaps[3, 1], gaps[7] = np.nan, np.nan
+    z_gaps = model.transform(gaps)
+    np.testing.assert_allclose(z_gaps[:3], z[:3])
+    assert np.abs(z_gaps[3] - z[3]).max() < 2
+    np.testing.assert_allclose(z_gaps[7], 0, atol=1e-9)
+    with pytest.raises(ValueError, match="one class only"):
+        GDA().fit(x, np.zeros(150)).transform(x)
+
+
+def test_categories_of_any_kind() -> None:
+    polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
+    columns = {"colour": ["red", "blue", "red", None], "size": [3, 3, 5, 5], "new": [True, False, True, True]}
+    y = [1, 0, 1, 0]
+    by_list = CategoricalNB().fit([list(row) for row in zip(*columns.values(), strict=True)], y)
+    for frame in (pandas.DataFrame(columns), polars.DataFrame(columns)):
+        model = CategoricalNB().fit(frame, y)
+        np.testing.assert_allclose(
+            model.predict_proba(frame),
+            by_list.predict_proba([list(row) for row in zip(*columns.values(), strict=True)]),
+        )
+        assert list(model.feature_names_in_) == list(columns)
+    drawn, _ = by_list.sample(5, random_state=0)
+    assert set(drawn[:, 0]) <= {"red", "blue"}
+
+
+def test_measurements_cut_into_bins() -> None:
+    x, y = load_iris(return_X_y=True)
+    model = CategoricalNB(bins=5).fit(x, y)
+    assert model.score(x, y) > 0.9
+    assert all(len(edges) == 4 for edges in model.bin_edges_)
+    np.testing.assert_allclose(model.bin_edges_[0], np.quantile(x[:, 0], [0.2, 0.4, 0.6, 0.8]))
+    given = CategoricalNB(bins=model.bin_edges_).fit(x[:75], y[:75]) + CategoricalNB(bins=model.bin_edges_).fit(
+        x[75:], y[75:]
+    )
+    np.testing.assert_allclose(given.predict_proba(x), model.predict_proba(x))
+    x[3, 2] = np.nan
+    assert np.isfinite(model.predict_proba(x)).all()
+    with pytest.raises(ValueError, match="cannot be merged"):
+        CategoricalNB(bins=5).fit(x[:75], y[:75]) + CategoricalNB(bins=5).fit(x[75:], y[75:])

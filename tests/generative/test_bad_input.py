@@ -1,0 +1,252 @@
+"""Bad input: it works as a reader would expect, or an error names the value and the cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+
+from .rows import CASES, Case
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+COUNTING = [MultinomialNB, ComplementNB, PoissonNB]
+
+
+@each_case
+def test_unfitted_use(case: Case) -> None:
+    x, y = case.draw(20)
+    for act in (
+        lambda model: model.predict(x),
+        lambda model: model.predict_proba(x),
+        lambda model: model.log_evidence(x),
+        lambda model: model.sample(3),
+        lambda model: model.explain(x),
+        lambda model: model.forget(x, y),
+        lambda model: model + model,
+        lambda model: model.save("nowhere.model"),
+    ):
+        with pytest.raises(NotFittedError):
+            act(case.make())
+
+
+@each_case
+def test_empty_data(case: Case) -> None:
+    x, y = case.draw(20)
+    with pytest.raises(ValueError, match="sample"):
+        case.make().fit(x[:0], y[:0])
+    with pytest.raises(ValueError, match=r"feature|columns"):
+        case.make().fit(x[:, :0], y)
+    with pytest.raises(ValueError, match="no batches"):
+        case.make().fit(iter(()))
+
+
+@each_case
+def test_labels_and_weights_that_do_not_fit_the_rows(case: Case) -> None:
+    x, y = case.draw(20)
+    with pytest.raises(ValueError, match="20 rows and y has 19"):
+        case.make().fit(x, y[:-1])
+    with pytest.raises(ValueError, match=r"\(19,\), expected \(20,\)"):
+        case.make().fit(x, y, sample_weight=np.ones(19))
+    with pytest.raises(ValueError, match=r"sample_weight\[3\] is -2"):
+        case.make().fit(x, y, sample_weight=np.where(np.arange(20) == 3, -2.0, 1.0))
+    with pytest.raises(ValueError, match="zero"):
+        case.make().fit(x, y, sample_weight=np.zeros(20))
+    with pytest.raises(ValueError, match=r"y\[2\] is nan"):
+        case.make().fit(x, np.where(np.arange(20) == 2, np.nan, y))
+    with pytest.raises(ValueError, match=r"y\[0\] is \d\.5"):
+        case.make().fit(x, y + 0.5)
+    with pytest.raises(ValueError, match="y is missing"):
+        case.make().fit(x, None)
+
+
+@each_case
+def test_unknown_labels(case: Case) -> None:
+    x, y = case.draw(30)
+    model = case.make().partial_fit(x, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"y\[1\] is 9"):
+        model.partial_fit(x[:2], [0, 9])
+    with pytest.raises(ValueError, match="classes"):
+        model.partial_fit(x[:2], [0, 1], classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="9"):
+        model.sample(2, y=9)
+
+
+@each_case
+def test_feature_counts_that_differ(case: Case) -> None:
+    x, y = case.draw(30)
+    model = case.make().fit(x, y)
+    with pytest.raises(ValueError, match=f"X has {x.shape[1] - 1} features, but .* is expecting {x.shape[1]}"):
+        model.predict(x[:, 1:])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(x[:, 1:], y)
+
+
+@each_case
+def test_one_class_only(case: Case) -> None:
+    x, _ = case.draw(30)
+    model = case.make().fit(x, np.full(30, "ham"))
+    np.testing.assert_array_equal(model.predict(x), "ham")
+    np.testing.assert_allclose(model.predict_proba(x), 1.0)
+
+
+@each_case
+def test_a_class_announced_but_never_seen_is_never_chosen(case: Case) -> None:
+    x, y = case.draw(40)
+    model = case.make().partial_fit(x, y, classes=[0, 1, 2, 3])
+    proba = model.predict_proba(x)
+    assert np.isfinite(proba).all()
+    if "Complement" not in case.name:
+        np.testing.assert_array_equal(proba[:, 3], 0.0)
+        np.testing.assert_allclose(proba[:, :3], case.make().fit(x, y).predict_proba(x), atol=1e-10)
+
+
+def _value(case: Case, value: float) -> tuple[Any, Any]:
+    x, y = case.draw(20)
+    x = x.astype(float)
+    x[4, 1] = value
+    return x, y
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "Categorical" not in case.name], ids=str)
+def test_infinity_is_named(case: Case) -> None:
+    x, y = _value(case, np.inf)
+    with pytest.raises(ValueError, match=r"\[4, 1\] is inf"):
+        case.make().fit(x, y)
+    model = case.make().fit(*case.draw(20))
+    with pytest.raises(ValueError, match=r"\[4, 1\] is inf"):
+        model.predict(x)
+    with pytest.raises(ValueError, match=r"\[0, 1\] is inf"):
+        model.partial_fit(x[4:5], y[4:5])
+
+
+@pytest.mark.parametrize("make", COUNTING)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_negative_counts_are_named(make: Any, form: Any) -> None:
+    x, y = CASES[2].draw(20)
+    bad = x.copy()
+    bad[4, 1] = -3
+    with pytest.raises(ValueError, match=r"Negative values in data.*\[4, 1\] is -3"):
+        make().fit(form(bad), y)
+    model = make().fit(form(x), y)
+    before = model.class_count_.copy()
+    with pytest.raises(ValueError, match=r"\[0, 1\] is -3"):
+        model.partial_fit(form(bad[4:5]), y[4:5])
+    np.testing.assert_array_equal(model.class_count_, before)
+
+
+@pytest.mark.parametrize("make", [GDA, GaussianNB, PoissonNB, MultinomialNB])
+def test_priors_that_are_none(make: Any) -> None:
+    x, y = CASES[2].draw(40)
+    name = "class_prior" if make is MultinomialNB else "priors"
+    for priors, words in [
+        ([0.5, 0.6, 0.2], "sum to 1.3"),
+        ([-0.1, 0.6, 0.5], "non-negative.* is -0.1"),
+        ([0.5, 0.5], "Number of priors"),
+        ({0: 0.5, 1: 0.5, 7: 0.0}, "must name the classes"),
+        ([np.nan, 0.5, 0.5], "non-negative"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            make(**{name: priors}).fit(x, y)
+    given = make(**{name: {0: 0.2, 1: 0.3, 2: 0.5}}).fit(x, y)
+    listed = make(**{name: [0.2, 0.3, 0.5]}).fit(x, y)
+    np.testing.assert_array_equal(given.predict_proba(x), listed.predict_proba(x))
+
+
+@pytest.mark.parametrize("make", [MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, CategoricalNB, GaussianNB])
+def test_smoothing_that_makes_no_sense(make: Any) -> None:
+    x, y = CASES[2].draw(40)
+    for alpha, words in [
+        (-1.0, r"alpha is -1"),
+        (np.nan, "alpha is nan"),
+        ("lots", "'lots'"),
+        ([1.0, 2.0], "alpha must be one number or one per feature"),
+        ([1.0, -2.0, 1.0, 1.0], r"alpha\[1\] is -2"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            make(alpha=alpha).fit(x, y)
+
+
+def test_settings_that_make_no_sense() -> None:
+    x, y = CASES[0].draw(40)
+    for settings, words in [
+        ({"covariance": "round"}, "'round'"),
+        ({"shrinkage": 1.5}, "1.5"),
+        ({"shrinkage": "lots"}, "'lots'"),
+        ({"covariance": "diagonal", "shrinkage": "oas"}, "tied and full"),
+        ({"missing": "drop"}, "'drop'"),
+        ({"temperature": 0}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            GDA(**settings).fit(x, y)
+    with pytest.raises(ValueError, match="n_components must be 1 to 2; got 5"):
+        GDA(n_components=5).fit(x, y).transform(x)
+    with pytest.raises(ValueError, match="var_smoothing"):
+        GaussianNB(var_smoothing=-1).fit(x, y)
+    with pytest.raises(ValueError, match="unlabelled_weight"):
+        GaussianNB().fit(x, y, unlabelled=x, unlabelled_weight=-1)
+    with pytest.raises(ValueError, match="bins must be at least 2"):
+        CategoricalNB(bins=1).fit(x, y)
+    with pytest.raises(ValueError, match="0 to 1"):
+        BernoulliNB(binarize=None).fit(np.array([[0, 2], [1, 0]]), [0, 1])
+
+
+def test_singular_covariances_name_the_class_and_the_cure() -> None:
+    x, y = CASES[0].draw(40)
+    label = np.array(["ham", "spam", "work"])[y]
+    flat = x.copy()
+    flat[label == "spam", 2] = 7.0
+    with pytest.raises(ValueError, match=r"class 'spam' is singular: feature 2 .* shrinkage"):
+        GDA("full").fit(flat, label)
+    with pytest.raises(ValueError, match=r"class 'spam' is singular: feature 2 .* shrinkage"):
+        GDA("diagonal").fit(flat, label)
+    assert GDA("full", shrinkage=0.1).fit(flat, label).score(flat, label) > 0.4
+    with pytest.raises(ValueError, match="singular"):
+        GDA().fit(np.c_[x, x[:, 0]], y)
+    wide = np.random.default_rng(0).normal(size=(12, 30)) + (np.arange(12) % 2)[:, None]
+    with pytest.raises(ValueError, match="singular"):
+        GDA().fit(wide, np.arange(12) % 2)
+    for shrinkage in (0.2, "oas", "ledoit_wolf", "auto"):
+        assert np.isfinite(GDA(shrinkage=shrinkage).fit(wide, np.arange(12) % 2).predict_proba(wide)).all()
+
+
+def test_a_class_with_one_row_and_constant_columns() -> None:
+    x = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [10.0, 5.0]])
+    y = [0, 0, 0, 1]
+    model = GaussianNB().fit(x, y)
+    np.testing.assert_array_equal(model.predict([[1.5, 5.0], [10.0, 5.0], [2.0, 99.0]]), [0, 1, 0])
+    assert np.isfinite(model.predict_log_proba(x)).any()
+    with pytest.raises(ValueError, match="feature 0 does not vary in class 1"):
+        GaussianNB(var_smoothing=0).fit(x, y)
+    np.testing.assert_array_equal(GDA(shrinkage=0.5).fit(x, y).predict(x), y)
+    constant = GaussianNB().fit(np.ones((4, 2)), y)
+    np.testing.assert_allclose(constant.predict_proba(np.ones((1, 2))), [[0.75, 0.25]])
+
+
+@pytest.mark.parametrize("make", [GDA, GaussianNB, MultinomialNB, BernoulliNB, PoissonNB, ComplementNB])
+def test_strings_where_numbers_are_due(make: Any) -> None:
+    with pytest.raises(ValueError, match=r"X\[0, 0\] is 'a'"):
+        make().fit([["a", "b"], ["c", "d"]], [0, 1])
+
+
+def test_unseen_categories_get_their_smoothed_share() -> None:
+    x = [["red", "s"], ["red", "m"], ["blue", "s"]]
+    model = CategoricalNB().fit(x, [0, 0, 1])
+    proba = model.predict_proba([["green", "s"]])
+    joint = np.log([2 / 3, 1 / 3]) + np.log([1 / 4, 1 / 3]) + np.log([2 / 4, 2 / 3])
+    np.testing.assert_allclose(proba[0], np.exp(joint) / np.exp(joint).sum())
+    np.testing.assert_allclose(model.predict_proba([[None, np.nan]]), [[2 / 3, 1 / 3]])
+    codes = CategoricalNB().fit(np.array([[0], [1], [1]]), [0, 0, 1])
+    assert np.isfinite(codes.predict_proba([[7], [0]])).all()
+
+
+def test_a_stream_of_nonsense() -> None:
+    with pytest.raises(ValueError, match="batch 0 of the stream must be a tuple"):
+        GaussianNB().fit(iter([np.zeros((2, 2))]))
+    with pytest.raises(ValueError, match="leave out y"):
+        GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])

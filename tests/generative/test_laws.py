@@ -1,0 +1,145 @@
+"""fit on all rows = partial_fit in any split and order = the sum of models; forgetting undoes learning."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.base import clone
+
+from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
+
+from .rows import CASES, Case
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def assert_same(one: Any, two: Any, x: Any, case: Case) -> None:
+    """Compare two models by what they say about rows."""
+    np.testing.assert_array_equal(one.classes_, two.classes_)
+    tolerance = 1e-12 if case.exact else 1e-10
+    for method in ("predict_joint_log_proba", "predict_proba", "log_evidence"):
+        np.testing.assert_allclose(getattr(one, method)(x), getattr(two, method)(x), rtol=tolerance, atol=tolerance)
+
+
+@each_case
+@given(data=st.data())
+def test_any_split_in_any_order_is_the_whole(case: Case, data: st.DataObject) -> None:
+    x, y = case.draw(40, seed=data.draw(st.integers(0, 10)))
+    weight = data.draw(st.sampled_from([None, np.random.default_rng(1).integers(1, 4, len(y)).astype(float)]))
+    whole = case.make().fit(x, y, sample_weight=weight)
+    order = np.random.default_rng(data.draw(st.integers(0, 10))).permutation(len(y))
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(y) - 1), max_size=5, unique=True)))
+    parts = [part for part in np.split(order, cuts) if len(part)]
+    streamed, models = case.make(), []
+    for part in parts:
+        some = None if weight is None else weight[part]
+        streamed.partial_fit(x[part], y[part], sample_weight=some)
+        models.append(case.make().partial_fit(x[part], y[part], sample_weight=some))
+    assert_same(streamed, whole, x, case)
+    assert_same(sum(models), whole, x, case)
+
+
+@each_case
+def test_one_row_at_a_time_is_the_whole(case: Case) -> None:
+    x, y = case.draw(30)
+    model = case.make()
+    for row in range(len(y)):
+        model.partial_fit(x[row : row + 1], y[row : row + 1], classes=[0, 1, 2] if row == 0 else None)
+    assert_same(model, case.make().fit(x, y), x, case)
+
+
+@each_case
+def test_a_stream_is_the_whole(case: Case) -> None:
+    x, y = case.draw(50)
+    stream = ((x[start : start + 7], y[start : start + 7]) for start in range(0, 50, 7))
+    assert_same(case.make().fit(stream), case.make().fit(x, y), x, case)
+
+
+@each_case
+def test_forgetting_undoes_learning(case: Case) -> None:
+    x, y = case.draw(60)
+    model = case.make().fit(x, y)
+    model.forget(x[40:], y[40:])
+    assert_same(model, case.make().fit(x[:40], y[:40]), x, case)
+    assert 0 <= model.digits_lost_ < 9
+
+
+@each_case
+def test_what_was_never_learnt_is_not_forgotten(case: Case) -> None:
+    x, y = case.draw(40)
+    model = case.make().fit(x, y)
+    before = model.predict_proba(x)
+    with pytest.raises((NegativeEvidenceError, LostDigitsError)):
+        model.forget(np.concatenate([x, x]), np.concatenate([y, y]))
+    with pytest.raises(ValueError, match="do not exist"):
+        model.forget(x[:1], [7])
+    np.testing.assert_array_equal(model.predict_proba(x), before)
+
+
+@each_case
+def test_weights_are_repetitions(case: Case) -> None:
+    x, y = case.draw(40)
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    repeated = case.make().fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
+    if "ledoit" not in case.name and "oas" not in case.name:
+        assert_same(case.make().fit(x, y, sample_weight=weight), repeated, x, case)
+
+
+@each_case
+def test_classes_are_discovered_and_merged(case: Case) -> None:
+    x, y = case.draw(60)
+    label = np.array(["ham", "spam", "work"])[y]
+    one = case.make().fit(x[label != "work"], label[label != "work"])
+    two = case.make().fit(x[label != "spam"][:0:-1], label[label != "spam"][:0:-1])
+    both = one + two
+    assert both.classes_.tolist() == ["ham", "spam", "work"]
+    assert one.classes_.tolist() == ["ham", "spam"]
+    rows = np.concatenate([np.flatnonzero(label != "work"), np.flatnonzero(label != "spam")[1:]])
+    assert_same(both, case.make().fit(x[rows], label[rows]), x, case)
+
+
+@each_case
+def test_settings_are_read_anew_without_a_second_pass(case: Case) -> None:
+    x, y = case.draw(40)
+    model = case.make().fit(x, y)
+    before = model.predict_proba(x)
+    model.set_params(temperature=3.0)
+    softer = model.predict_proba(x)
+    assert softer.max(axis=1).mean() < before.max(axis=1).mean()
+    np.testing.assert_allclose(model.set_params(temperature=1.0).predict_proba(x), before)
+
+
+@each_case
+def test_models_pickle_with_rows_that_wait(case: Case) -> None:
+    x, y = case.draw(40)
+    model = case.make().fit(x[:30], y[:30])
+    model.partial_fit(x[30:31], y[30:31])
+    again = pickle.loads(pickle.dumps(model))
+    assert_same(again, model, x, case)
+    again.partial_fit(x[31:], y[31:])
+    assert_same(again, case.make().fit(x, y), x, case)
+
+
+@each_case
+def test_clone_and_fit_leave_nothing_behind(case: Case) -> None:
+    x, y = case.draw(40)
+    model = case.make().fit(x, y)
+    assert not hasattr(clone(model), "classes_")
+    assert_same(model.fit(x[:30], y[:30]), case.make().fit(x[:30], y[:30]), x, case)
+
+
+def test_models_of_different_kinds_and_settings_do_not_merge() -> None:
+    from suffice import BernoulliNB, MultinomialNB
+
+    x, y = CASES[2].draw(40)
+    with pytest.raises(TypeError):
+        BernoulliNB().fit(x, y) + MultinomialNB().fit(x, y)
+    with pytest.raises(ValueError, match=r"binarize=0\.0 and binarize=1\.0"):
+        BernoulliNB().fit(x, y) + BernoulliNB(binarize=1.0).fit(x, y)
+    with pytest.raises(ValueError, match="4 and of 3 features"):
+        MultinomialNB().fit(x, y) + MultinomialNB().fit(x[:, :3], y)

@@ -1,0 +1,146 @@
+"""Cross-validation from sums, beside models fitted anew for every fold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import naive_bayes
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+from suffice import GDA, CategoricalNB, GaussianNB, MultinomialNB
+from suffice.selection import cross_validate
+from suffice.selection.tuning import best_temperature, log_score
+from tests.generative.rows import CASES, Case
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+@each_case
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+def test_scores_are_those_of_models_fitted_anew(case: Case, scoring: Any) -> None:
+    x, y = case.draw(60)
+    result = cross_validate(case.make(), x, y, folds=4, scoring=scoring)
+    for fold, (train, held) in enumerate(StratifiedKFold(4).split(x, y)):
+        model = case.make().fit(x[train], y[train])
+        if scoring == "accuracy":
+            expected = model.score(x[held], y[held])
+        else:
+            # A fold without a class of the others gives its rows the least probability there is.
+            log_p = model.predict_log_proba(x[held])
+            expected = np.mean(log_p[np.arange(len(held)), np.searchsorted(model.classes_, y[held])])
+        np.testing.assert_allclose(result.scores[0, fold], expected, rtol=1e-8)
+
+
+def test_same_winner_as_a_grid_search() -> None:
+    x, y = load_digits(return_X_y=True)
+    grid = {"alpha": list(np.logspace(-3, 3, 13)), "fit_prior": [True, False]}
+    result = cross_validate(MultinomialNB(), x, y, grid=grid, folds=5)
+    search = GridSearchCV(naive_bayes.MultinomialNB(), grid, cv=5).fit(x, y)
+    np.testing.assert_allclose(result.mean, search.cv_results_["mean_test_score"])
+    assert result.best == search.best_params_
+    assert result.best_score == pytest.approx(search.best_score_)
+    assert str(result).count("\n") == 25
+    assert "*" in str(result)
+
+
+def test_settings_that_change_the_sum_are_summed_apart() -> None:
+    x, y = load_wine(return_X_y=True)
+    grid = {"covariance": ["tied", "full", "diagonal"], "shrinkage": [None, 0.1]}
+    result = cross_validate(GDA(), x, y, grid=grid, folds=StratifiedKFold(3, shuffle=True, random_state=0))
+    assert result.scores.shape == (6, 3)
+    for settings, scores in zip(result.settings, result.scores, strict=True):
+        for (train, held), score in zip(
+            StratifiedKFold(3, shuffle=True, random_state=0).split(x, y), scores, strict=True
+        ):
+            assert GDA(**settings).fit(x[train], y[train]).score(x[held], y[held]) == pytest.approx(score)
+
+
+def test_folds_of_every_form() -> None:
+    x, y = CASES[0].draw(40)
+    parts = [held for _, held in KFold(4, shuffle=True, random_state=1).split(x)]
+    listed = cross_validate(GaussianNB(), x, y, folds=parts)
+    split = cross_validate(GaussianNB(), x, y, folds=KFold(4, shuffle=True, random_state=1))
+    np.testing.assert_array_equal(listed.scores, split.scores)
+    own = cross_validate(GaussianNB(), x, y, folds=4, scoring=lambda codes, posterior: float(posterior.max()))
+    assert own.scores.shape == (1, 4)
+    for folds, words in [(1, "at least 2"), (99, "40 rows cannot"), ("many", "'loo'"), ([np.arange(40)], "at least 2")]:
+        with pytest.raises(ValueError, match=words):
+            cross_validate(GaussianNB(), x, y, folds=folds)
+    with pytest.raises(ValueError, match="scoring"):
+        cross_validate(GaussianNB(), x, y, scoring="roc")  # type: ignore[arg-type]
+
+
+@each_case
+def test_leave_one_out_is_refitting_without_the_row(case: Case) -> None:
+    x, y = case.draw(36)
+    if case.name == "CategoricalNB":
+        x = np.concatenate([x, x])  # a category that only one row has would leave the vocabulary with it
+        y = np.concatenate([y, y])
+    result = cross_validate(case.make(), x, y, folds="loo", scoring="neg_log_loss")
+    each = []
+    for row in range(len(y)):
+        others = np.arange(len(y)) != row
+        model = case.make().fit(x[others], y[others])
+        each.append(model.predict_log_proba(x[row : row + 1])[0, list(model.classes_).index(y[row])])
+    np.testing.assert_allclose(result.mean[0], np.mean(each), rtol=1e-6)
+
+
+def test_weights_count_in_scores() -> None:
+    x, y = CASES[0].draw(60)
+    weight = np.random.default_rng(0).integers(1, 4, 60).astype(float)
+    result = cross_validate(GaussianNB(), x, y, folds=3, sample_weight=weight)
+    for fold, (train, held) in enumerate(StratifiedKFold(3).split(x, y)):
+        model = GaussianNB().fit(x[train], y[train], sample_weight=weight[train])
+        assert result.scores[0, fold] == pytest.approx(model.score(x[held], y[held], sample_weight=weight[held]))
+
+
+def test_smoothing_chosen_by_the_data() -> None:
+    x, y = load_digits(return_X_y=True)
+    chosen = MultinomialNB(alpha="auto").fit(x, y)
+    alpha = chosen._setting("alpha")
+    assert 1 < alpha < 10_000  # pixels are counted in the thousands
+    np.testing.assert_allclose(chosen.predict_proba(x), MultinomialNB(alpha=alpha).fit(x, y).predict_proba(x))
+    assert clone(chosen).alpha == "auto"
+    few = CategoricalNB(alpha="auto").fit([["a"], ["b"]], [0, 1])  # too few to hold any out
+    assert few._setting("alpha") == 1.0
+
+
+def test_shrinkage_chosen_by_the_data() -> None:
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    x = random.normal(size=(40, 60)) + 0.5 * y[:, None]
+    model = GDA(shrinkage="auto").fit(x, y)
+    assert 0 < model.shrinkage_ <= 1
+    fresh = random.normal(size=(2000, 60)) + 0.5 * np.repeat([0, 1], 1000)[:, None]
+    assert model.score(fresh, np.repeat([0, 1], 1000)) > 0.8
+
+
+def test_temperature_calibrates_what_is_overconfident() -> None:
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 1000)
+    once = random.normal(size=(1000, 1)) + y[:, None]
+    x = np.repeat(once, 10, axis=1) + 0.01 * random.normal(size=(1000, 10))  # one fact told ten times
+    bare, cool = GaussianNB().fit(x, y), GaussianNB(temperature="auto").fit(x, y)
+    assert 5 < cool._choice("temperature", 1.0) < 20
+    np.testing.assert_array_equal(bare.predict(x), cool.predict(x))
+    codes = y.astype(np.int64)
+    assert (
+        log_score(cool.predict_log_proba(x), codes, np.ones(1000))
+        > 2 * log_score(bare.predict_log_proba(x), codes, np.ones(1000))
+        or log_score(cool.predict_log_proba(x), codes, np.ones(1000)) > -0.7
+    )
+
+
+def test_temperature_is_the_maximum() -> None:
+    random = np.random.default_rng(0)
+    joint = 5 * random.normal(size=(200, 3))
+    codes = (joint + 20 * random.gumbel(size=joint.shape)).argmax(axis=1)
+    best = best_temperature(joint, codes, np.ones(200))
+    values = [log_score(joint, codes, np.ones(200), best * factor) for factor in (0.98, 1.0, 1.02)]
+    assert values[1] == max(values)
+    with_impossible = np.where(random.random(joint.shape) < 0.1, -np.inf, joint)
+    assert np.isfinite(best_temperature(with_impossible, codes, np.ones(200)))
