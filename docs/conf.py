@@ -13,6 +13,6 @@ numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 myst_heading_anchors = 3
-html_sidebars = {page: [] for page in ("guide", "benchmarks", "architecture", "contributing", "changelog")}
+html_sidebars = {page: [] for page in ("guide", "models", "benchmarks", "architecture", "contributing", "changelog")}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
