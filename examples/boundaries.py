@@ -1,8 +1,8 @@
 """Gaussian discriminant analysis beside logistic regression, on two course problem sets.
 
-Where classes are Gaussian with one covariance, both find the same line, and the discriminant needs fewer rows. Where they are
-not, it is misled, and logistic regression is not. Give the folder of the data (ds1_train.csv, ...) as the first argument;
-without it, rows are drawn that show the same. With matplotlib installed, a second argument names a picture to write.
+Where classes are Gaussian with one covariance, both find the same line, and the discriminant needs fewer rows. Where
+they are not, it is misled, and logistic regression is not. Give the folder of the data (ds1_train.csv, ...) as first
+argument; without it, rows are drawn that show the same. With matplotlib installed, a second one names a picture.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def drawn(gaussian: bool, n: int, seed: int) -> Rows:
 def data_sets(folder: Path | None) -> dict[str, tuple[Rows, Rows]]:
     """Return training and validation rows by name."""
     if folder is not None:
-        return {name: (read(folder / f"{name}_train.csv"), read(folder / f"{name}_valid.csv")) for name in ("ds1", "ds2")}
+        parts = {name: [folder / f"{name}_{part}.csv" for part in ("train", "valid")] for name in ("ds1", "ds2")}
+        return {name: (read(train), read(valid)) for name, (train, valid) in parts.items()}
     return {
         "skewed": (drawn(False, 800, 0), drawn(False, 100, 1)),
         "Gaussian": (drawn(True, 800, 0), drawn(True, 100, 1)),

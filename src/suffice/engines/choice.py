@@ -33,6 +33,17 @@ def engine_for(engine: Engine | None, x: Any) -> Engine:
     return ArrayEngine() if is_foreign(x) else _threads()
 
 
+def is_sparse(x: Any) -> bool:
+    """Whether x is a sparse matrix or array of scipy.
+
+    Examples
+    --------
+    >>> is_sparse(sparse.eye_array(2))
+    True
+    """
+    return bool(sparse.issparse(x))
+
+
 def is_foreign(x: Any) -> bool:
     """Whether x is an array of a library other than NumPy: torch, CuPy, JAX and the like.
 
@@ -41,6 +52,6 @@ def is_foreign(x: Any) -> bool:
     >>> is_foreign(np.zeros(1)), is_foreign([0.0])
     (False, False)
     """
-    if isinstance(x, np.ndarray | list | tuple) or sparse.issparse(x):
+    if isinstance(x, np.ndarray | list | tuple) or is_sparse(x):
         return False
     return bool(array_api_compat.is_array_api_obj(x))

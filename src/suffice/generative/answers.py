@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.generative.conditional import beside
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint
@@ -164,7 +164,7 @@ class Answering(Summed):
 
 def _apart(part: Any, reference: Any, temperature: float) -> Any:
     """Return contributions less those of the reference class; sparse ones keep their stored cells, zero or not."""
-    if not sparse.issparse(part):
+    if not is_sparse(part):
         return (part - reference) / temperature
     return sparse.csr_array(((part.data - reference.data) / temperature, part.indices, part.indptr), shape=part.shape)
 
@@ -177,6 +177,6 @@ def _generator(random_state: RandomState) -> np.random.Generator:
 
 def _shown(X: Any) -> Any:
     """Return the rows as the user gave them, to be looked up cell by cell."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return X.tocsr()
     return X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X, dtype=None if hasattr(X, "dtype") else object)

@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign
+from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.generative import door, left_out
 from suffice.generative.categories import Coded, coded
@@ -95,7 +94,7 @@ class CategoricalNB(DiscreteNB):
             return self._binned(door.features(self, X, reset, accept_sparse=False), reset)
         if isinstance(X, Coded):
             return X
-        if sparse.issparse(X):
+        if is_sparse(X):
             raise TypeError("sparse data was passed: a category of 0 is no empty cell; use X.toarray()")
         if is_foreign(X):
             X = to_host(X)
@@ -152,7 +151,8 @@ class CategoricalNB(DiscreteNB):
         return np.broadcast_to(least, (features,))
 
     def _readable(self, joint: Joint, x: Any) -> Any:
-        return x.into(joint.conditional.vocabularies) if isinstance(x, Coded) else x
+        conditional: Any = joint.conditional
+        return x.into(conditional.vocabularies) if isinstance(x, Coded) else x
 
     def _as_given(self, rows: Any) -> Any:
         """Return the names of drawn codes; for bins, their numbers."""

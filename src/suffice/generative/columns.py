@@ -13,12 +13,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_array
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.generative.categories import is_known
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -84,7 +83,7 @@ def read_columns(X: Any) -> list[Column]:
             raise ValueError(f"X must have rows (samples) and columns (features); its shape is {frame.shape}")
         named = all(isinstance(name, str) for name in frame.columns)
         return [_of_series(name if named else j, frame[:, j]) for j, name in enumerate(frame.columns)]
-    if sparse.issparse(X):
+    if is_sparse(X):
         raise TypeError("sparse data was passed: a table has columns of many kinds, cell by cell; use X.toarray()")
     if hasattr(X, "collect"):
         raise TypeError(f"X is a {type(X).__name__}, whose rows are not there yet: use X.collect()")

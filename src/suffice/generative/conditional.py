@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.engines import Batch
+from suffice.engines.choice import is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.statistics.base import FloatArray
@@ -102,10 +103,10 @@ class Linear(Conditional):
             columns, narrow = narrowed(batch.x[batch.start : batch.stop])
             return self.of_columns(columns).scores(Batch(narrow), kernels, intercept, reading)
         missing = np.zeros_like(self.coef) if self.missing is None else self.missing
-        how = {"threshold": self.threshold, "missing": missing}
+        level = self.level + intercept
         if self.veto is None:
-            return kernels.linear_scores(batch, self.coef, self.level + intercept, reading, **how)
-        joint = kernels.linear_scores(batch, self.coef, self.level + intercept, JOINT, **how)
+            return kernels.linear_scores(batch, self.coef, level, reading, self.threshold, missing)
+        joint = kernels.linear_scores(batch, self.coef, level, JOINT, self.threshold, missing)
         barred = self.veto.scores(batch, kernels, np.zeros(self.classes))
         xp = array_api_compat.array_namespace(joint)
         return kernels.read_scores(xp.where(barred > _VETO, -xp.inf, joint), reading)
@@ -120,7 +121,7 @@ class Linear(Conditional):
         """Return x_j coef_kj for every feature, and the level as base."""
         coef, intercept = self.theta
         base = np.broadcast_to(intercept, (x.shape[0], self.classes))
-        if sparse.issparse(x):
+        if is_sparse(x):
             stored = x.data.astype(np.float64)
             if self.threshold is not None:
                 stored = (stored > self.threshold).astype(np.float64)
@@ -148,7 +149,7 @@ def _times(x: FloatArray, coef: FloatArray) -> FloatArray:
 
 def _is_thin(batch: Batch, features: int) -> bool:
     """Whether a batch of sparse rows stores so little that most coefficients are not asked for."""
-    return sparse.issparse(batch.x) and 8 * int(batch.x.nnz) < features
+    return is_sparse(batch.x) and 8 * int(batch.x.nnz) < features
 
 
 def narrowed(x: Any) -> tuple[npt.NDArray[np.intp], Any]:
@@ -173,6 +174,6 @@ def log_without_zeros(p: FloatArray) -> tuple[FloatArray, FloatArray | None]:
 
 def beside(x: Any, values: FloatArray) -> Any:
     """Return numbers of the host in the library and on the device of x."""
-    if sparse.issparse(x) or isinstance(x, np.ndarray):
+    if is_sparse(x) or isinstance(x, np.ndarray):
         return values
     return array_api_compat.array_namespace(x).asarray(values, device=array_api_compat.device(x))

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
+from suffice.engines.choice import is_sparse
 from suffice.families.priors import check_alpha
 from suffice.generative import door
 from suffice.generative.classifier import GenerativeClassifier
@@ -86,7 +86,7 @@ class EventNB(DiscreteNB):
     """Naive Bayes over a count per class and feature."""
 
     def _can_wait(self, x: Any) -> bool:
-        values = x.data if sparse.issparse(x) else x
+        values = x.data if is_sparse(x) else x
         least = values.min(initial=0)  # NaN, which may be a missing cell, is not settled here
         return bool(least >= 0 and np.isfinite(values.max(initial=0)))
 
@@ -108,7 +108,7 @@ class EventNB(DiscreteNB):
 
     def _rows_read(self, X: Any, what: What) -> Any:
         # One message between two that are learnt: reading all words anew for it would take longer than learning them.
-        if not sparse.issparse(X) or "_memory" not in vars(self) or self._memory.is_read:
+        if not is_sparse(X) or "_memory" not in vars(self) or self._memory.is_read:
             return super()._rows_read(X, what)
         x = self._features(X, reset=False)
         columns, narrow = narrowed(x)

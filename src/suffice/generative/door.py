@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -71,7 +70,7 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
 
 def _is_plain(x: Any) -> bool:
     """Whether x needs no conversion and has no names: numbers in a NumPy or CSR matrix with rows and columns."""
-    known = type(x) is np.ndarray or (sparse.issparse(x) and x.format == "csr")
+    known = type(x) is np.ndarray or (is_sparse(x) and x.format == "csr")
     return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
 
 

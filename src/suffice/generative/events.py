@@ -12,6 +12,7 @@ from scipy.special import gammaln
 
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.families import Bernoulli, Multinomial, Poisson
@@ -22,8 +23,9 @@ from suffice.statistics.base import FloatArray
 
 def log_factorials(x: Any) -> FloatArray:
     """Return the sum of log x_j! of each row, (n,); missing cells add nothing."""
-    if sparse.issparse(x):
-        return np.asarray(sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape).sum(axis=1))
+    if is_sparse(x):
+        stored: Any = sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape)
+        return np.asarray(stored.sum(axis=1))
     return np.asarray(_log_factorial(_on_host(x)).sum(axis=1))
 
 
@@ -52,7 +54,7 @@ class Words(Linear):
 
     def log_base(self, x: Any) -> FloatArray:
         """Return the log of the multinomial coefficient: in how many orders the words can stand."""
-        if sparse.issparse(x):
+        if is_sparse(x):
             totals = np.asarray(x.sum(axis=1)).reshape(-1)
         else:
             totals = np.nansum(_on_host(x).astype(np.float64), axis=1)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
+from suffice.engines.choice import is_sparse
 from suffice.statistics.base import FloatArray
 
 
@@ -71,12 +71,13 @@ class Explanation:
         """
         code, other = self._pair(row, label, against)
         one, two = self.contributions[code], self.contributions[other]
-        if sparse.issparse(one):
+        if is_sparse(one):
             span = slice(one.indptr[row], one.indptr[row + 1])
             columns, effects = one.indices[span], one.data[span] - two.data[span]
         else:
             columns, effects = np.arange(one.shape[1]), one[row] - two[row]
-        order = np.argsort(-np.abs(effects), kind="stable")[:n]
+        order = np.argsort(-np.abs(effects), kind="stable")
+        order = order[effects[order] != 0][:n]  # what changes nothing is no reason
         return [Reason(str(self.features[columns[i]]), self.values[row, columns[i]], float(effects[i])) for i in order]
 
     def _pair(self, row: int, label: Any, against: Any) -> tuple[int, int]:

@@ -160,7 +160,7 @@ def added_variance(statistics: DiagonalMoments, share: float) -> FloatArray:
 def _added(variance: FloatArray, share: float) -> FloatArray:
     """Return what is added to variances whose features, on the last axis, have these variances over all rows."""
     largest = variance.max(axis=-1, keepdims=True, initial=0.0)
-    return np.where(variance > 0, share * np.minimum(largest, _OWN_SCALE * variance), share * largest)
+    return np.asarray(np.where(variance > 0, share * np.minimum(largest, _OWN_SCALE * variance), share * largest))
 
 
 def smoothed(statistics: DiagonalMoments, share: float, alpha: npt.ArrayLike) -> Gaussian:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.families import Gaussian, MultivariateGaussian
@@ -23,7 +23,7 @@ from suffice.statistics.base import FloatArray
 
 def dense(x: Any) -> FloatArray:
     """Return rows as a NumPy array of float64."""
-    if sparse.issparse(x):
+    if is_sparse(x):
         return np.asarray(x.toarray(), dtype=np.float64)
     return np.asarray(x if isinstance(x, np.ndarray) else to_host(x), dtype=np.float64)
 

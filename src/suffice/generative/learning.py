@@ -201,7 +201,7 @@ class Learning(Summed):
     def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Statistics, fixed: bool = False) -> None:
         """Hold a new sum in the place of what was learnt before."""
         for name in ("digits_lost_", "em_trace_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._memory = Memory(labels, statistics, fixed)
         self.classes_ = door.classes_array(labels, like)
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host
 from suffice.statistics import Statistics
@@ -48,16 +47,17 @@ def log_priors(model: Any, statistics: Any, rows: Rows, class_weights: FloatArra
     left[np.arange(len(rows)), rows.codes] -= rows.weights
     left[left < 1e-12 * class_weights.sum()] = 0.0
     with np.errstate(divide="ignore"):
-        return np.log(left / left.sum(axis=1, keepdims=True))
+        return np.asarray(np.log(left / left.sum(axis=1, keepdims=True)))
 
 
 def conditional_scores(model: Any, statistics: Statistics, rows: Rows) -> FloatArray:
     """Return log p(x | y), (n, k), with every row in the sum, up to what all classes share."""
     joint = model._read(statistics)
-    return on_host(model._ask(replace(joint, prior=np.ones(len(joint.prior))), rows.x, "joint")).copy()
+    flat = replace(joint, prior=np.ones(len(joint.prior)))
+    return np.array(on_host(model._ask(flat, rows.x, "joint")), dtype=np.float64)
 
 
-def with_own_class(scores: FloatArray, rows: Rows, own: FloatArray, priors: FloatArray) -> FloatArray:
+def with_own_class(scores: FloatArray, rows: Rows, own: npt.NDArray[Any], priors: FloatArray) -> FloatArray:
     """Return joint scores in which each row's own class is replaced by what it is without the row."""
     scores[np.arange(len(rows)), rows.codes] = own
     return np.where(np.isneginf(priors), -np.inf, scores + np.where(np.isneginf(priors), 0.0, priors))
@@ -65,7 +65,7 @@ def with_own_class(scores: FloatArray, rows: Rows, own: FloatArray, priors: Floa
 
 def entries(x: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]:
     """Return the row, column and value of every cell that is known and not 0."""
-    if sparse.issparse(x):
+    if is_sparse(x):
         row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
         column, value = x.indices, np.asarray(x.data, dtype=np.float64)
     else:

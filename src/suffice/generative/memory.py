@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.engines import Batch
+from suffice.engines.choice import is_sparse
 from suffice.generative.joint import Joint
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -90,11 +91,11 @@ class Memory:
 
 def is_small(x: Any) -> bool:
     """Whether rows are few enough to wait."""
-    return (isinstance(x, np.ndarray) or sparse.issparse(x)) and _values(x) <= _SMALL
+    return (isinstance(x, np.ndarray) or is_sparse(x)) and _values(x) <= _SMALL
 
 
 def _values(x: Any) -> int:
-    return int(x.nnz) + int(x.shape[0]) if sparse.issparse(x) else int(x.size)
+    return int(x.nnz) + int(x.shape[0]) if is_sparse(x) else int(x.size)
 
 
 class _Held(NamedTuple):
@@ -121,7 +122,7 @@ class _Held(NamedTuple):
 
 def _copied(x: Any) -> Any:
     """Return a copy of the cells, without the cost of making another matrix of them."""
-    return (x.data.copy(), x.indices.copy(), np.diff(x.indptr)) if sparse.issparse(x) else x.copy()
+    return (x.data.copy(), x.indices.copy(), np.diff(x.indptr)) if is_sparse(x) else x.copy()
 
 
 def _stacked(waiting: list[_Held]) -> Batch:

@@ -81,7 +81,9 @@ def _expected(model: Any, rows: Rows, x: FloatArray, groups: list[Any], gaussian
             filled[np.ix_(own, ~known)], left = _filled(x[np.ix_(own, known)], known, gaussians, code)
             doubt[np.ix_([code], ~known, ~known)] += rows.weights[own].sum() * left
     moments: Any = model._sum(filled, rows.codes, rows.weight, rows.labels)
-    return replace(moments, spread=moments.spread + (doubt if isinstance(moments, FullMoments) else doubt.sum(axis=0)))
+    total = doubt if isinstance(moments, FullMoments) else doubt.sum(axis=0)
+    filled_in: Statistics = replace(moments, spread=moments.spread + total)
+    return filled_in
 
 
 def _filled(

@@ -27,7 +27,8 @@ def learn(model: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -
     """
     if not 0 <= weight < np.inf:
         raise ValueError(f"unlabelled_weight must be a finite number, 0 or more; got {weight!r}")
-    statistics, trace = labelled, []
+    statistics = labelled
+    trace: list[float] = []
     candidate = labelled if weight == 0 else _shared(model, model._generative(labelled), rows, x, weight, labelled)
     for _ in range(STEPS):
         joint = model._generative(candidate)
@@ -56,4 +57,5 @@ def _shared(model: Any, joint: Any, rows: Rows, x: Any, weight: float, labelled:
 def _log_likelihood(model: Any, joint: Any, rows: Rows, x: Any, weight: float) -> float:
     known = on_host(model._ask(joint, rows.x, "joint"))[np.arange(len(rows)), rows.codes]
     unknown = on_host(model._ask(joint, x, "evidence"))
-    return float(rows.weights @ known + weight * unknown.sum()) + model._log_smoothing(joint.conditional)
+    smoothing: float = model._log_smoothing(joint.conditional)
+    return float(rows.weights @ known + weight * unknown.sum()) + smoothing

@@ -59,7 +59,7 @@ class PoissonNB(EventNB):
     fit_prior = True
 
     @property
-    def class_prior(self) -> Any:  # type: ignore[override]
+    def class_prior(self) -> Any:
         """The user's priors."""
         return self.priors
 

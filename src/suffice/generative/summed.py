@@ -95,7 +95,7 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _choice(self, name: str, otherwise: float) -> float:
         """Return what was chosen for a setting; ``otherwise`` where no rows were there to choose by."""
-        return getattr(self, "_chosen", {}).get(name, otherwise)
+        return float(getattr(self, "_chosen", {}).get(name, otherwise))
 
     # The sum, and what was read from it.
 

@@ -109,7 +109,7 @@ def cross_validate(
     >>> sorted(result.best)
     ['var_smoothing']
     """
-    settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]  # type: ignore[arg-type]
+    settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]
     candidates = [clone(model).set_params(**each) for each in settings]
     scores: dict[int, list[float]] = {}
     for _, places in itertools.groupby(

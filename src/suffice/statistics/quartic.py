@@ -49,7 +49,7 @@ class QuarticMoments(FullMoments):
     def _full(self) -> FullMoments:
         return FullMoments(self.labels, self.weights, self.mean, self.spread)
 
-    def _with(self, full: FullMoments, cubes: FloatArray, quartic: FloatArray) -> Self:
+    def _beside(self, full: FullMoments, cubes: FloatArray, quartic: FloatArray) -> Self:
         return type(self)(full.labels, full.weights, full.mean, full.spread, cubes, quartic)
 
     def aligned(self, labels: Labels) -> Self:
@@ -59,17 +59,17 @@ class QuarticMoments(FullMoments):
         places = labels.positions(self.labels)
         cubes, quartic = np.zeros((len(labels), self.features)), np.zeros(len(labels))
         cubes[places], quartic[places] = self.cubes, self.quartic
-        return self._with(self._full().aligned(labels), cubes, quartic)
+        return self._beside(self._full().aligned(labels), cubes, quartic)
 
     def scaled(self, factor: float) -> Self:
         """Return the moments with every row's weight multiplied by ``factor``."""
-        return self._with(self._full().scaled(factor), self.cubes * factor, self.quartic * factor)
+        return self._beside(self._full().scaled(factor), self.cubes * factor, self.quartic * factor)
 
     def _plus(self, other: Self) -> Self:
         one, two = self._paired(other)
         full = one._full()._plus(two._full())
         here, there = one._about(full.mean), two._about(full.mean)
-        return self._with(full, here.cubes + there.cubes, here.quartic + there.quartic)
+        return self._beside(full, here.cubes + there.cubes, here.quartic + there.quartic)
 
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
@@ -92,7 +92,7 @@ class QuarticMoments(FullMoments):
             reach = _reach(group, size, distance)
             doubt = doubt + np.where(stays, _reach(group, size, distance + blur) - (1 - EPSILON) * reach, 0.0)
         return Removal(
-            self._with(full, cubes, quartic), max(lost, squares_lost(before, quartic, doubt, "sum of fourth powers"))
+            self._beside(full, cubes, quartic), max(lost, squares_lost(before, quartic, doubt, "sum of fourth powers"))
         )
 
     def _about(self, centre: FloatArray) -> _Powers:
