@@ -78,9 +78,8 @@ def live_with_it() -> None:
     print(f"of one with ten times its alcohol {whole.log_evidence(x[:1] * np.r_[10, np.ones(12)])[0]:.0f}")
     print("why:")
     for reason in whole.explain(x[:1]).reasons(0, n=3):
-        print(
-            f"  {wine.feature_names[int(reason.feature[1:])]:<18} {reason.value:>8.4g}  {reason.log_odds:+.2f} in log-odds"
-        )
+        name = wine.feature_names[int(reason.feature[1:])]
+        print(f"  {name:<30} {reason.value:>8.4g}  {reason.log_odds:+.2f} in log-odds")
 
 
 if __name__ == "__main__":
