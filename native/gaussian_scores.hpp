@@ -85,7 +85,7 @@ private:
     Strips strips_;
     Scores scores_;
     Buffer<double> scale_, log_norm_, squares_;
-    double seen_[kChunk * kStrip], absent_[kChunk * kStrip];
+    alignas(64) double seen_[kChunk * kStrip], absent_[kChunk * kStrip];
 };
 
 // squares (a group of rows) += the sum over h of (sum over l < length of panel[l][h] * rows[l])^2.
@@ -146,7 +146,8 @@ public:
     }
 
 private:
-    static constexpr index_t kTall = kVector == 8 ? 8 : 4;  // tiles of this height and a group's width fill the registers
+    // Tiles of this height and a group's width keep two multipliers busy and fit in the registers.
+    static constexpr index_t kTall = kVector == 8 ? 8 : 4;
     static constexpr index_t kGroup = 2 * kVector;
 
     // Calls act(first row, height, place) for each panel; returns the size of all.

@@ -17,8 +17,8 @@ namespace SUFFICE_ISA {
 bool runs_here();
 
 extern const Kernels table;
-const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights, event_counts,    presence_counts,
-                    category_counts,           diagonal_moments, scatter,       curvature,       linear_scores,
+const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights,   event_counts, presence_counts,
+                    category_counts,           diagonal_moments, scatter,         curvature,    linear_scores,
                     diagonal_scores,           quadratic_scores, category_scores, read_scores};
 
 }  // namespace SUFFICE_ISA

@@ -16,7 +16,8 @@ class Scores {
 public:
     // Without intercepts the scores start from zero.
     Scores(const Rows& rows, const Reading& reading, const double* intercept)
-        : begin_(rows.begin), reading_(reading), k_(reading.classes), level_(k_), impossible_(k_), scores_(k_ * kStrip) {
+        : begin_(rows.begin), reading_(reading), k_(reading.classes), level_(k_), impossible_(k_),
+          scores_(k_ * kStrip) {
         for (index_t c = 0; c < k_; ++c) {
             impossible_[c] = intercept != nullptr && !std::isfinite(intercept[c]);
             level_[c] = intercept != nullptr && !impossible_[c] ? intercept[c] : 0.0;
@@ -174,7 +175,7 @@ private:
     Buffer<bool> impossible_;
     index_t likeliest_ = 0;  // class of the prior
     Buffer<double> scores_;
-    double top_[kStrip], rest_[kStrip], shift_[kStrip];
+    alignas(64) double top_[kStrip], rest_[kStrip], shift_[kStrip];
     index_t best_[kStrip];
 };
 

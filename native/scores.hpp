@@ -55,14 +55,15 @@ private:
     const index_t k_;
     Strips strips_;
     Scores scores_;
-    double absent_[kChunk * kStrip];
+    alignas(64) double absent_[kChunk * kStrip];
 };
 
 class SparseLinear {
 public:
     SparseLinear(const Rows& rows, const Linear& model, const Reading& reading)
         : rows_(rows), model_(model), scores_(rows, reading, model.intercept),
-          inverted_(model.presence && 0.0 > model.threshold), table_((model.missing ? 2 : 1) * rows.x.cols, reading.classes) {
+          inverted_(model.presence && 0.0 > model.threshold),
+          table_((model.missing ? 2 : 1) * rows.x.cols, reading.classes) {
         const index_t d = rows.x.cols;
         for (index_t c = 0; c < reading.classes; ++c) {
             for (index_t j = 0; j < d; ++j) {

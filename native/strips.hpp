@@ -159,7 +159,7 @@ private:
     Features x_;
     index_t first_ = 0, count_ = 0;
     Buffer<double> dense_;
-    double lanes_[kChunk * kStrip];
+    alignas(64) double lanes_[kChunk * kStrip];
 };
 
 // scores (k, kStrip) += coef (k, width), whose rows are coef_row apart, times lanes (width, kStrip).
