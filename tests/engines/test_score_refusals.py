@@ -147,6 +147,7 @@ def test_a_prior_must_name_the_classes(kernels_and_arrays, kernel):
     [
         ({"what": "mode"}, "what must be one of joint, log_posterior, posterior, evidence, best; got 'mode'"),
         ({"temperature": 0.0}, "temperature must be finite and greater than 0; got 0"),
+        ({"temperature": 1e-310}, "temperature must be finite and greater than 0; got 1e-310"),
         ({"temperature": INF}, "temperature must be finite and greater than 0; got inf"),
         ({"temperature": NAN}, "temperature must be finite and greater than 0; got nan"),
         ({"prior": np.ones((2, 1))}, "prior must have shape (k,); got (2, 1)"),

@@ -243,7 +243,7 @@ scores_of_any_size = st.one_of(
     scores=stn.arrays(
         np.float64, st.tuples(st.integers(0, 6), st.integers(1, 5)), elements=scores_of_any_size, fill=st.nothing()
     ),
-    temperature=st.sampled_from([1.0, 0.25, 30.0, 1e-310, 1e300]),
+    temperature=st.sampled_from([1.0, 0.25, 30.0, 1e-307, 1e300]),
 )
 def test_readings_of_any_scores(kernels_and_arrays, scores, temperature):
     """Nothing is NaN, posteriors sum to 1, and one reading follows from another."""

@@ -80,8 +80,8 @@ def test_arrays_carry_the_number_of_their_part():
     arrays = SOME.to_arrays()
     assert set(arrays) == {
         "kinds",
-        *(f"0.{name}" for name in ("labels", "rows", "counts")),
-        *(f"1.{name}" for name in ("labels", "weights", "mean", "spread")),
+        *(f"0.{name}" for name in ("labels", "rows", "counts", "cells")),
+        *(f"1.{name}" for name in ("labels", "weights", "mean", "spread", "cells")),
     }
     assert Parts.from_arrays(arrays) == SOME
 

@@ -16,9 +16,6 @@ from suffice.engines.reading import JOINT, Reading
 if TYPE_CHECKING:
     from suffice.engines.kernels import FloatArray
 
-#: The smallest number with all its digits.
-TINY = float(np.finfo(np.float64).tiny)
-
 
 class ArrayScores:
     """The kernels that score rows; see :class:`~suffice.engines.kernels.Kernels` for what each returns."""
@@ -167,7 +164,7 @@ def _reading(blocks: Blocks, scores: Array, reading: Reading, prior: Array) -> A
         return xp.astype(xp.where(impossible, xp.argmax(prior), best), xp.int64)
     below = scores - xp.where(impossible, 0.0, top)[:, None]  # -inf less -inf would be NaN
     if reading.what != "evidence":
-        below = below / max(reading.temperature, TINY)  # a GPU reads smaller numbers as 0
+        below = below / reading.temperature
     ratio = xp.exp(below)
     # The best's own 1 is left out, so that a sum that is small beside it keeps its digits.
     is_best = best[:, None] == xp.arange(scores.shape[1], dtype=best.dtype, device=blocks.device)[None, :]

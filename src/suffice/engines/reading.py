@@ -11,6 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from suffice.engines.kernels import FloatArray
 
+#: Devices read a number that is smaller, and no longer has all its digits, as 0.
+_LEAST = float(np.finfo(np.float64).tiny)
+
 What = Literal["joint", "log_posterior", "posterior", "evidence", "best"]
 
 
@@ -48,7 +51,7 @@ class Reading:
     def __post_init__(self) -> None:
         if self.what not in get_args(What):
             raise ValueError(f"what must be one of {', '.join(get_args(What))}; got {self.what!r}")
-        if not 0 < self.temperature < math.inf:
+        if not _LEAST <= self.temperature < math.inf:
             raise ValueError(f"temperature must be finite and greater than 0; got {self.temperature:g}")
         if self.prior is None:
             return
