@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from suffice.families import links
 from suffice.families.base import Family, RandomState, Size, require
-from suffice.families.priors import check_alpha, laplace, require_evidence, require_known
+from suffice.families.priors import check_alpha, require_evidence, require_known
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ class Bernoulli(Family):
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "probability is")
         require_known(statistics.labels, statistics.observed + strength, "probability is")
         absent = np.maximum(statistics.observed - counts, 0.0)  # fractional weights round
-        shares = laplace(np.stack([counts, absent], axis=-1), strength[:, None])
-        return cls(shares[..., 0], shares[..., 1])
+        present, absent = counts + strength, absent + strength
+        total = present + absent
+        return cls(present / total, absent / total)
 
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
         """Return draws of 0 and 1."""

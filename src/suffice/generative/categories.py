@@ -22,7 +22,7 @@ class Coded:
 
     codes: Codes  # (n, d) integers
     vocabularies: tuple[Labels, ...] | None  # of each feature; None: the codes are themselves the names
-    sizes: tuple[int, ...]  # one more than the largest code of each feature
+    sizes: tuple[int, ...]  # every code of a feature is below its size
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -43,7 +43,7 @@ class Coded:
         sizes = [len(names) for names in vocabularies]
         if self.vocabularies is None:
             plain = all(names.names == tuple(range(len(names))) for names in vocabularies)
-            if plain and all(here <= there for here, there in zip(self.sizes, sizes, strict=True)):
+            if plain and (max(self.sizes) <= min(sizes) or (self.codes.max(axis=0) < sizes).all()):
                 return self.codes
         elif self.vocabularies == vocabularies:
             return self.codes
@@ -58,9 +58,11 @@ class Coded:
 def coded(columns: Any) -> Coded:
     """Return columns of names as codes: an array, (n, d), or a list of d columns of any types."""
     if isinstance(columns, np.ndarray) and columns.dtype.kind in "biu":
-        largest = columns.max(axis=0) if columns.size else np.zeros(columns.shape[1], dtype=int)
-        if columns.min(initial=0) >= 0 and int(largest.sum()) + len(largest) <= _DENSE_CODES:
-            return Coded(columns, None, tuple(int(code) + 1 for code in largest))
+        # One pass over all cells for one bound; read as unsigned, a negative number is a large one.
+        whole = columns.view(f"u{columns.itemsize}") if columns.dtype.kind == "i" else columns
+        size = int(whole.max(initial=0)) + 1
+        if size * columns.shape[1] <= _DENSE_CODES:
+            return Coded(columns, None, (size,) * columns.shape[1])
     if isinstance(columns, np.ndarray):
         columns = [columns[:, feature] for feature in range(columns.shape[1])]
     pairs = [_discovered(np.asarray(column)) for column in columns]
