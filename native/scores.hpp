@@ -65,14 +65,10 @@ public:
           inverted_(model.presence && 0.0 > model.threshold),
           table_((model.missing ? 2 : 1) * rows.x.cols, reading.classes) {
         const index_t d = rows.x.cols;
-        for (index_t c = 0; c < reading.classes; ++c) {
-            for (index_t j = 0; j < d; ++j) {
-                const double coef = model.coef[c * d + j];
-                table_.row(j)[c] = coef;
-                // What is not stored is 0. Where that is above the threshold, all cells count from the start, and the
-                // stored ones that do not are taken back.
-                if (inverted_) scores_.raise(c, coef);
-                if (model.missing) table_.row(d + j)[c] = model.missing[c * d + j] - (inverted_ ? coef : 0.0);
+        for (index_t first = 0; first < d; first += kLine) {  // a cache line of each class at a time
+            const index_t last = first + kLine < d ? first + kLine : d;
+            for (index_t c = 0; c < reading.classes; ++c) {
+                for (index_t j = first; j < last; ++j) put(c, j, d);
             }
         }
     }
@@ -104,6 +100,17 @@ public:
     }
 
 private:
+    static constexpr index_t kLine = 8;  // doubles
+
+    void put(index_t c, index_t j, index_t d) {
+        const double coef = model_.coef[c * d + j];
+        table_.row(j)[c] = coef;
+        // What is not stored is 0. Where that is above the threshold, all cells count from the start, and the stored
+        // ones that do not are taken back.
+        if (inverted_) scores_.raise(c, coef);
+        if (model_.missing) table_.row(d + j)[c] = model_.missing[c * d + j] - (inverted_ ? coef : 0.0);
+    }
+
     // What a stored value adds where presence counts or cells may be missing: then a column must be stored once.
     template <class Stored>
     SUFFICE_INLINE Entry cell(const Stored& stored, Span span, index_t row, index_t s) {

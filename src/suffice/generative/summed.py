@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from suffice.engines.choice import engine_for
 from suffice.engines.kernels import Kernels
 from suffice.generative import door
 from suffice.generative.conditional import Conditional
-from suffice.generative.joint import Joint, What
+from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.memory import Memory
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -129,8 +129,11 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _joint_of(self, statistics: Statistics, conditional: Conditional) -> Joint:
         """Return p(x, y) with this p(x | y)."""
-        temperature = self._choice("temperature", 1.0) if is_auto(self.temperature) else float(self.temperature)
-        return Joint(self._labels_of(statistics), self._prior(statistics), conditional, temperature)
+        return Joint(self._labels_of(statistics), self._prior(statistics), conditional, self._temperature())
+
+    def _temperature(self) -> float:
+        """Return the temperature, as it was chosen where it is "auto"."""
+        return self._choice("temperature", 1.0) if is_auto(self.temperature) else float(self.temperature)
 
     def _labels_of(self, statistics: Any) -> Labels:
         labels: Labels = statistics.labels
@@ -149,6 +152,11 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
         """Return one reading of every row, which has passed the door."""
         x = self._readable(joint, x)
         return joint.read(engine_for(self.engine, x), x, what)
+
+    def _ask_many(self, joints: Sequence[Joint], x: Any, what: Any) -> list[Any]:
+        """Return one reading of every row under each of several p(x, y) read from the same sum."""
+        x = self._readable(joints[0], x)
+        return read_many(joints, engine_for(self.engine, x), x, what)
 
 
 def is_auto(value: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,8 +26,8 @@ class Model(Protocol):
     def _read(self, statistics: Statistics) -> Any:
         """Return p(x, y) as it is read from a sum."""
 
-    def _ask(self, joint: Any, x: Any, what: Any) -> Any:
-        """Return one reading of every row."""
+    def _ask_many(self, joints: Sequence[Any], x: Any, what: Any) -> list[Any]:
+        """Return one reading of every row under each of several p(x, y)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,15 @@ class Folds:
         inner = [left + right for left, right in zip(before[:-1], after[1:], strict=True)]
         return [after[0], *inner, before[-1]]
 
-    def read(self, model: Model, others: Sequence[Statistics], what: str) -> list[Any]:
-        """Return a reading of each fold's rows under what was learnt from the other folds."""
-        return [model._ask(model._read(sums), part.x, what) for part, sums in zip(self.parts, others, strict=True)]
+    def read(self, models: Sequence[Model], others: Sequence[Statistics], what: str) -> Iterator[list[Any]]:
+        """Yield, fold by fold, a reading of its rows under what each model has learnt from the other folds."""
+        for part, sums in zip(self.parts, others, strict=True):
+            yield models[0]._ask_many(_read_all(models, sums), part.x, what)
+
+
+def _read_all(models: Sequence[Model], sums: Statistics) -> list[Any]:
+    """Return what each model reads from a sum; several at a time where there are many."""
+    if len(models) < 8:
+        return [model._read(sums) for model in models]
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda model: model._read(sums), models))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from suffice.selection.rows import Folds, Model, Rows
 from suffice.statistics.base import FloatArray
 
 FOLDS = 5
+#: Settings whose held-out scores are held at a time.
+_TOGETHER = 8
 #: A class that cannot have produced a row is given this log-probability, so that one row does not decide everything.
 LEAST = float(np.log(np.finfo(np.float64).eps))
 
@@ -34,11 +37,11 @@ def choose(model: Any, rows: Rows, wanted: dict[str, tuple[float, ...]], tempera
     codes = np.concatenate([part.codes for part in folds.parts])
     weights = np.concatenate([part.weights for part in folds.parts])
     others = folds.others(model)
+    grid = [dict(zip(wanted, values, strict=True)) for values in itertools.product(*wanted.values())]
+    candidates = [copy.copy(model).set_params(temperature=1.0, **settings) for settings in grid]
     best: dict[str, float] = {}
     highest = -np.inf
-    for values in itertools.product(*wanted.values()):
-        settings = dict(zip(wanted, values, strict=True))
-        joint = held_out(copy.copy(model).set_params(temperature=1.0, **settings), folds, others)
+    for settings, joint in zip(grid, held_out(candidates, folds, others), strict=True):
         if joint is None:
             continue
         # Compared at the best temperature of each: naive Bayes is too sure of itself, and would be smoothed into doubt.
@@ -49,12 +52,16 @@ def choose(model: Any, rows: Rows, wanted: dict[str, tuple[float, ...]], tempera
     return best
 
 
-def held_out(model: Model, folds: Folds, others: Any) -> FloatArray | None:
-    """Return the joint log-probabilities of all folds' rows, each held out; None where a sum cannot be read so."""
-    try:
-        return np.concatenate([on_host(part) for part in folds.read(model, others, "joint")])
-    except ValueError:  # such as a singular covariance: the setting is out of the question
-        return None
+def held_out(models: Sequence[Model], folds: Folds, others: Any) -> Iterator[FloatArray | None]:
+    """Yield, for each model, the joint log-probabilities of all folds' rows; None where a sum cannot be read so."""
+    for start in range(0, len(models), _TOGETHER):
+        some = models[start : start + _TOGETHER]
+        try:
+            parts = list(folds.read(some, others, "joint"))
+            yield from (np.concatenate([on_host(part[place]) for part in parts]) for place in range(len(some)))
+        except ValueError:  # such as a singular covariance: the setting is out of the question
+            for model in some:
+                yield from [None] if len(some) == 1 else held_out([model], folds, others)
 
 
 def on_host(array: Any) -> npt.NDArray[Any]:

@@ -137,24 +137,27 @@ def _scores(models: list[Any], rows: Rows, folds: Any, scoring: Any) -> list[lis
         if folds != "loo":
             raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
         whole, _ = models[0]._first_sum(rows)
-        return [[_score(scoring, rows, each._read(whole).temperature, each._left_out(whole, rows))] for each in models]
+        return [[_score(scoring, rows, each._temperature(), each._left_out(whole, rows))] for each in models]
     parts = Folds(rows, _indices(folds, rows))
     others = parts.others(models[0])
     what = "best" if scoring == "accuracy" else "joint"
-    return [
+    temperatures = [model._temperature() for model in models]
+    scores = [
         [
-            _score(scoring, part, model._read(sums).temperature, tuning.on_host(result))
-            for part, sums, result in zip(parts.parts, others, parts.read(model, others, what), strict=True)
+            _score(scoring, part, temperature, tuning.on_host(result))
+            for temperature, result in zip(temperatures, results, strict=True)
         ]
-        for model in models
-    ]
+        for part, results in zip(parts.parts, parts.read(models, others, what), strict=True)
+    ]  # by fold, then by model
+    return [list(row) for row in zip(*scores, strict=True)]
 
 
 def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
     """Return the score of rows from their best classes, or from their joint log-probabilities."""
     if scoring == "accuracy":
         best = result if result.ndim == 1 else result.argmax(axis=1)
-        return float(np.average(best == rows.codes, weights=rows.weight))
+        right = best == rows.codes
+        return float(right.mean() if rows.weight is None else np.average(right, weights=rows.weight))
     if scoring == "neg_log_loss":
         return tuning.log_score(result, rows.codes, rows.weights, temperature)
     if not callable(scoring):
