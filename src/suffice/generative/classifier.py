@@ -12,6 +12,7 @@ from suffice.generative.answers import Answering
 from suffice.generative.learning import Learning
 from suffice.generative.memory import Memory
 from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
 
 
@@ -60,6 +61,30 @@ class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # typ
 
     def _restore(self, settings: Any) -> None:
         """Take back what :meth:`_more_settings` wrote."""
+
+
+class PriorsGiven(GenerativeClassifier):
+    """A classifier whose class priors are the classes' shares of the rows, unless the user gives ``priors``."""
+
+    priors: Any
+
+    def _class_weights(self, statistics: Any) -> FloatArray:
+        """Return the weight of the rows of each class, (k,)."""
+        weights: FloatArray = statistics.weights
+        return weights
+
+    def _prior_is_learnt(self) -> bool:
+        return self.priors is None
+
+    def _prior(self, statistics: Any) -> FloatArray:
+        if self.priors is not None:
+            return door.priors(self.priors, statistics.labels)
+        return door.shares(statistics.labels, self._class_weights(statistics))
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        return self._class_weights(self.statistics_)
 
 
 def _plain(name: str, value: Any) -> Any:

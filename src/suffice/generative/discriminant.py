@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,37 +12,28 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian, MultivariateGaussian
-from suffice.families.priors import ledoit_wolf_shrinkage, never_varies, oas_shrinkage
-from suffice.generative import door, left_out_gaussians, missing
-from suffice.generative.classifier import GenerativeClassifier
+from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
+from suffice.generative import left_out_gaussians, missing
+from suffice.generative.classifier import PriorsGiven
 from suffice.generative.conditional import Conditional
 from suffice.generative.gaussians import Correlated, Independent, dense
+from suffice.generative.structures import (
+    STRUCTURES,
+    Structure,
+    left_variances,
+    require_any_spread,
+    require_cells,
+    require_spread,
+    without_gaps,
+)
 from suffice.selection.rows import Rows
-from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics, TiedMoments
+from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
 
 SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 
 
-class Structure(NamedTuple):
-    """What a covariance structure remembers, and what it shares."""
-
-    moments: type[Any]
-    tied: bool  # one covariance for all classes
-    spherical: bool = False  # one variance for all features
-
-
-STRUCTURES = {
-    "tied": Structure(TiedMoments, tied=True),
-    "full": Structure(FullMoments, tied=False),
-    "diagonal": Structure(DiagonalMoments, tied=False),
-    "tied_diagonal": Structure(DiagonalMoments, tied=True),
-    "spherical": Structure(DiagonalMoments, tied=False, spherical=True),
-    "tied_spherical": Structure(DiagonalMoments, tied=True, spherical=True),
-}
-
-
-class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):  # type: ignore[misc]
+class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # type: ignore[misc]
     """Gaussian discriminant analysis: x | y ~ N(mu_y, Sigma), fitted by maximum likelihood.
 
     With one covariance for all classes the posterior is the logistic (softmax) function of a linear form; with one per
@@ -161,21 +151,13 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
             return super()._first_sum(rows)
         return missing.learn(self, rows)
 
-    def _prior_is_learnt(self) -> bool:
-        return self.priors is None
-
-    def _prior(self, statistics: Any) -> FloatArray:
-        if self.priors is not None:
-            return door.priors(self.priors, statistics.labels)
-        return door.shares(statistics.labels, statistics.weights)
-
     def _conditional(self, statistics: Any) -> Conditional:
         if isinstance(statistics, DiagonalMoments):
-            return Independent(self._independent(_without_gaps(statistics, self._structure.tied)))
+            return Independent(self._independent(without_gaps(statistics, self._structure.tied)))
         moments = self._moments(statistics)
         share = self._share(statistics, moments)
-        _require_any_spread(moments)
-        return Correlated(MultivariateGaussian.estimate(_without_gaps(moments, self._structure.tied), share))
+        require_any_spread(moments)
+        return Correlated(MultivariateGaussian.estimate(without_gaps(moments, self._structure.tied), share))
 
     def _moments(self, statistics: Any) -> Any:
         """Return the sums with the scatter of all classes together, where they share it."""
@@ -203,7 +185,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
         spread = statistics.spread
         if self._structure.tied:
             observed, spread = (np.broadcast_to(part.sum(axis=0), part.shape) for part in (observed, spread))
-        _require_cells(statistics.labels, observed)
+        require_cells(statistics.labels, observed)
         variance = spread / observed
         level = variance.mean(axis=1, keepdims=True)
         share = self._share(statistics, statistics)
@@ -212,14 +194,14 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
             if self._structure.spherical
             else ((1 - share) * variance + share * level)
         )
-        _require_spread(statistics.labels, statistics.mean, variance)
+        require_spread(statistics.labels, statistics.mean, variance)
         return Gaussian(statistics.mean, variance)
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         share = self._setting("shrinkage") or 0.0
         if isinstance(statistics, DiagonalMoments):
             return left_out_gaussians.independent(
-                self, statistics, rows, partial(_left_variances, self._structure, share)
+                self, statistics, rows, partial(left_variances, self._structure, share)
             )
         if isinstance(statistics, QuarticMoments):
             return super()._left_out(statistics, rows)
@@ -231,12 +213,6 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
     def priors_(self) -> FloatArray:
         """The class priors, (k,)."""
         return self._joint.prior
-
-    @property
-    def class_count_(self) -> FloatArray:
-        """The weight of the rows of each class, (k,)."""
-        weights: FloatArray = self.statistics_.weights
-        return weights
 
     @property
     def means_(self) -> FloatArray:
@@ -317,65 +293,3 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "em"
         return tags
-
-
-def _left_variances(
-    structure: Structure, share: float, weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray
-) -> FloatArray:
-    """Return the variances of each class, (n, k, d), from what is left for each row."""
-    if structure.tied:
-        variance = np.broadcast_to(spread.sum(axis=1, keepdims=True) / total[:, None, None], spread.shape)
-    else:
-        variance = spread / weights[:, :, None]
-    level = variance.mean(axis=2, keepdims=True)
-    return np.broadcast_to(level, spread.shape) if structure.spherical else (1 - share) * variance + share * level
-
-
-def _without_gaps(statistics: Any, tied: bool) -> Any:
-    """Return the sums with a class that has no rows described by all other rows: its prior is 0 anyway."""
-    empty = statistics.weights <= 0
-    if not empty.any() or empty.all():
-        return statistics
-    weights = statistics.weights
-    centre = weights @ statistics.mean / weights.sum()
-    mean = np.where(empty[:, None], centre, statistics.mean)
-    if tied:  # the scatter is there already; a weight that changes no sum lets the class be read
-        return replace(statistics, mean=mean, weights=np.where(empty, 1e-300, weights))
-    shared = statistics.spread.sum(axis=0) / weights.sum()
-    each = empty.reshape(-1, *(1 for _ in shared.shape))
-    spread = np.where(each, shared, statistics.spread)
-    cells = {}
-    if isinstance(statistics, DiagonalMoments) and statistics.cells.size:
-        cells["cells"] = np.where(empty[:, None], 1.0, statistics.cells)
-    return replace(statistics, mean=mean, spread=spread, weights=np.where(empty, 1.0, weights), **cells)
-
-
-def _require_cells(labels: Labels, observed: FloatArray) -> None:
-    if not (observed > 0).all():
-        code, feature = np.unravel_index(int(np.argmin(observed > 0)), observed.shape)
-        raise ValueError(
-            f"feature {feature} is missing in every row of class {labels.names[int(code)]!r}: its variance is "
-            "undefined; drop the feature"
-        )
-
-
-def _require_any_spread(moments: Any) -> None:
-    """Refuse a class whose rows are all alike: no shrinkage makes a covariance of nothing."""
-    if moments.spread.ndim == 3:
-        flat = (np.trace(moments.spread, axis1=1, axis2=2) <= 0) & (moments.weights > 0)
-        if flat.any():
-            label = moments.labels.names[int(np.argmax(flat))]
-            raise ValueError(
-                f"the covariance of class {label!r} is singular: feature 0 is constant, as are all others; give the "
-                "class rows that differ, or share one covariance (covariance='tied')"
-            )
-
-
-def _require_spread(labels: Labels, mean: FloatArray, variance: FloatArray) -> None:
-    constant = never_varies(mean, variance)
-    if constant.any():
-        code, feature = np.unravel_index(int(np.argmax(constant)), constant.shape)
-        raise ValueError(
-            f"the covariance of class {labels.names[int(code)]!r} is singular: feature {feature} is constant; give "
-            "shrinkage > 0, or drop the feature"
-        )

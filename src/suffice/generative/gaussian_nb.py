@@ -12,8 +12,8 @@ from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian
 from suffice.families.priors import check_alpha, never_varies, pooled_moments
-from suffice.generative import door, left_out_gaussians
-from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative import left_out_gaussians
+from suffice.generative.classifier import PriorsGiven
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.gaussians import Independent
 from suffice.selection.rows import Rows
@@ -25,7 +25,7 @@ from suffice.statistics.base import FloatArray
 _OWN_SCALE = 1e3
 
 
-class GaussianNB(GenerativeClassifier):
+class GaussianNB(PriorsGiven):
     """Naive Bayes with a Gaussian per class and feature.
 
     A drop-in replacement for scikit-learn's class of the same name, which also takes missing cells (NaN) and sparse
@@ -91,14 +91,6 @@ class GaussianNB(GenerativeClassifier):
     def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return DiagonalMoments.over(labels, True)
 
-    def _prior_is_learnt(self) -> bool:
-        return self.priors is None
-
-    def _prior(self, statistics: Any) -> FloatArray:
-        if self.priors is not None:
-            return door.priors(self.priors, statistics.labels)
-        return door.shares(statistics.labels, statistics.weights)
-
     def _conditional(self, statistics: Any) -> Independent:
         return Independent(smoothed(statistics, self.var_smoothing, self._setting("alpha")))
 
@@ -112,12 +104,6 @@ class GaussianNB(GenerativeClassifier):
             return np.where(constant, 1.0, smooth)
 
         return left_out_gaussians.independent(self, statistics, rows, variances)
-
-    @property
-    def class_count_(self) -> FloatArray:
-        """The weight of the rows of each class, (k,)."""
-        weights: FloatArray = self.statistics_.weights
-        return weights
 
     @property
     def class_prior_(self) -> FloatArray:

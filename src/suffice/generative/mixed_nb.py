@@ -17,7 +17,7 @@ from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
 from suffice.generative import door
-from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.classifier import PriorsGiven
 from suffice.generative.columns import IGNORE, KINDS, Name
 from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
@@ -28,11 +28,11 @@ from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
 from suffice.generative.summed import is_auto
-from suffice.statistics import Labels, Parts, Statistics
+from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
 
-class MixedNB(GenerativeClassifier):
+class MixedNB(PriorsGiven):
     """Naive Bayes over a table as it is: every column has a distribution of its own kind.
 
     Tables are data frames (pandas, polars, Arrow and others), arrays or lists of rows. A missing cell (NaN, None, NaT
@@ -167,13 +167,10 @@ class MixedNB(GenerativeClassifier):
     def _read(self, statistics: Any) -> Joint:
         return super()._read(pruned(statistics))  # names that only rows of no weight hold are none
 
-    def _prior(self, statistics: Any) -> FloatArray:
-        if self.priors is not None:
-            return door.priors(self.priors, statistics.labels)
-        return door.shares(statistics.labels, _class_weights(statistics))
-
-    def _prior_is_learnt(self) -> bool:
-        return self.priors is None
+    def _class_weights(self, statistics: Any) -> FloatArray:
+        part: Any = statistics.parts[0]  # every part knows them
+        weights: FloatArray = part.weights if hasattr(part, "weights") else part.rows
+        return weights
 
     def _strength(self, kind: str) -> float:
         """Return the smoothing of the columns of a kind."""
@@ -210,11 +207,6 @@ class MixedNB(GenerativeClassifier):
         return conditional.readable(x)
 
     # What was read.
-
-    @property
-    def class_count_(self) -> FloatArray:
-        """The weight of the rows of each class, (k,)."""
-        return _class_weights(self.statistics_)
 
     @property
     def class_prior_(self) -> FloatArray:
@@ -267,13 +259,6 @@ class MixedNB(GenerativeClassifier):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _class_weights(statistics: Parts) -> FloatArray:
-    """Return the weight of the rows of each class, (k,), which every part knows."""
-    part: Any = statistics.parts[0]
-    weights: FloatArray = part.weights if hasattr(part, "weights") else part.rows
-    return weights
 
 
 def _log_prior(factor: Any) -> float:
