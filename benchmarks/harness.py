@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import platform
 import time
@@ -24,6 +25,7 @@ class Task:
     ours: Work
     rivals: dict[str, Work]
     limits: dict[str, Work]
+    prepare: Work = lambda: None  # done once before, untimed: models are fitted, answers compared
 
 
 @dataclass
@@ -48,6 +50,7 @@ class Outcome:
 
 def measure(task: Task) -> Outcome:
     """Run every contender in turn, round after round, and keep the best time of each."""
+    task.prepare()
     outcome = Outcome(
         task.name, Timing(), {name: Timing() for name in task.rivals}, {name: Timing() for name in task.limits}
     )
@@ -78,6 +81,7 @@ def _extra_memory(work: Work) -> int | None:
     gc.collect()
     try:
         reset.write_text("5")  # the peak starts anew
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # freed memory that is kept for later would hide what comes
         before = _status(status, "VmRSS")
         work()
         return max(0, _status(status, "VmHWM") - before)
