@@ -30,8 +30,10 @@ $(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(PIP) --editable .
 	touch $@
 
+# What an extra names, without building the kernels again.
 $(VENV)/installed-%: $(VENV)/installed
-	$(PIP) --editable ".[$*]"
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $(VENV)/$*.txt
+	$(PIP) --requirement $(VENV)/$*.txt
 	touch $@
 
 demo: $(VENV)/installed
