@@ -79,9 +79,10 @@ def _extra_memory(work: Work) -> int | None:
     """Return how far the process's memory rose above its level before the work; None where that cannot be told."""
     status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     gc.collect()
+    if platform.system() == "Linux":  # freed memory that is kept for later would hide what comes
+        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     try:
         reset.write_text("5")  # the peak starts anew
-        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # freed memory that is kept for later would hide what comes
         before = _status(status, "VmRSS")
         work()
         return max(0, _status(status, "VmHWM") - before)
