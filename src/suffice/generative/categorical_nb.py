@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
+from suffice import door
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.kernels import Kernels
-from suffice.generative import door, left_out
+from suffice.generative import left_out
 from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
 from suffice.generative.events import Categories, category_table

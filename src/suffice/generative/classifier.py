@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from suffice.generative import door
+from suffice import door
 from suffice.generative.answers import Answering
 from suffice.generative.learning import Learning
 from suffice.generative.memory import Memory
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, Stored
+from suffice.store import Contents, Stored, parameters
 
 
 class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # type: ignore[misc]
@@ -24,12 +24,12 @@ class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # typ
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": {name: _plain(name, value) for name, value in self.get_params(deep=False).items()},
+                "parameters": parameters.written(self.get_params(deep=False)),
                 "chosen": dict(self._chosen),
                 "classes": {"names": list(self._memory.labels), "dtype": self.classes_.dtype.kind},
                 "classes_fixed": self._memory.fixed,
                 "features": self.n_features_in_,
-                "feature_names": _names_or_none(self),
+                "feature_names": parameters.feature_names(self),
                 "digits_lost": getattr(self, "digits_lost_", 0.0),
                 **self._more_settings(),
             },
@@ -44,7 +44,7 @@ class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # typ
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls(**{name: _unplain(value) for name, value in settings["parameters"].items()})
+        model = cls(**parameters.read(settings["parameters"]))
         labels = Labels(tuple(settings["classes"]["names"]))
         model._chosen = dict(settings["chosen"])
         model.n_features_in_ = int(settings["features"])
@@ -85,28 +85,3 @@ class PriorsGiven(GenerativeClassifier):
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class, (k,)."""
         return self._class_weights(self.statistics_)
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Return a setting as JSON holds it; an engine is the reader's to choose."""
-    if name == "engine":
-        return None
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, dict):  # keys may be numbers, which JSON's are not
-        return {"pairs": [[_plain("", key), _plain("", each)] for key, each in value.items()]}
-    if isinstance(value, list | tuple):
-        return [_plain("", each) for each in value]
-    return value
-
-
-def _unplain(value: Any) -> Any:
-    """Return a setting as it was before :func:`_plain`."""
-    if isinstance(value, dict):
-        return {key: _unplain(each) for key, each in value["pairs"]}
-    return value
-
-
-def _names_or_none(model: Any) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from suffice import door
 from suffice.engines.choice import is_sparse
 from suffice.families.priors import check_alpha
-from suffice.generative import door
 from suffice.generative.classifier import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice.generative import door, left_out, mixture
+from suffice import door
+from suffice.generative import left_out, mixture
 from suffice.generative.memory import Memory, is_small
 from suffice.generative.summed import Summed, is_auto
 from suffice.selection import tuning

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from suffice import door
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
-from suffice.generative import door
 from suffice.generative.classifier import PriorsGiven
 from suffice.generative.columns import IGNORE, KINDS, Name
 from suffice.generative.conditional import Conditional

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice import door
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.engines.kernels import Kernels
-from suffice.generative import door
 from suffice.generative.conditional import Conditional
 from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.memory import Memory

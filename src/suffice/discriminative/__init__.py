@@ -1,0 +1,1 @@
+"""Models of p(y | x): the linear family and its neighbours."""

@@ -1,0 +1,48 @@
+"""The parameters of an estimator as its file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def written(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters as JSON holds them; an engine is the reader's to choose.
+
+    >>> written({"alpha": np.float64(0.5), "priors": {0: 0.2, 1: 0.8}, "engine": object()})
+    {'alpha': 0.5, 'priors': {'pairs': [[0, 0.2], [1, 0.8]]}, 'engine': None}
+    """
+    return {name: None if name == "engine" else _plain(value) for name, value in parameters.items()}
+
+
+def read(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that :func:`written` wrote.
+
+    >>> read({"priors": {"pairs": [[0, 0.2], [1, 0.8]]}})
+    {'priors': {0: 0.2, 1: 0.8}}
+    """
+    return {name: _unplain(value) for name, value in plain.items()}
+
+
+def feature_names(model: Any) -> list[str] | None:
+    """Return the names of a fitted model's features, where it has them."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):  # keys may be numbers, which JSON's are not
+        return {"pairs": [[_plain(key), _plain(each)] for key, each in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unplain(each) for key, each in value["pairs"]}
+    return value
