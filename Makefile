@@ -56,7 +56,7 @@ format: $(VENV)/installed-check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks
 
 $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')

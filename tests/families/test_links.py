@@ -80,3 +80,10 @@ def test_links_work_in_other_libraries_and_pickle(link):
 def test_unknown_name():
     with pytest.raises(ValueError, match="there is no link 'lgoit'; there are: identity, log, logit"):
         links.by_name("lgoit")
+
+
+def test_softmax_slopes_keep_their_digits_where_a_probability_rounds_to_one():
+    slope = links.softmax.mean_and_slope(np.array([40.0]))[1]
+    np.testing.assert_allclose(slope, np.exp(-40) * np.array([[1.0], [-1.0]]), rtol=1e-13)
+    several = links.share_covariance(np, np.array([1.0, 1e-20, 2e-20]))
+    np.testing.assert_allclose(np.diagonal(several), [3e-20, 1e-20, 2e-20], rtol=1e-13)

@@ -8,7 +8,6 @@ from scipy import special
 
 from suffice.families import (
     Bernoulli,
-    Beta,
     Categorical,
     Curve,
     Exponential,
@@ -18,9 +17,15 @@ from suffice.families import (
     Response,
     links,
 )
-from suffice.families.terms import READINGS
+from suffice.families.readings import ScalarReading
+from suffice.families.response import READINGS
 
-PAIRS = [(family, link) for family, reading in READINGS.items() for link in reading.forms]
+PAIRS = [
+    (family, link)
+    for family, reading in READINGS.items()
+    if isinstance(reading, ScalarReading)
+    for link in reading.link_names
+]
 EVERY = pytest.mark.parametrize("response", [Response.of(*pair) for pair in PAIRS], ids=lambda r: r.name)
 LIBRARIES = ["numpy", "array_api_strict", "torch"]
 TARGETS = {
@@ -216,10 +221,16 @@ def test_names_and_pairs():
         Response.of("poisson", "logit")
     with pytest.raises(ValueError, match="there is no regression for 'poison'; there is for: gaussian"):
         Response.of("poison")
-    with pytest.raises(ValueError, match="there is no regression for 'beta'"):
-        Response.of(Beta)
-    with pytest.raises(ValueError, match="there is no response beta/logit"):
-        Response.of(Beta, "logit")
+    with pytest.raises(ValueError, match="there is no regression for 'categorical'"):
+        Response.of(Categorical)
+    with pytest.raises(ValueError, match="there is no response categorical/softmax"):
+        Response.of(Categorical, "softmax")
+
+
+def test_the_usual_link_is_the_canonical_one_where_that_is_offered():
+    for name in READINGS:
+        usual = Response.of(name)
+        assert usual.link is (usual.family.canonical_link or {"beta": links.logit, "dirichlet": links.log}[name])
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -262,10 +273,12 @@ def test_bad_predictors():
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_no_rows(library):
-    for pair in [*PAIRS, ("multinomial", "softmax")]:
+    for pair in [*PAIRS, ("multinomial", "softmax"), ("beta", "logit"), ("dirichlet", "log")]:
         if pair[1] != "probit" or library != "array_api_strict":
-            found = curve(Response.of(*pair), np.zeros((0, 1)), np.zeros(0), library)
-            assert [part.shape for part in found] == [(0,), (0, 1), (0, 1, 1)]
+            response, targets = Response.of(*pair), 2
+            t = response.predictors(targets)
+            found = curve(response, np.zeros((0, t)), np.zeros((0, 2) if response.vector_targets else 0), library)
+            assert [part.shape for part in found] == [(0,), (0, t), (0, t, t)]
 
 
 def test_integer_targets_are_fine():

@@ -26,10 +26,14 @@ def check_regression(batch: Batch, response: Response, theta: FloatArray, interc
     if response.family is Multinomial:
         complaints.check_classes(predictors + 1, batch.y)
         return
-    if predictors != 1:
-        raise complaints.wrong_shape("theta", f"({parameters}, 1)", theta.shape)
-    if complaints.count_targets(batch.y) != 1:
+    targets = complaints.count_targets(batch.y)
+    if response.vector_targets:
+        if len(batch.y.shape) != 2 or targets != predictors:
+            raise complaints.wrong_shape("y", f"({batch.y.shape[0]}, {predictors})", batch.y.shape)
+    elif targets != 1:
         raise complaints.wrong_shape("y", f"({batch.y.shape[0]},)", batch.y.shape)
+    if predictors != response.predictors(targets):
+        raise complaints.wrong_shape("theta", f"({parameters}, {response.predictors(targets)})", theta.shape)
 
 
 class RunningCurvature:
@@ -88,11 +92,11 @@ class RunningCurvature:
         return float(self._weight), float(self._value), to_host(self._gradient), hessian
 
     def _targets(self, block: Block, response: Response) -> Array:
-        """Return the block's targets, (n,): codes where the response is one of several classes."""
+        """Return the block's targets, (n,), codes where they are classes; (n, k) where a target is a vector."""
         if response.family is Multinomial:
             return block.codes(self._theta.shape[1] + 1)
         y = block.targets()
-        return y if y.ndim == 1 else y[:, 0]
+        return y if y.ndim == 1 or response.vector_targets else y[:, 0]
 
     def _design(self, block: Block) -> Array:
         """Return the block's features, after a column of ones where there is an intercept."""

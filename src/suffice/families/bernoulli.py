@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betaln
 
 from suffice.families import links
 from suffice.families.base import Family, RandomState, Size, require
@@ -21,6 +22,23 @@ def _log_share(part: FloatArray, rest: FloatArray) -> FloatArray:
     """Return log(part) where part + rest = 1, exact at both ends: near 1, the rest holds the digits."""
     log_part = np.log(part, out=np.full_like(part, -np.inf), where=part > 0)
     return np.log1p(-rest, out=log_part, where=rest < 0.5)
+
+
+def log_choose(trials: npt.ArrayLike, events: npt.ArrayLike) -> FloatArray:
+    """Return log C(trials, events): what the log-likelihood of events counted over trials has beside that of each.
+
+    A regression of proportions with the trials as weights leaves it out, as it does not hang on the predictor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(log_choose([4.0, 4.0], [0.0, 2.0])).round(12)
+    array([1., 6.])
+    """
+    all_trials, happened = np.asarray(trials, dtype=np.float64), np.asarray(events, dtype=np.float64)
+    legal = (happened >= 0) & (happened <= all_trials) & (all_trials < np.inf)
+    require("events", np.broadcast_to(happened, legal.shape), legal, "events must be between 0 and the trials")
+    return np.asarray(-betaln(all_trials - happened + 1, happened + 1) - np.log1p(all_trials))
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Beta(Family):
     """y lies between 0 and 1. eta = (a - 1, b - 1), T = (log y, log(1 - y)).
 
+    Its regression reading predicts the mean and the log of the precision a + b.
+
     Parameters
     ----------
     a, b

@@ -90,6 +90,8 @@ def estimate_concentration(labels: Labels, weights: FloatArray, mean_log: FloatA
 class Dirichlet(Family):
     """y is k positive parts that sum to 1, on the last axis. eta = a - 1, T = log y.
 
+    Its regression reading predicts the log of each a.
+
     Parameters
     ----------
     concentration

@@ -223,6 +223,23 @@ class NegativeInverse(Link):
         return -1 / z, 1 / (z * z)
 
 
+def share_covariance(xp: Any, p: Any) -> Any:
+    """Return the covariance of the 0s and 1s of which one is 1, (..., k, k), from the probability of each, (..., k).
+
+    Examples
+    --------
+    >>> share_covariance(np, np.array([0.5, 0.5]))
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    code = xp.arange(p.shape[-1], device=array_api_compat.device(p))
+    same = code[:, None] == code[None, :]
+    products = p[..., :, None] * p[..., None, :]
+    others = xp.where(same, xp.zeros_like(products), products)
+    # p (1 - p) summed from the other shares: 1 - p has no digits left where p rounds to 1.
+    return xp.where(same, xp.sum(others, axis=-2, keepdims=True), -others)
+
+
 @dataclass(frozen=True)
 class Softmax(Link):
     """K - 1 predictors on the last axis to K probabilities; the last class has no predictor: it is pinned at 0.
@@ -244,12 +261,7 @@ class Softmax(Link):
         pinned = xp.concat([z, xp.zeros_like(xp.sum(z, axis=-1, keepdims=True))], axis=-1)
         e = xp.exp(pinned - xp.max(pinned, axis=-1, keepdims=True))  # exponents <= 0: cannot overflow
         p = e / xp.sum(e, axis=-1, keepdims=True)
-        code = xp.arange(p.shape[-1], device=array_api_compat.device(p))
-        same = code[:, None] == code[None, :-1]
-        products = p[..., :, None] * p[..., None, :-1]
-        others = xp.where(same, xp.zeros_like(products), products)
-        # p (1 - p) summed from the other classes' shares: 1 - p has no digits left where p rounds to 1.
-        return p, xp.where(same, xp.sum(others, axis=-2, keepdims=True), -others)
+        return p, share_covariance(xp, p)[..., :-1]
 
 
 identity, log, logit, probit, cloglog = Identity(), Log(), Logit(), Probit(), Cloglog()

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import array_api_compat
+import numpy as np
+import numpy.typing as npt
 
 from suffice.families import links
-from suffice.families.base import Family, require
+from suffice.families.base import Family
 from suffice.families.bernoulli import Bernoulli
+from suffice.families.beta import Beta
+from suffice.families.compositions import BetaReading, DirichletReading, MultinomialReading
+from suffice.families.dirichlet import Dirichlet
 from suffice.families.exponential import Exponential
 from suffice.families.gamma import Gamma
 from suffice.families.gaussian import Gaussian
 from suffice.families.links import LARGEST_PREDICTOR, Link, arrays, quiet
 from suffice.families.multinomial import Multinomial
 from suffice.families.poisson import Poisson
-from suffice.families.terms import READINGS, Form, Reading
+from suffice.families.readings import (
+    BernoulliReading,
+    Curve,
+    ExponentialReading,
+    GammaReading,
+    GaussianReading,
+    PoissonReading,
+    Reading,
+)
+from suffice.statistics.base import FloatArray
+
+__all__ = ["READINGS", "Curve", "Response"]
 
 _FAMILIES: dict[str, type[Family]] = {
-    family.name: family for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, Multinomial)
+    family.name: family for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, Multinomial, Beta, Dirichlet)
 }
 
-
-class Curve(NamedTuple):
-    """The log-likelihood of each row, and its derivatives by the row's linear predictors."""
-
-    value: Any  # (n,), without log b(y), at unit dispersion
-    slope: Any  # (n, t)
-    curvature: Any  # (n, t, t), the expected negative second derivative (Fisher information)
+#: How each family that has a regression reads linear predictors, by its name.
+READINGS: dict[str, Reading] = {
+    reading.name: reading
+    for reading in (
+        GaussianReading(),
+        BernoulliReading(),
+        PoissonReading(),
+        ExponentialReading(),
+        GammaReading(),
+        MultinomialReading(),
+        BetaReading(),
+        DirichletReading(),
+    )
+}
 
 
 @dataclass(frozen=True)
 class Response:
-    """A family whose mean is a link away from linear predictors. Use :meth:`of` for the canonical link.
+    """A family whose mean is a link away from linear predictors. Use :meth:`of` for the usual link.
+
+    That is the canonical one, where the family has one that always gives a member. A beta response has two predictors,
+    for the mean and for the log of the precision; a Dirichlet response has one per part, the log of its concentration.
 
     Examples
     --------
@@ -51,32 +76,68 @@ class Response:
     link: Link
 
     def __post_init__(self) -> None:
-        if self.link.name not in _link_names(self.family.name):
-            known = ", ".join(f"{name}/{link}" for name in _FAMILIES for link in _link_names(name))
+        reading = READINGS.get(self.family.name)
+        if reading is None or self.link.name not in reading.link_names:
+            known = ", ".join(f"{name}/{link}" for name, reading in READINGS.items() for link in reading.link_names)
             raise ValueError(f"there is no response {self.name}; there are: {known}")
 
     @classmethod
     def of(cls, family: type[Family] | str, link: Link | str | None = None) -> Self:
-        """Return the response of a family, or its name, under a link, or its name; the canonical one by default."""
-        if isinstance(family, str):
-            if family not in _FAMILIES:
-                raise ValueError(f"there is no regression for {family!r}; there is for: {', '.join(_FAMILIES)}")
-            family = _FAMILIES[family]
-        chosen = family.canonical_link if link is None else link
-        if chosen is None:
-            raise ValueError(f"there is no regression for {family.name!r}; there is for: {', '.join(_FAMILIES)}")
-        return cls(family, links.by_name(chosen) if isinstance(chosen, str) else chosen)
+        """Return the response of a family, or its name, under a link, or its name; under the usual one by default."""
+        name = family if isinstance(family, str) else family.name
+        if name not in READINGS and (link is None or isinstance(family, str)):
+            raise ValueError(f"there is no regression for {name!r}; there is for: {', '.join(READINGS)}")
+        chosen = READINGS[name].link_names[0] if link is None else link
+        return cls(
+            _FAMILIES[family] if isinstance(family, str) else family,
+            links.by_name(chosen) if isinstance(chosen, str) else chosen,
+        )
 
     @property
     def name(self) -> str:
         """The family and the link, as in ``bernoulli/logit``."""
         return f"{self.family.name}/{self.link.name}"
 
+    @property
+    def vector_targets(self) -> bool:
+        """Whether a target is a row of several numbers, (n, k), as the parts of a Dirichlet response are."""
+        return self._reading.vector_targets
+
+    @property
+    def _reading(self) -> Reading:
+        return READINGS[self.family.name]
+
+    def predictors(self, targets: int = 1) -> int:
+        """Return how many linear predictors a row has.
+
+        ``targets`` is the number of classes of a multinomial response and of parts of a Dirichlet response; the others
+        do not ask for it.
+
+        Examples
+        --------
+        >>> Response.of("poisson").predictors(), Response.of("beta").predictors()
+        (1, 2)
+        >>> Response.of("multinomial").predictors(4), Response.of("dirichlet").predictors(4)
+        (3, 4)
+        """
+        return len(self.predictor_names(targets))
+
+    def predictor_names(self, targets: int = 1) -> tuple[str, ...]:
+        """Return what each linear predictor tells.
+
+        Examples
+        --------
+        >>> Response.of("beta").predictor_names()
+        ('mean', 'precision')
+        """
+        return self._reading.predictor_names(targets)
+
     def check_targets(self, y: Any, classes: int | None = None) -> None:
         """Raise ValueError naming the first target, of an array of any library, that the family cannot have.
 
         Bernoulli targets may be proportions (with the trials as weights), and Poisson targets rates (with the exposure
-        as weights); multinomial targets are codes from 0 to ``classes`` - 1.
+        as weights); multinomial targets are codes from 0 to ``classes`` - 1; Dirichlet targets are rows of positive
+        parts that sum to 1, ``classes`` of them if given.
 
         Examples
         --------
@@ -86,13 +147,7 @@ class Response:
         ValueError: y[2] is -1.0: a poisson target must be a finite number, 0 or more
         """
         xp, values = arrays(y)
-        if self.family is Multinomial:
-            fine = (values >= 0) & (values < (math.inf if classes is None else classes)) & (values == xp.floor(values))
-            words = "a code, 0 or more" if classes is None else f"a code from 0 to {classes - 1}"
-        else:
-            reading = READINGS[self.family.name]
-            fine, words = reading.targets(xp, values), reading.target_words
-        require("y", values, fine, f"a {self.family.name} target must be {words}")
+        self._reading.check_targets(xp, values, classes)
 
     @quiet
     def curve(self, predictor: Any, y: Any) -> Curve:
@@ -101,71 +156,127 @@ class Response:
         Parameters
         ----------
         predictor
-            The linear predictors, (n, t), float64; t is 1, or classes - 1 for the multinomial, whose last class is
-            pinned at 0.
+            The linear predictors, (n, t), float64; t is that of :meth:`predictors`. The last class of a multinomial
+            response has none: it is pinned at 0.
         y
-            Legal targets, (n,); class codes for the multinomial.
+            Legal targets, (n,), or (n, k) where they are vectors; class codes for the multinomial.
 
         Notes
         -----
         Where the link gives a mean that the family cannot have, the value is -inf, and the slope and curvature are 0:
         a line search backs off. Predictors are held within 1e100, exponents at 709 (354 for gaussian/log, whose mean is
-        squared) and divisors above 1e-100, so that value is never NaN; it may be -inf where it overflows.
+        squared; 300 for logs of concentrations) and divisors above 1e-100, so that value is never NaN; it may be -inf
+        where it overflows.
         """
-        xp = array_api_compat.array_namespace(predictor)
-        if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
-            raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
-        if tuple(y.shape) != (predictor.shape[0],):
-            raise ValueError(f"y must have one target per row, ({predictor.shape[0]},); its shape is {tuple(y.shape)}")
-        predictor = xp.clip(predictor, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)
-        if self.family is Multinomial:
-            return _softmax_curve(xp, predictor, xp.astype(y, xp.int64, copy=False))
-        if predictor.shape[1] != 1:
-            raise ValueError(f"{self.name} has one predictor per row; got {predictor.shape[1]}")
-        reading = READINGS[self.family.name]
-        target = xp.astype(y, xp.float64, copy=False)
-        return _scalar_curve(xp, predictor[:, 0], target, reading, reading.forms[self.link.name])
+        return self._reading.curve(*self._rows(predictor, y))
+
+    @quiet
+    def deviance(self, predictor: Any, y: Any) -> Any:
+        """Return the deviance of each row, (n,): twice what its value falls short of :meth:`saturated`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Response.of("gaussian").deviance(np.array([[1e9]]), np.array([1e9 + 2]))
+        array([4.])
+        """
+        return self._reading.deviance(*self._rows(predictor, y))
+
+    @quiet
+    def mean(self, predictor: Any) -> Any:
+        """Return E[y] of each row, (n,), or (n, k): the probability of each class, the mean of each part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Response.of("dirichlet").mean(np.log([[1.0, 3.0]]))
+        array([[0.25, 0.75]])
+        """
+        xp, z = _held(predictor)
+        return self._reading.mean(xp, self.link, z)
+
+    @quiet
+    def unit_variance(self, mean: Any) -> Any:
+        """Return V(mean), the variance of y at unit dispersion, of an array of any library.
+
+        The variance of y is the dispersion times this: 1 / (1 + precision) for the beta and Dirichlet, where it is that
+        of each part.
+
+        Examples
+        --------
+        >>> Response.of("bernoulli").unit_variance([0.5, 0.1])
+        array([0.25, 0.09])
+        """
+        return self._reading.unit_variance(*arrays(mean))
+
+    @quiet
+    def saturated(self, y: Any) -> Any:
+        """Return the value, as :meth:`curve` counts it, of each row whose mean is y itself: no model does better.
+
+        Beta and Dirichlet responses have none: their density at the mean has no bound as the precision grows.
+
+        Examples
+        --------
+        >>> Response.of("poisson").saturated([0.0, 1.0])
+        array([ 0., -1.])
+        """
+        return self._reading.saturated(*arrays(y))
+
+    @quiet
+    def log_base(self, y: Any) -> Any:
+        """Return log b(y) of each row, (n,), at unit dispersion: what :meth:`curve` leaves out of the log-likelihood.
+
+        For proportions with trials as weights, add :func:`~suffice.families.bernoulli.log_choose` instead.
+
+        Examples
+        --------
+        >>> Response.of("poisson").log_base([2.0, 3.0]).round(3)
+        array([-0.693, -1.792])
+        """
+        return self._reading.log_base(*arrays(y))
+
+    @quiet
+    def start(self, mean: npt.ArrayLike, variance: npt.ArrayLike | None = None) -> FloatArray:
+        """Return the predictors, (t,), of the member with this mean, held inside the family's range: a first guess.
+
+        Parameters
+        ----------
+        mean
+            The mean of y: a number, or (k,) for the shares of classes and the means of parts.
+        variance
+            The variance of y, of the shape of the mean. It gives the beta and Dirichlet their precision, which is that
+            of the uniform distribution, or near it, without one.
+
+        Examples
+        --------
+        >>> Response.of("poisson").start(1.0)
+        array([0.])
+        >>> Response.of("beta").start(0.5, 0.25 / 11).round(3)
+        array([0.   , 2.303])
+        """
+        centre = np.asarray(mean, dtype=np.float64)
+        spread = None if variance is None else np.asarray(variance, dtype=np.float64)
+        return self._reading.start(self.link, centre, spread).reshape(-1)
+
+    def _rows(self, predictor: Any, y: Any) -> tuple[Any, Link, Any, Any]:
+        """Return the namespace, the link, the predictors held in range and the targets in float64, all checked."""
+        xp, z = _held(predictor)
+        rows, columns = z.shape
+        if self.vector_targets:
+            if tuple(y.shape) != (rows, columns):
+                raise ValueError(f"y must have a part per predictor, {(rows, columns)}; its shape is {tuple(y.shape)}")
+        elif tuple(y.shape) != (rows,):
+            raise ValueError(f"y must have one target per row, ({rows},); its shape is {tuple(y.shape)}")
+        expected = self.predictors(columns + (self.family is Multinomial))
+        if columns != expected:
+            count = "one predictor" if expected == 1 else f"{expected} predictors"
+            raise ValueError(f"{self.name} has {count} per row; got {columns}")
+        return xp, self.link, z, xp.astype(y, xp.float64, copy=False)
 
 
-def _link_names(family: str) -> list[str]:
-    """Return the names of the links a family can be read under."""
-    return (
-        [links.softmax.name]
-        if family == Multinomial.name
-        else list(READINGS[family].forms)
-        if family in READINGS
-        else []
-    )
-
-
-def _times(xp: Any, count: Any, term: Any) -> Any:
-    """Return count * term, where 0 * -inf is 0."""
-    return count * xp.where(count == 0, xp.zeros_like(term), term)
-
-
-def _scalar_curve(xp: Any, z: Any, y: Any, reading: Reading, form: Form) -> Curve:
-    """Return the curve of a family with one predictor."""
-    bounded = math.isfinite(form.low) or math.isfinite(form.high)
-    if bounded:
-        legal = (z >= form.low) & (z <= form.high) if reading.closed else (z > form.low) & (z < form.high)
-        inner = 0.5 if form.low < 0.5 < form.high else -0.5
-        z = xp.where(legal, z, xp.full_like(z, inner))
-    terms = form.terms(xp, z)
-    rest = 1 - y if reading.complement else xp.ones_like(y)
-    value = _times(xp, y, terms.a) + _times(xp, rest, terms.b)
-    slope = y * terms.a_slope + rest * terms.b_slope
-    curvature = reading.information(terms)
-    if bounded:
-        value = xp.where(legal, value, xp.full_like(value, -math.inf))
-        slope, curvature = (xp.where(legal, part, xp.zeros_like(part)) for part in (slope, curvature))
-    return Curve(value, slope[:, None], curvature[:, None, None])
-
-
-def _softmax_curve(xp: Any, z: Any, codes: Any) -> Curve:
-    """Return the curve of class codes; the last class has no predictor."""
-    mean, slope = links.softmax.mean_and_slope(z)
-    chosen = codes[:, None] == xp.arange(z.shape[1], device=array_api_compat.device(z))[None, :]
-    top = xp.clip(xp.max(z, axis=1), min=0.0)
-    rest = xp.log(xp.exp(-top) + xp.sum(xp.exp(z - top[:, None]), axis=1))  # exponents <= 0: cannot overflow
-    value = xp.sum(xp.where(chosen, z, xp.zeros_like(z)), axis=1) - top - rest
-    return Curve(value, xp.astype(chosen, xp.float64) - mean[:, :-1], slope[:, :-1, :])
+def _held(predictor: Any) -> tuple[Any, Any]:
+    """Return the namespace of predictors and the predictors held within 1e100."""
+    xp = array_api_compat.array_namespace(predictor)
+    if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
+        raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
+    return xp, xp.clip(predictor, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)

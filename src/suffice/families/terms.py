@@ -102,64 +102,30 @@ class Form(NamedTuple):
     terms: Callable[[Any, Any], Terms]
     low: float = -math.inf
     high: float = math.inf
-
-
-class Reading(NamedTuple):
-    """How a family reads a linear predictor."""
-
-    forms: dict[str, Form]  # by the link's name
-    information: Callable[[Terms], Any]  # expected curvature
-    targets: Callable[[Any, Any], Any]  # which targets are legal, of a namespace and y
-    target_words: str
-    complement: bool = False  # whether B comes with 1 - y
     closed: bool = True  # whether a mean at the end of its range is one the family can have
 
+    def legal(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        """Return which predictors give a mean that can be, None for all, and z with a legal one in place of others."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return None, z
+        legal = (z >= self.low) & (z <= self.high) if self.closed else (z > self.low) & (z < self.high)
+        inner = 0.5 if self.low < 0.5 < self.high else -0.5
+        return legal, xp.where(legal, z, xp.full_like(z, inner))
 
-_GAMMA_FORMS = {
-    "negative_inverse": Form(_gamma_negative_inverse, high=0.0),
-    "inverse": Form(_gamma_inverse, low=0.0),
-    "log": Form(_gamma_log),
-    "identity": Form(_gamma_identity, low=0.0),
+
+# Of each family, by the link's name; the usual link first.
+GAUSSIAN = {"identity": Form(_gaussian_identity), "log": Form(_gaussian_log)}
+BERNOULLI = {
+    "logit": Form(_bernoulli_logit),
+    "probit": Form(_bernoulli_probit),
+    "cloglog": Form(_bernoulli_cloglog),
+    "log": Form(_bernoulli_log, high=0.0),
+    "identity": Form(_bernoulli_identity, low=0.0, high=1.0),
 }
-
-READINGS = {
-    "gaussian": Reading(
-        {"identity": Form(_gaussian_identity), "log": Form(_gaussian_log)},
-        lambda terms: terms.a_slope * terms.a_slope,
-        lambda xp, y: xp.isfinite(y),
-        "a finite number",
-    ),
-    "bernoulli": Reading(
-        {
-            "logit": Form(_bernoulli_logit),
-            "probit": Form(_bernoulli_probit),
-            "cloglog": Form(_bernoulli_cloglog),
-            "log": Form(_bernoulli_log, high=0.0),
-            "identity": Form(_bernoulli_identity, low=0.0, high=1.0),
-        },
-        lambda terms: -terms.a_slope * terms.b_slope,
-        lambda xp, y: (y >= 0) & (y <= 1),
-        "between 0 and 1",
-        complement=True,
-    ),
-    "poisson": Reading(
-        {"log": Form(_poisson_log), "identity": Form(_poisson_identity, low=0.0)},
-        lambda terms: -terms.a_slope * terms.b_slope,
-        lambda xp, y: (y >= 0) & xp.isfinite(y),
-        "a finite number, 0 or more",
-    ),
-    "exponential": Reading(
-        _GAMMA_FORMS,
-        lambda terms: terms.b_slope * terms.b_slope,
-        lambda xp, y: (y >= 0) & xp.isfinite(y),
-        "a finite number, 0 or more",
-        closed=False,
-    ),
-    "gamma": Reading(
-        _GAMMA_FORMS,
-        lambda terms: terms.b_slope * terms.b_slope,
-        lambda xp, y: (y > 0) & xp.isfinite(y),
-        "a finite number above 0",
-        closed=False,
-    ),
+POISSON = {"log": Form(_poisson_log), "identity": Form(_poisson_identity, low=0.0)}
+GAMMA = {
+    "negative_inverse": Form(_gamma_negative_inverse, high=0.0, closed=False),
+    "inverse": Form(_gamma_inverse, low=0.0, closed=False),
+    "log": Form(_gamma_log),
+    "identity": Form(_gamma_identity, low=0.0, closed=False),
 }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
-from suffice.generative.conditional import beside
+from suffice.engines.results import beside, named_classes
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint
 from suffice.generative.summed import Summed
@@ -29,10 +28,7 @@ class Answering(Summed):
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, (n,)."""
         codes = self._rows_read(X, "best")
-        if isinstance(codes, np.ndarray) or self.classes_.dtype.kind not in "biuf":
-            return self.classes_[np.asarray(codes if isinstance(codes, np.ndarray) else to_host(codes))]
-        xp = array_api_compat.array_namespace(codes)
-        return xp.take(xp.asarray(self.classes_, device=array_api_compat.device(codes)), codes)
+        return named_classes(self.classes_, codes)
 
     def predict_proba(self, X: Any) -> Any:
         """Return p(y | x), (n, k)."""

@@ -181,10 +181,3 @@ def log_without_zeros(p: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         return np.log(p), None
     nothing = p <= 0
     return np.log(np.where(nothing, 1.0, p)), nothing.astype(np.float64) if nothing.any() else None
-
-
-def beside(x: Any, values: FloatArray) -> Any:
-    """Return numbers of the host in the library and on the device of x."""
-    if is_sparse(x) or isinstance(x, np.ndarray):
-        return values
-    return array_api_compat.array_namespace(x).asarray(values, device=array_api_compat.device(x))

@@ -15,9 +15,10 @@ from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
+from suffice.engines.results import beside
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.gaussian import LOG_2PI
-from suffice.generative.conditional import Conditional, Contributions, Theta, beside
+from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.statistics.base import FloatArray
 
 

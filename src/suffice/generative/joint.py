@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from suffice.engines import Batch, Engine
 from suffice.engines.reading import Reading
+from suffice.engines.results import joined
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -155,11 +156,3 @@ def _score_together(linear: Linear, count: int, what: str, batch: Batch, kernels
         return xp.reshape(scores, (scores.shape[0], count, -1))
     best = kernels.read_scores(xp.reshape(scores, (scores.shape[0] * count, -1)), Reading("best"))
     return xp.reshape(best, (-1, count))
-
-
-def joined(parts: Iterable[Any]) -> Any:
-    """Return the results of consecutive rows as one array of their library."""
-    arrays = list(parts)
-    if len(arrays) == 1:
-        return arrays[0]
-    return array_api_compat.array_namespace(arrays[0]).concat(arrays)
