@@ -254,6 +254,20 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     return nb::make_tuple(totals, gradient, curve);
 }
 
+// theta, (q,), is moved in place; returns how often all coordinates were gone through.
+index_t coordinate_descent(Doubles a, Doubles b, Doubles l1,
+                           nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> theta, double tol,
+                           index_t most) {
+    const std::size_t q = theta.size();
+    if (a.size() != q * q || b.size() != q || l1.size() != q) throw nb::value_error("a, b and l1 must fit theta");
+    index_t rounds = 0;
+    unlocked([&] {
+        rounds = active->coordinate_descent(static_cast<index_t>(q), a.data(), b.data(), l1.data(), tol, most,
+                                            theta.data());
+    });
+    return rounds;
+}
+
 // A reading comes as (what, temperature, prior, array for the results).
 Reading reading_of(const nb::tuple& parts, index_t count, std::size_t k) {
     if (parts.size() != 4) throw nb::value_error("a reading must come as (what, temperature, prior, results)");
@@ -357,6 +371,8 @@ NB_MODULE(_native, m) {
     m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
           nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));
 #undef SUFFICE_ROWS
+    m.def("coordinate_descent", &coordinate_descent, nb::arg("a"), nb::arg("b"), nb::arg("l1"),
+          nb::arg("theta").noconvert(), nb::arg("tol"), nb::arg("most"));
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("begin"), nb::arg("end")
     m.def("linear_scores", &linear_scores, SUFFICE_ROWS, nb::arg("coef"), nb::arg("intercept"),
           nb::arg("missing").none(), nb::arg("threshold").none(), nb::arg("reading"));

@@ -54,7 +54,7 @@ public:
     Likelihood(const Rows& rows, const Model& model, double* weight_and_value, double* gradient, double* hessian)
         : rows_(rows), model_(model), d_(rows.x.cols), first_(model.intercept ? 1 : 0), p_(d_ + first_),
           t_(model.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
-          most_(clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)), panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_ * wide_),
+          most_(rows.x.sparse && !model.hessian ? 64 : clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)), panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_ * wide_),
           slopes_(p_ * wide_), z_(most_ * wide_), value_(most_), slope_(most_ * wide_), curve_(most_ * wide_),
           weight_(most_), scaled_(model.hessian ? most_ * panels_.row_size() : 0) {
         repad(p_, t_, model.theta, t_, theta_, wide_);
@@ -115,6 +115,24 @@ private:
 
     void sparse_predict(index_t row, index_t count) {
         with_sparse(rows_.x, [&](auto stored) {
+            if (t_ == 1) {
+                const double* __restrict theta = theta_of(0);
+                for (index_t r = 0; r < count; ++r) {
+                    const Span span = stored.span(row + r);
+                    double sums[4] = {};  // one sum would wait for itself
+                    index_t s = span.first;
+                    for (; s + 4 <= span.last; s += 4) {
+                        for (index_t l = 0; l < 4; ++l) {
+                            sums[l] += static_cast<double>(stored.value[s + l]) * theta[stored.column_of(s + l)];
+                        }
+                    }
+                    for (; s < span.last; ++s) {
+                        sums[0] += static_cast<double>(stored.value[s]) * theta[stored.column_of(s)];
+                    }
+                    z_[r] += (sums[0] + sums[2]) + (sums[1] + sums[3]);
+                }
+                return;
+            }
             for (index_t r = 0; r < count; ++r) {
                 double* z = z_ + r * wide_;
                 stored.visit(row + r, [&](index_t j, double value) {
@@ -190,6 +208,18 @@ private:
 
     void sparse_descend(index_t row, index_t count) {
         with_sparse(rows_.x, [&](auto stored) {
+            if (t_ == 1) {
+                double* __restrict slopes = slopes_of(0);
+                for (index_t r = 0; r < count; ++r) {
+                    const Span span = stored.span(row + r);
+                    const double slope = slope_[r];
+                    if (first_) slopes_[0] += slope;
+                    for (index_t s = span.first; s < span.last; ++s) {  // checked when the row was predicted
+                        slopes[stored.column[s]] += static_cast<double>(stored.value[s]) * slope;
+                    }
+                }
+                return;
+            }
             for (index_t r = 0; r < count; ++r) {
                 const double* slope = slope_ + r * wide_;
                 for (index_t a = 0; first_ && a < t_; ++a) slopes_[a] += slope[a];

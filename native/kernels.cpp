@@ -1,5 +1,6 @@
 // The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the flags choose it.
 #include "category_scores.hpp"
+#include "coordinates.hpp"
 #include "counts.hpp"
 #include "gaussian_scores.hpp"
 #include "glm.hpp"
@@ -18,7 +19,7 @@ bool runs_here();
 
 extern const Kernels table;
 const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights,   event_counts, presence_counts,
-                    category_counts,           diagonal_moments, scatter,         curvature,    linear_scores,
+                    category_counts,           diagonal_moments, scatter,         curvature,    coordinate_descent, linear_scores,
                     diagonal_scores,           quadratic_scores, category_scores, read_scores};
 
 }  // namespace SUFFICE_ISA

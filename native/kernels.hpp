@@ -87,6 +87,8 @@ struct Kernels {
     void (*scatter)(const Rows&, const Features* targets, index_t k, bool tied, double* weights, double* mean,
                     double* spread);
     void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);
+    index_t (*coordinate_descent)(index_t q, const double* a, const double* b, const double* l1, double tol,
+                                  index_t most, double* theta);
     void (*linear_scores)(const Rows&, const Linear&, const Reading&);
     void (*diagonal_scores)(const Rows&, const double* mean, const double* variance, const double* intercept,
                             const Reading&);

@@ -7,6 +7,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from suffice.discriminative import (
+        GLM,
+        GammaRegression,
+        LinearRegression,
+        LogisticRegression,
+        PoissonRegression,
+        SoftmaxRegression,
+    )
     from suffice.generative import (
         GDA,
         BernoulliNB,
@@ -16,25 +24,56 @@ if TYPE_CHECKING:
         MixedNB,
         MultinomialNB,
         PoissonNB,
-        load,
     )
+    from suffice.loading import load
 
 __version__ = version("suffice")
+#: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
+_ROOMS = {
+    **dict.fromkeys(
+        (
+            "GDA",
+            "BernoulliNB",
+            "CategoricalNB",
+            "ComplementNB",
+            "GaussianNB",
+            "MixedNB",
+            "MultinomialNB",
+            "PoissonNB",
+        ),
+        "suffice.generative",
+    ),
+    **dict.fromkeys(
+        (
+            "GLM",
+            "GammaRegression",
+            "LinearRegression",
+            "LogisticRegression",
+            "PoissonRegression",
+            "SoftmaxRegression",
+        ),
+        "suffice.discriminative",
+    ),
+    "load": "suffice.loading",
+}
 __all__ = [
     "GDA",
+    "GLM",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "GammaRegression",
     "GaussianNB",
+    "LinearRegression",
+    "LogisticRegression",
     "MixedNB",
     "MultinomialNB",
     "PoissonNB",
+    "PoissonRegression",
+    "SoftmaxRegression",
     "__version__",
     "load",
 ]
-
-#: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
-_ROOMS = {name: "suffice.generative" for name in __all__ if name != "__version__"}
 
 
 def __getattr__(name: str) -> Any:

@@ -62,6 +62,8 @@ def curvature(
     hessian: bool,
 ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
 
+def coordinate_descent(a: _Doubles, b: _Doubles, l1: _Doubles, theta: _Doubles, tol: float, most: int) -> int: ...
+
 _Reading = tuple[int, float, _Doubles, npt.NDArray[Any]]  # what, temperature, prior, and the array for results
 
 def linear_scores(

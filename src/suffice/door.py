@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,20 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         return validate_data(model, x, reset=reset, **checks)
     except ValueError as error:
         raise _no_number(model, x) or error from None
+
+
+@contextmanager
+def naming_cells() -> Iterator[None]:
+    """Say in scikit-learn's words, too, which cell of X is NaN or infinite: kernels know it as x."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"x\[.*\] is (nan|-?inf)", str(error))
+        if found is None:
+            raise
+        kind = "NaN" if found.group(1) == "nan" else "infinity"
+        cell = found.group().replace("x[", "X[")
+        raise ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in") from None
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
@@ -113,6 +129,66 @@ def targets(y: Any, rows: int) -> npt.NDArray[Any]:
     elif column.dtype.kind not in "biuUO":
         check_classification_targets(column)
     return column
+
+
+def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
+    """Return y in float64, one number per row, (n,), or several, (n, t), where that is allowed."""
+    if y is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if is_foreign(y):
+        y = to_host(y)
+    if np.asarray(y).dtype.kind in "USO":
+        y = _numbers_of(np.asarray(y))
+    column = np.asarray(y, dtype=np.float64)
+    if column.ndim != 1 and not (several and column.ndim == 2):
+        column = column_or_1d(column, warn=True)
+    if column.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} entries: there must be one target per row")
+    if not np.isfinite(column).all():
+        place = np.unravel_index(int(np.argmin(np.isfinite(column))), column.shape)
+        value = column[place]
+        where = ", ".join(map(str, place))
+        raise ValueError(
+            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{where}] is {value:g}; drop the rows "
+            "without a target"
+        )
+    return np.ascontiguousarray(column)
+
+
+def _numbers_of(column: npt.NDArray[Any]) -> FloatArray:
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        strange = next(place for place, each in enumerate(column.ravel()) if not _is_number(each))
+        raise ValueError(
+            f"y[{strange}] is {column.ravel()[strange]!r}: Unknown label type for a regression, which needs numbers; use "
+            "LogisticRegression or a naive Bayes model for names"
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
+    """Return one finite number per row, (n,), or None where there are none: an offset, trials, an exposure."""
+    if values is None:
+        return None
+    if is_foreign(values):
+        values = to_host(values)
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim == 0:
+        column = np.full(rows, column)
+    if column.shape != (rows,):
+        raise ValueError(f"{name} has shape {column.shape}: there must be one number per row of X, ({rows},)")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] is {column[bad[0]]:g}; it must be finite")
+    return np.ascontiguousarray(column)
 
 
 def _whole(column: npt.NDArray[Any]) -> None:

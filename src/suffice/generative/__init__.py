@@ -8,7 +8,6 @@ from suffice.generative.gaussian_nb import GaussianNB
 from suffice.generative.mixed_nb import MixedNB
 from suffice.generative.multinomial_nb import ComplementNB, MultinomialNB
 from suffice.generative.poisson_nb import PoissonNB
-from suffice.store import load
 
 __all__ = [
     "GDA",
@@ -21,5 +20,4 @@ __all__ = [
     "MultinomialNB",
     "PoissonNB",
     "Reason",
-    "load",
 ]

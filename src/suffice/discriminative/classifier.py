@@ -1,0 +1,315 @@
+"""Classifiers whose log-odds are linear in x: logistic and softmax regression."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+
+from suffice import door
+from suffice.discriminative.firth import firth
+from suffice.discriminative.layout import Layout
+from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.regression import Regression
+from suffice.discriminative.separation import SeparationWarning, find_separation
+from suffice.engines import Engine
+from suffice.engines.reading import Reading
+from suffice.engines.results import named_classes
+from suffice.families import Response
+from suffice.solvers import Solution
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.objective import flat, shaped
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+
+#: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
+RESTLESS = 1e-3
+
+
+class LinearClassifier(ClassifierMixin, Regression):  # type: ignore[misc]
+    """A classifier with one linear score per class, whose softmax is p(y | x)."""
+
+    classes_: npt.NDArray[Any]
+    coef_: FloatArray
+    intercept_: FloatArray
+    _labels: Labels
+
+    def __init__(
+        self,
+        *,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        penalty: str | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        inference: bool | str = "auto",
+        covariance: str = "classical",
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            l2=l2,
+            l1=l1,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            inference=inference,
+            covariance=covariance,
+            random_state=random_state,
+            engine=engine,
+        )
+        self.penalty = penalty
+        self.class_weight = class_weight
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.penalty not in (None, "firth"):
+            raise ValueError(
+                f"penalty must be None or 'firth' (l2 and l1 are settings of their own); got {self.penalty!r}"
+            )
+        if self.penalty == "firth" and (self.l2 > 0 or self.l1 > 0):
+            raise ValueError("penalty='firth' takes the place of l2 and l1: leave them at 0")
+
+    # Learning.
+
+    def _response(self) -> Response:
+        return Response.of("bernoulli" if self._two else "multinomial")
+
+    @property
+    def _two(self) -> bool:
+        """Whether there are two classes, and one predictor: that of the second."""
+        return len(self._labels) <= 2 and self._one_predictor_of_two
+
+    _one_predictor_of_two: ClassVar[bool] = True
+
+    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
+        column = door.targets(y, rows)
+        labels, codes = Labels.discover(column)
+        if len(labels) < 2:
+            raise ValueError(
+                f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
+            )
+        if self.penalty == "firth" and len(labels) > 2:
+            raise ValueError(f"penalty='firth' is for two classes; y has {len(labels)}: give l2 > 0")
+        self._labels = labels
+        self.classes_ = door.classes_array(labels, column[:0])
+        return (codes.astype(np.float64), 1) if self._two else (codes, len(labels))
+
+    def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
+        if self.class_weight is None:
+            return weight
+        codes = np.asarray(targets, dtype=np.int64)
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise ValueError(f"class_weight must be 'balanced', a dict, or None; got {self.class_weight!r}")
+            places = np.arange(len(self._labels))
+            each = compute_class_weight("balanced", classes=places, y=codes, sample_weight=weight)
+        else:
+            strange = [label for label in self.class_weight if label not in set(self._labels)]
+            if strange:
+                raise ValueError(f"class_weight names {strange[0]!r}; the classes are {list(self._labels)!r}")
+            each = np.array([float(self.class_weight.get(label, 1.0)) for label in self._labels])
+            if not ((each >= 0) & np.isfinite(each)).all():
+                raise ValueError(f"class_weight must hold finite numbers, 0 or more; got {self.class_weight!r}")
+        shares = np.asarray(each, dtype=np.float64)[codes]
+        return shares if weight is None else weight * shares
+
+    def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
+        if self.penalty == "firth":
+            return firth(likelihood.engine, likelihood.rows, start, self.fit_intercept, self.tol, self.max_iter)
+        return super()._solve(likelihood, start, information)
+
+    def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
+        if self.penalty == "firth":
+            return likelihood.slope(solution.theta).value - solution.log_likelihood
+        return super()._penalty(likelihood, solution)
+
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
+        super()._take(likelihood, layout, solution, constant)
+        self.separation_ = None
+        if self.l2 == 0 and self.l1 == 0 and self.penalty is None and _restless(solution, likelihood):
+            names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
+            found = find_separation(
+                likelihood.engine, likelihood.rows, len(self._labels), solution.theta, self.fit_intercept, names
+            )
+            if found is not None:
+                self.separation_ = found
+                why = "the classes are separated: no finite theta is best"
+                self.solution_ = replace(self.solution_, converged=False, why=why)
+                self._notes.append(found.message())
+                warnings.warn(f"{type(self).__name__}: {found.message()}", SeparationWarning, stacklevel=4)
+
+    # Answers.
+
+    def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients, (k, d), and intercepts, (k,), of every class."""
+        coef, intercept = self._linear()
+        if self._two:
+            return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
+        return coef, intercept
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
+        self._check_fitted()
+        coef, intercept = self._scores_of_classes()
+        if len(coef) > 2:
+            return self._read(X, coef, intercept)
+        return self._read(X, coef[1:] - coef[:1], intercept[1:] - intercept[:1])[:, 0]
+
+    def _ask(self, X: Any, reading: Reading) -> Any:
+        self._check_fitted()
+        return self._read(X, *self._scores_of_classes(), reading)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row, (n,)."""
+        codes = self._ask(X, Reading("best"))
+        return named_classes(self.classes_, codes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return p(y | x), (n, k)."""
+        return self._ask(X, Reading("posterior"))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return log p(y | x), (n, k)."""
+        return self._ask(X, Reading("log_posterior"))
+
+    def _parameter_names(self) -> list[str]:
+        names = self._names()
+        if self._two:
+            return names
+        columns = self.solution_.theta.shape[1]
+        return [f"{label}: {name}" for label in self.classes_[:columns] for name in names]
+
+    def _more_settings(self) -> dict[str, Any]:
+        return {"classes": {"names": list(self._labels), "dtype": self.classes_.dtype.kind}}
+
+    def _restore(self, settings: Any) -> None:
+        self._labels = Labels(tuple(settings["classes"]["names"]))
+        like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
+        self.classes_ = door.classes_array(self._labels, like)
+        self.separation_ = None
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression: the log-odds of classes are linear in x. Of more than two classes it is softmax regression.
+
+    Parameters
+    ----------
+    l2, l1
+        Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least, and all classes are treated
+        alike. The intercept goes free. ``l2`` is the 1 / C of scikit-learn.
+    penalty
+        ``"firth"`` raises ``log-likelihood + log |information| / 2`` instead (two classes): less biased on few rows,
+        and finite where the classes are separated.
+    fit_intercept
+        Whether scores have an intercept.
+    class_weight
+        ``"balanced"``, or a weight for each class by its label.
+    solver
+        ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
+    tol
+        The largest slope per row at which a solver stops.
+    max_iter
+        The most steps of a solver; for the stochastic one, passes.
+    warm_start
+        Whether :meth:`fit` starts from the last theta.
+    inference
+        Whether the curvature for standard errors is taken; ``"auto"`` leaves it out where that would take long.
+    covariance
+        ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
+    random_state
+        The order in which the stochastic solver sees rows.
+    engine
+        Where rows are summed; by default what reads the kind of array.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+    coef_ : (1, d), or (k, d) of more than two classes, which then sum to zero over the classes
+    intercept_ : (1,), or (k,)
+    theta_ : (p, 1), or (p, k), both together, the intercept first
+    separation_ : what separates the classes, if something does; else None
+    solution_ : where the solver stopped, why, and its trace
+    facts_ : likelihoods and deviances
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hours = np.array([[0.5], [1.0], [1.5], [2.0], [2.5], [3.0]])
+    >>> model = LogisticRegression().fit(hours, ["fail", "fail", "pass", "fail", "pass", "pass"])
+    >>> model.predict_proba([[1.75]]).round(6)
+    array([[0.5, 0.5]])
+    """
+
+    _treats_classes_alike = True
+
+    def _set_theta(self, theta: FloatArray) -> None:
+        if not self._two:
+            if theta.shape[1] < len(self._labels):
+                theta = np.concatenate([theta, np.zeros((len(theta), 1))], axis=1)
+            theta = theta - theta.mean(axis=1, keepdims=True)
+        super()._set_theta(theta)
+        self.coef_, self.intercept_ = self._linear()
+
+    def _pinned_theta(self, predictors: int) -> FloatArray:
+        """Return theta with so many columns: as the solver sees it."""
+        if self.theta_.shape[1] == predictors:
+            return self.theta_
+        return self.theta_[:, :-1] - self.theta_[:, -1:]
+
+
+class SoftmaxRegression(LinearClassifier):
+    """Softmax regression as the notes write it: the last class's theta is 0, and the others' are log-odds against it.
+
+    The parameters are those of :class:`LogisticRegression`; penalties are on the log-odds against the last class.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+    coef_ : (k, d), whose last row is 0
+    intercept_ : (k,), whose last entry is 0
+    theta_ : (p, k - 1), the intercept first
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> x, y = load_iris(return_X_y=True)
+    >>> model = SoftmaxRegression(l2=1.0).fit(x, y)
+    >>> round(model.score(x, y), 3), model.coef_[2]
+    (0.973, array([0., 0., 0., 0.]))
+    """
+
+    _one_predictor_of_two = False
+
+    def _set_theta(self, theta: FloatArray) -> None:
+        super()._set_theta(theta)
+        coef, intercept = self._linear()
+        self.coef_ = np.concatenate([coef, np.zeros((1, coef.shape[1]))])
+        self.intercept_ = np.concatenate([intercept, np.zeros(1)])
+
+    def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
+        return self.coef_, self.intercept_
+
+
+def _restless(solution: Solution, likelihood: Likelihood) -> bool:
+    """Whether theta may still have far to go though its slope vanishes, or every row is given its class already."""
+    if solution.information is None:
+        return solution.log_likelihood > -1e-3 * likelihood.weight
+    step = shaped(Symmetric.of(solution.information).solve(flat(solution.gradient)), solution.theta)
+    return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged

@@ -1,0 +1,174 @@
+"""What is kept of a fitted generalised linear model: theta, how sure it is, how well it fits; and its file."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import solvers
+from suffice.discriminative.facts import DISPERSED, Facts
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.layout import Layout
+from suffice.discriminative.predictor import LinearPredictor
+from suffice.families import Response
+from suffice.solvers import Solution, Step
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.objective import flat
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, parameters
+
+
+class Fitted(LinearPredictor):
+    """A generalised linear model as it is after the fit."""
+
+    l2: float
+    l1: float
+    covariance: str
+    solution_: Solution
+    facts_: Facts
+    dispersion_: float
+    _layout: Layout
+    _information: FloatArray | None  # about theta as the solver saw it
+    _covariance: FloatArray | None  # of the solution's theta, once it was asked for
+    _notes: list[str]
+
+    @abstractmethod
+    def _response(self) -> Response:
+        """Return the family and link."""
+
+    def _set_theta(self, theta: FloatArray) -> None:
+        """Show the solution's theta, (p, t), as fitted attributes."""
+        self.theta_ = theta
+
+    def _parameter_names(self) -> list[str]:
+        """Return the name of each parameter, theta read column by column."""
+        return self._names()
+
+    def _moving(self) -> npt.NDArray[np.bool_]:
+        """Return which parameters, theta read column by column, were free to move."""
+        return np.ones(self.solution_.theta.size, dtype=bool)
+
+    # Inference.
+
+    def _theta_covariance(self) -> FloatArray | None:
+        """Return the covariance of theta read column by column, where it is known."""
+        if self._covariance is None and self._information is not None and self.l1 == 0:
+            inverse = Symmetric.of(self._information).inverse()
+            self._covariance = self._layout.covariance_outward(inverse) * self.facts_.dispersion
+        return self._covariance
+
+    def _inference(self) -> Inference:
+        covariance = self._theta_covariance()
+        notes = list(self._notes)
+        response = self._response()
+        if self.l1 > 0:
+            notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
+        elif covariance is None:
+            notes.append("standard errors were left out, as they take long here: give inference=True")
+        if self.l2 > 0:
+            notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        moving = self._moving()
+        if covariance is not None:
+            covariance = covariance[np.ix_(moving, moving)]
+        dispersed = response.family.name in DISPERSED
+        return Inference(
+            title=f"{type(self).__name__} ({response.name})",
+            names=tuple(np.array(self._parameter_names())[moving].tolist()),
+            estimate=flat(self.solution_.theta)[moving],
+            covariance=covariance,
+            distribution="t" if dispersed else "z",
+            df_residual=self.facts_.df_residual,
+            rows=self.facts_.rows,
+            rank=self.facts_.rank,
+            log_likelihood=self.facts_.log_likelihood,
+            null_log_likelihood=self.facts_.null_log_likelihood,
+            deviance=self.facts_.deviance,
+            null_deviance=self.facts_.null_deviance,
+            dispersion=self.facts_.dispersion,
+            covariance_kind=self.covariance,
+            notes=tuple(notes),
+        )
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        covariance = self._theta_covariance()
+        arrays = {"theta": self.solution_.theta, "gradient": self.solution_.gradient}
+        if covariance is not None:
+            known = np.isfinite(np.diagonal(covariance))
+            arrays["known"] = known
+            arrays["covariance"] = covariance[np.ix_(known, known)]
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": _written(self.get_params(deep=False)),
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "facts": self.facts_.plain(),
+                "notes": list(self._notes),
+                "solution": {
+                    "log_likelihood": self.solution_.log_likelihood,
+                    "converged": self.solution_.converged,
+                    "why": self.solution_.why,
+                    "trace": [list(step) for step in self.solution_.trace],
+                },
+                **self._more_settings(),
+            },
+            statistics={},
+            arrays=arrays,
+        )
+
+    def _more_settings(self) -> dict[str, Any]:
+        """Return what else a file must hold for the model to go on."""
+        return {}
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, arrays = contents.settings, contents.arrays
+        model = cls(**_read(settings["parameters"]))._restore_features(settings)
+        model._restore(settings)
+        model.facts_ = Facts(**settings["facts"])
+        model.dispersion_ = model.facts_.dispersion
+        model._notes = list(settings["notes"])
+        model._layout, model._information = Layout(model.n_features_in_, bool(model.fit_intercept)), None
+        model._covariance = None
+        if "covariance" in arrays:
+            known = np.flatnonzero(arrays["known"])
+            model._covariance = np.full((len(arrays["known"]), len(arrays["known"])), np.nan)
+            model._covariance[np.ix_(known, known)] = arrays["covariance"]
+        about = dict(settings["solution"])
+        trace = tuple(Step(*step) for step in about.pop("trace"))
+        model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=trace, **about)
+        model.n_iter_ = max(len(trace), 1)
+        model._set_theta(model.solution_.theta)
+        return model
+
+    def _restore(self, settings: Any) -> None:
+        """Take back what :meth:`_more_settings` wrote."""
+
+
+def _written(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
+    plain = dict(settings)
+    for name, value in settings.items():
+        if hasattr(value, "minimise"):
+            each = {field.name: getattr(value, field.name) for field in fields(value)}
+            plain[name] = {"solver": type(value).__name__, **each}
+        elif name in ("family", "link") and value is not None and not isinstance(value, str):
+            plain[name] = value.name
+    return parameters.written(plain)
+
+
+def _read(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that :func:`_written` wrote."""
+    settings = parameters.read(plain)
+    for name, value in settings.items():
+        if isinstance(value, dict) and "solver" in value:
+            kind = getattr(solvers, value.pop("solver"))
+            settings[name] = kind(**value)
+    return settings

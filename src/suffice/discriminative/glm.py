@@ -1,0 +1,252 @@
+"""Generalised linear models of numbers: any family with a regression reading, Poisson and gamma by name."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+
+from suffice import door
+from suffice.discriminative.regression import Regression
+from suffice.engines import Engine
+from suffice.engines.results import beside
+from suffice.families import Family, Response
+from suffice.families.links import Link
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+
+#: Other names of families.
+ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
+
+
+class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
+    """A generalised linear model that predicts the mean of y."""
+
+    coef_: FloatArray
+    intercept_: Any
+    _parts: int  # how many classes or parts y has; 1 for plain numbers
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        family = self._response().family.name
+        tags.target_tags.positive_only = family in ("poisson", "exponential", "gamma")
+        tags.regressor_tags.poor_score = family not in ("gaussian", "poisson")
+        return tags
+
+    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
+        response = self._response()
+        if response.family.name == "multinomial":
+            labels, codes = Labels.discover(door.targets(y, rows))
+            self.classes_ = door.classes_array(labels, np.asarray(y)[:0])
+            self._parts = len(labels)
+            return codes, self._parts
+        numbers = door.numbers(y, rows, several=response.vector_targets)
+        self._parts = numbers.shape[1] if numbers.ndim == 2 else 1
+        return numbers, self._parts
+
+    def _set_theta(self, theta: FloatArray) -> None:
+        super()._set_theta(theta)
+        coef, intercept = self._linear()
+        response = self._response()
+        if response.family.name == "beta":
+            self.precision_ = float(np.exp(intercept[1]))
+        if len(coef) == 1 or response.family.name == "beta":
+            self.coef_, self.intercept_ = coef[0], float(intercept[0])
+        else:
+            self.coef_, self.intercept_ = coef, intercept
+
+    def _parameter_names(self) -> list[str]:
+        names = self._names()
+        response = self._response()
+        if self.theta_.shape[1] == 1:
+            return names
+        if response.family.name == "multinomial":
+            return [f"{label}: {name}" for label in self.classes_[:-1] for name in names]
+        return [f"{part}: {name}" for part in response.predictor_names(self._parts) for name in names]
+
+    def _moving(self) -> npt.NDArray[np.bool_]:
+        moving = np.ones(self.solution_.theta.shape, dtype=bool)
+        if self._response().family.name == "beta":
+            moving[int(self.fit_intercept) :, 1] = False  # the precision is one number for all rows
+        return np.asarray(moving.T.ravel())
+
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+        """Return the mean of y for each row, (n,); of several classes or parts, (n, k).
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        offset, exposure
+            As for :meth:`fit`.
+        """
+        self._check_fitted()
+        z = self._read(X, *self._linear())
+        known = self._offset(offset, exposure, z.shape[0])
+        if known is not None:
+            z = z + beside(z, known)[:, None]
+        return self._response().mean(z)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D², the share of the deviance that the model explains: R² for a Gaussian.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their targets and weights.
+        """
+        self._check_fitted()
+        response = self._response()
+        z = np.asarray(self._read(X, *self._linear()))
+        if response.family.name in ("multinomial", "beta", "dirichlet"):
+            raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
+        numbers = door.numbers(y, len(z))
+        response.check_targets(numbers)
+        weight = door.weights(sample_weight, len(z))
+        mean = np.average(numbers, weights=weight)
+        null = np.broadcast_to(response.start(mean), z.shape)
+        mine, its = (np.average(response.deviance(each, numbers), weights=weight) for each in (z, null))
+        return float(1 - mine / its) if its > 0 else float(mine == 0)
+
+    def _more_settings(self) -> dict[str, Any]:
+        classes = getattr(self, "classes_", None)
+        return {"parts": self._parts, "classes": None if classes is None else classes.tolist()}
+
+    def _restore(self, settings: Any) -> None:
+        self._parts = int(settings["parts"])
+        if settings["classes"] is not None:
+            self.classes_ = door.classes_array(Labels.of(np.asarray(settings["classes"])))
+
+
+class GLM(NumberRegression):
+    """A generalised linear model: y is of an exponential family, and a link of its mean is linear in x.
+
+    Parameters
+    ----------
+    family
+        ``"gaussian"``, ``"bernoulli"`` (or ``"binomial"``), ``"poisson"``, ``"exponential"``, ``"gamma"``,
+        ``"multinomial"``, ``"beta"``, ``"dirichlet"``, or a family of :mod:`suffice.families`.
+    link
+        The canonical one by default; ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
+        ``"inverse"``, ``"negative_inverse"`` where they make sense.
+    l2, l1
+        Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
+    fit_intercept
+        Whether z has an intercept.
+    solver
+        ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
+    tol
+        The largest slope per row at which a solver stops.
+    max_iter
+        The most steps of a solver; for the stochastic one, passes.
+    warm_start
+        Whether :meth:`fit` starts from the last theta.
+    inference
+        Whether the curvature for standard errors is taken; ``"auto"`` leaves it out where that would take long.
+    covariance
+        ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
+    random_state
+        The order in which the stochastic solver sees rows.
+    engine
+        Where rows are summed; by default what reads the kind of array.
+
+    Attributes
+    ----------
+    coef_ : (d,), or (t, d) where a row has several predictors
+    intercept_ : float, or (t,)
+    theta_ : (p, t), both together, the intercept first
+    dispersion_ : the estimated dispersion; 1 where the family has none
+    solution_ : where the solver stopped, why, and its trace
+    facts_ : likelihoods and deviances
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> model = GLM("gamma", "log").fit(x, np.exp(1 + 0.5 * x[:, 0]))
+    >>> round(model.intercept_, 6), model.coef_.round(6)
+    (1.0, array([0.5]))
+    """
+
+    def __init__(
+        self,
+        family: str | type[Family] = "gaussian",
+        link: str | Link | None = None,
+        *,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        inference: bool | str = "auto",
+        covariance: str = "classical",
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            l2=l2,
+            l1=l1,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            inference=inference,
+            covariance=covariance,
+            random_state=random_state,
+            engine=engine,
+        )
+        self.family = family
+        self.link = link
+
+    def _response(self) -> Response:
+        family = ALIASES.get(self.family, self.family) if isinstance(self.family, str) else self.family
+        return Response.of(family, self.link)
+
+
+class _ByName(NumberRegression):
+    """A generalised linear model whose family and link are its name."""
+
+    _family: ClassVar[str]
+    _link: ClassVar[str]
+
+    def _response(self) -> Response:
+        return Response.of(self._family, self._link)
+
+
+class PoissonRegression(_ByName):
+    """Poisson regression: counts whose log-rate is linear in x.
+
+    The parameters are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hours, calls = np.array([1.0, 2.0, 4.0]), np.array([3, 4, 15])
+    >>> model = PoissonRegression().fit(np.array([[0.0], [0.0], [1.0]]), calls, exposure=hours)
+    >>> model.predict([[0.0], [1.0]], exposure=[1.0, 1.0]).round(6)
+    array([2.333333, 3.75    ])
+    """
+
+    _family, _link = "poisson", "log"
+
+
+class GammaRegression(_ByName):
+    """Gamma regression: positive numbers whose log-mean is linear in x, and whose spread grows with the mean.
+
+    The parameters are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = GammaRegression().fit(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1.0, 3.0, 5.0, 11.0]))
+    >>> model.predict([[0.0], [1.0]]).round(6)
+    array([2., 8.])
+    """
+
+    _family, _link = "gamma", "log"

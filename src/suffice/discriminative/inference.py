@@ -1,0 +1,178 @@
+"""Inference: how sure a fitted linear model is of its coefficients, and how well it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from suffice.discriminative.summary import Summary
+from suffice.engines import complaints
+from suffice.statistics.base import FloatArray
+
+#: Directions whose information, all parameters scaled to 1, is below this share of the largest are not identified.
+TOLERANCE = 1e-12
+#: A parameter takes part in a dependency where its share of it, squared, is above this: rounding leaves less.
+_SHARE = 1e-8
+
+
+class Inverse(NamedTuple):
+    """The inverse of an information matrix as far as there is one."""
+
+    root: FloatArray  #: (q, rank): root root' is the inverse, and root' information root the identity
+    identified: npt.NDArray[np.bool_]  #: (q,), whether the rows tell the parameter's value
+
+    @property
+    def rank(self) -> int:
+        """How many independent directions the rows tell apart."""
+        return int(self.root.shape[1])
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The inverse, (q, q); a pseudo-inverse where the information is singular."""
+        return self.root @ self.root.T
+
+    @property
+    def covariance(self) -> FloatArray:
+        """The inverse with NaN in the rows and columns of parameters that are not identified."""
+        return self.masked(self.matrix)
+
+    def masked(self, covariance: FloatArray) -> FloatArray:
+        """Return a covariance of the same parameters with NaN where they are not identified."""
+        known = self.identified[:, None] & self.identified[None, :]
+        return np.where(known, covariance, np.nan)
+
+
+def invert(information: FloatArray, tolerance: float = TOLERANCE) -> Inverse:
+    """Return the inverse of an information matrix, whatever the units of the columns and however they depend.
+
+    Parameters
+    ----------
+    information
+        Symmetric and positive semidefinite, (q, q).
+    tolerance
+        Eigenvalues below this share of the largest count as 0, once all parameters are scaled to information 1.
+
+    Examples
+    --------
+    >>> once, twice = np.diag([4.0, 1.0]), np.ones((2, 2))
+    >>> invert(once).matrix
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    >>> invert(twice).rank, invert(twice).identified
+    (1, array([False, False]))
+    """
+    size = np.sqrt(np.maximum(np.diagonal(information), 0.0))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(size, size))
+    kept = values > tolerance * values.max(initial=0.0)
+    root = vectors[:, kept] / np.sqrt(values[kept]) / size[:, None]
+    return Inverse(root, (vectors[:, ~kept] ** 2).sum(axis=1) <= _SHARE)
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What the rows say about each parameter of a fitted model, and about the fit as a whole.
+
+    Examples
+    --------
+    >>> fit = Inference(
+    ...     "LinearRegression (gaussian/identity)", ("intercept", "x0"), np.array([1.0, 2.0]), np.diag([0.25, 0.25]),
+    ...     distribution="t", df_residual=8.0, rows=10.0, rank=2, log_likelihood=-12.0, null_log_likelihood=-20.0,
+    ...     deviance=6.0, null_deviance=30.0, dispersion=0.75,
+    ... )
+    >>> fit.statistic
+    array([2., 4.])
+    >>> fit.interval(0.95).round(3)
+    array([[-0.153,  2.153],
+           [ 0.847,  3.153]])
+    >>> fit.aic, fit.explained
+    (28.0, 0.8)
+    """
+
+    title: str  #: the model, its family and link
+    names: tuple[str, ...]  #: of the q parameters
+    estimate: FloatArray  #: (q,)
+    covariance: FloatArray | None  #: (q, q), NaN for parameters that are not identified; None where it is not known
+    distribution: Literal["z", "t"]  #: of the estimate over its standard error: normal, or Student's with df_residual
+    df_residual: float
+    rows: float  #: the weight of the rows
+    rank: int  #: how many independent parameters were fitted
+    log_likelihood: float
+    null_log_likelihood: float  #: of the model with only an intercept and offsets
+    deviance: float
+    null_deviance: float
+    dispersion: float
+    covariance_kind: str = "classical"  #: or HC0 to HC3
+    notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
+
+    def __post_init__(self) -> None:
+        parameters = len(self.names)
+        object.__setattr__(self, "estimate", np.asarray(self.estimate, dtype=np.float64))
+        if self.estimate.shape != (parameters,):
+            raise complaints.wrong_shape("estimate", f"({parameters},), one for each name", self.estimate.shape)
+        if self.covariance is not None:
+            object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
+            if self.covariance.shape != (parameters, parameters):
+                raise complaints.wrong_shape("covariance", f"({parameters}, {parameters})", self.covariance.shape)
+        if self.distribution not in ("z", "t"):
+            raise ValueError(f"distribution must be 'z' or 't'; got {self.distribution!r}")
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """The standard error of each parameter, (q,); NaN where it is not known."""
+        if self.covariance is None:
+            return np.full(len(self.names), np.nan)
+        variance = np.diagonal(self.covariance)
+        return np.sqrt(np.where(variance >= 0, variance, np.nan))
+
+    @property
+    def statistic(self) -> FloatArray:
+        """Each estimate over its standard error, (q,): z or t, as ``distribution`` says."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.estimate / self.standard_errors
+
+    @property
+    def p_values(self) -> FloatArray:
+        """How often an estimate as far from 0, on either side, would come about if the truth were 0, (q,)."""
+        return np.asarray(2 * self._law().sf(np.abs(self.statistic)))
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Return the confidence interval of each parameter, (q, 2)."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, as in 0.95; got {level!r}")
+        reach = float(self._law().isf((1 - level) / 2)) * self.standard_errors
+        return np.column_stack([self.estimate - reach, self.estimate + reach])
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2 rank - 2 log-likelihood; the dispersion is not counted, as in statsmodels."""
+        return 2 * self.rank - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, log(rows) rank - 2 log-likelihood; the dispersion is not counted."""
+        return (self.rank * float(np.log(self.rows)) if self.rows > 0 else np.nan) - 2 * self.log_likelihood
+
+    @property
+    def pseudo_r2(self) -> float:
+        """McFadden's share, 1 - log-likelihood / null log-likelihood. Of a density it may be negative or above 1."""
+        return 1 - self.log_likelihood / self.null_log_likelihood if self.null_log_likelihood else np.nan
+
+    @property
+    def explained(self) -> float:
+        """The share of the null deviance that the model explains; R² for a gaussian response."""
+        return 1 - self.deviance / self.null_deviance if self.null_deviance else np.nan
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return all of this as a table, with confidence intervals of a level."""
+        return Summary(self, level)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _law(self) -> Any:
+        return stats.norm() if self.distribution == "z" else stats.t(self.df_residual)

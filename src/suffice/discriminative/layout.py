@@ -1,0 +1,127 @@
+"""How rows are laid before a solver: about their means where these are large, and without columns that are all zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import Batch
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_sparse
+from suffice.engines.results import beside
+from suffice.statistics.base import FloatArray
+
+#: A column whose mean is so many times its spread is moved: products with the intercept would cost its digits.
+FAR = 1e3
+#: CSR is stored anew without the columns that it never stores, if these are at least this share.
+IDLE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The way from theta as a solver sees it to theta of the rows as they came."""
+
+    features: int
+    intercept: bool
+    kept: npt.NDArray[np.intp] | None = None  #: the features that the solver sees; all by default
+    centre: FloatArray | None = None  #: (d,), what was taken from each feature
+
+    def outward(self, theta: FloatArray) -> FloatArray:
+        """Return the theta of the rows as they came."""
+        theta = self._spread_out(theta)
+        if self.centre is not None:
+            theta[0] -= self.centre @ theta[1:]
+        return theta
+
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Return theta as the solver sees it."""
+        theta = np.array(theta, dtype=np.float64)
+        if self.centre is not None:
+            theta[0] += self.centre @ theta[1:]
+        return theta if self.kept is None else theta[self._places()]
+
+    def gradient_outward(self, gradient: FloatArray) -> FloatArray:
+        """Return the slopes by the theta of the rows as they came."""
+        gradient = self._spread_out(gradient)
+        if self.centre is not None:
+            gradient[1:] += np.outer(self.centre, gradient[0])
+        return gradient
+
+    def covariance_outward(self, covariance: FloatArray) -> FloatArray:
+        """Return the covariance of the theta of the rows as they came; NaN for features that were left out."""
+        predictors = len(covariance) // (self.features + self.intercept if self.kept is None else len(self._places()))
+        size = self.features + self.intercept
+        if self.kept is not None:
+            places = np.concatenate([place * size + self._places() for place in range(predictors)])
+            whole = np.full((predictors * size, predictors * size), np.nan)
+            whole[np.ix_(places, places)] = covariance
+            return whole
+        if self.centre is None:
+            return covariance
+        back = np.eye(size)
+        back[0, 1:] = -self.centre
+        back = np.kron(np.eye(predictors), back)
+        known = np.isfinite(np.diagonal(covariance))
+        moved = back[:, known] @ covariance[np.ix_(known, known)] @ back[:, known].T
+        moved[~known, :] = moved[:, ~known] = np.nan
+        return np.asarray(moved)
+
+    def _places(self) -> npt.NDArray[np.intp]:
+        assert self.kept is not None
+        return np.concatenate([np.zeros(1, dtype=np.intp), self.kept + 1]) if self.intercept else self.kept
+
+    def _spread_out(self, theta: FloatArray) -> FloatArray:
+        if self.kept is None:
+            return np.array(theta, dtype=np.float64)
+        whole = np.zeros((self.features + self.intercept, theta.shape[1]))
+        whole[self._places()] = theta
+        return whole
+
+
+def lay_out(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:
+    """Return rows as a solver reads them best, and the way back."""
+    x, features = rows.x, rows.features
+    if is_sparse(x):
+        return _without_idle_columns(rows, intercept)
+    if not intercept:
+        return rows, Layout(features, intercept)
+    centre = _far_centre(x)
+    if centre is None:
+        return rows, Layout(features, intercept)
+    return replace(rows, x=_floats(x) - beside(x, centre)), Layout(features, intercept, centre=centre)
+
+
+def _without_idle_columns(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:
+    x, features = rows.x, rows.features
+    layout = Layout(features, intercept)
+    if x.nnz == 0 or features < 1000 or not 0 <= x.indices.min() <= x.indices.max() < features:
+        return rows, layout  # a broken matrix is the kernels' to name
+    used = np.zeros(features, dtype=bool)
+    used[x.indices] = True
+    kept = np.flatnonzero(used)
+    if len(kept) > (1 - IDLE) * features:
+        return rows, layout
+    number = np.zeros(features, dtype=x.indices.dtype)
+    number[kept] = np.arange(len(kept), dtype=x.indices.dtype)
+    narrow = type(x)((x.data, number[x.indices], x.indptr), shape=(x.shape[0], len(kept)))
+    return replace(rows, x=narrow), Layout(features, intercept, kept=kept)
+
+
+def _far_centre(x: Any) -> FloatArray | None:
+    """Return the mean of each column of a few rows, where that of some column is far off beside its spread."""
+    few = to_host(x[:: max(x.shape[0] // 256, 1), :]).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is the kernels' to name
+        mean, spread = few.mean(axis=0), few.std(axis=0)
+    far = (np.abs(mean) > FAR * spread) & (spread > 0)
+    return np.where(far, mean, 0.0) if far.any() else None
+
+
+def _floats(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return x.astype(np.float64, copy=False)
+    xp = array_api_compat.array_namespace(x)
+    return xp.astype(x, xp.float64)

@@ -1,0 +1,125 @@
+"""Least squares, read from normal equations: coefficients, what is left, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice import _native
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.statistics import NormalEquations
+from suffice.statistics.base import FloatArray
+
+
+class Products(NamedTuple):
+    """Products of features and targets: about their means where there is an intercept, else about zero."""
+
+    xx: FloatArray  # (d, d)
+    xy: FloatArray  # (d, t)
+    yy: FloatArray  # (t, t)
+
+
+def products_of(sums: NormalEquations, intercept: bool) -> Products:
+    """Return the products that a fit with or without an intercept is read from."""
+    products, features = sums.scatter if intercept else sums.about_zero(), sums.features
+    return Products(products[:features, :features], products[:features, features:], products[features:, features:])
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """What is read from normal equations."""
+
+    sums: NormalEquations
+    intercept: bool
+    theta: FloatArray  # (p, t)
+    factored: Symmetric  # the products of features, l2 included
+    residual: FloatArray  # (t, t), the products of what is left of the targets
+    rank: int  # intercept included
+
+    @property
+    def df_residual(self) -> float:
+        """The rows that are left to tell the noise by."""
+        return max(self.sums.weight - self.rank, 0.0)
+
+    def noise(self) -> FloatArray:
+        """Return the estimated covariance of the targets' noise, (t, t); NaN where no rows are left to tell it by."""
+        free = self.df_residual
+        return self.residual / free if free > 0 else np.full_like(self.residual, np.nan)
+
+    def covariance(self) -> FloatArray:
+        """Return the covariance of theta read column by column; NaN for what is not determined."""
+        return np.asarray(np.kron(self.noise(), self._unit_covariance()))
+
+    def _unit_covariance(self) -> FloatArray:
+        """Return the covariance of one target's theta at unit noise, (p, p)."""
+        inner = self.factored.inverse()
+        if not self.intercept:
+            return inner
+        known = ~self.factored.undetermined
+        mean = self.sums.mean_x[known]
+        part = np.empty((len(mean) + 1, len(mean) + 1))
+        part[1:, 1:] = inner[np.ix_(known, known)]
+        part[0, 1:] = part[1:, 0] = -part[1:, 1:] @ mean
+        part[0, 0] = 1 / self.sums.weight - mean @ part[1:, 0]
+        whole = np.full((len(inner) + 1, len(inner) + 1), np.nan)
+        places = np.flatnonzero(np.concatenate([[True], known]))
+        whole[np.ix_(places, places)] = part
+        return whole
+
+
+def solve(
+    sums: NormalEquations, intercept: bool, l2: float = 0.0, l1: float = 0.0, theta: FloatArray | None = None
+) -> LeastSquares:
+    """Return the coefficients at which the penalised sum of squares is least, the smallest where there are many.
+
+    Parameters
+    ----------
+    theta
+        Coefficients, (p, t), that were found in another way: only what is said about them is read.
+
+    Examples
+    --------
+    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
+    >>> solve(line, intercept=True).theta.ravel()
+    array([3., 2.])
+    """
+    xx, xy, yy = products_of(sums, intercept)
+    factored = Symmetric.of(xx + l2 * np.eye(len(xx)))
+    rank = factored.rank
+    if theta is not None:
+        coef = theta[int(intercept) :]
+    elif l1 > 0:
+        coef = elastic_net(xx + l2 * np.eye(len(xx)), xy, l1, np.zeros_like(xy))
+        rank = int(np.count_nonzero(coef))
+    else:
+        coef = factored.solve(xy)
+    if theta is None:
+        theta = with_intercept(sums, coef) if intercept else coef
+    residual = yy - coef.T @ xy - xy.T @ coef + coef.T @ xx @ coef
+    np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
+    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept))
+
+
+def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:
+    """Return coefficients, (d, t), below the intercepts that go with them, (d + 1, t)."""
+    return np.concatenate([(sums.mean_y - sums.mean_x @ coef)[None, :], coef])
+
+
+def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: FloatArray) -> FloatArray:
+    """Return the coefficients, (d, t), at which ``c' products c / 2 - right' c + l1 |c|`` is least, target by target.
+
+    Examples
+    --------
+    >>> elastic_net(2 * np.eye(2), np.array([[3.0], [-0.5]]), 1.0, np.zeros((2, 1))).ravel()
+    array([1., 0.])
+    """
+    coef = np.ascontiguousarray(start.T)
+    penalties = np.full(len(products), float(l1))
+    level = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
+    matrix = np.ascontiguousarray(products)
+    for target, each in enumerate(right.T):
+        reach = float(np.abs(each / level).max(initial=0.0))  # how far a coefficient could move, in its own units
+        _native.coordinate_descent(matrix, each.copy(), penalties, coef[target], 1e-12 * reach, 100_000)
+    return np.ascontiguousarray(coef.T)

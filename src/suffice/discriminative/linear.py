@@ -1,0 +1,302 @@
+"""Linear regression: least squares from normal equations, which stream, merge and forget exactly."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+
+from suffice import door
+from suffice.discriminative.least_squares import elastic_net, products_of, with_intercept
+from suffice.discriminative.linear_sums import ReadFromSums
+from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.path import Path, strengths, walk
+from suffice.discriminative.regression import COVARIANCES, check_penalties
+from suffice.discriminative.robust import robust_covariance
+from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
+from suffice.engines import Batch, Engine
+from suffice.engines.choice import engine_for
+from suffice.families import Response
+from suffice.statistics import NormalEquations
+from suffice.statistics.base import FloatArray
+from suffice.store import parameters
+
+GAUSSIAN = Response.of("gaussian")
+
+
+class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type: ignore[misc]
+    """Linear regression: least squares, by normal equations.
+
+    The sums ``XᵀX``, ``Xᵀy``, ``yᵀy``, taken about the means, are all that is kept of the rows. So :meth:`partial_fit`,
+    :meth:`forget` and ``+`` are exact. Columns that depend on others are named, and the smallest coefficients that fit
+    are given.
+
+    Parameters
+    ----------
+    solver
+        ``"normal"`` reads theta from the normal equations. ``"newton"``, ``"batch"`` and ``"stochastic"``, or a solver
+        of :mod:`suffice.solvers`, find it from the rows as the notes do.
+    l2, l1
+        Penalties, 0 by default: ``|y - X theta|² / 2 + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
+        ``l2`` is the alpha of scikit-learn's Ridge.
+    fit_intercept
+        Whether there is an intercept.
+    covariance
+        ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against unequal variances; for :meth:`fit` alone.
+    tol, max_iter, random_state
+        For the solvers other than ``"normal"``.
+    engine
+        Where rows are summed; by default what reads the kind of array.
+
+    Attributes
+    ----------
+    coef_ : (d,), or (t, d) of several targets
+    intercept_ : float, or (t,)
+    theta_ : (p, t), both together, the intercept first
+    statistics_ : the normal equations
+    rank_ : how many columns are independent
+    dependent_columns_ : the columns that are combinations of those before them, and these
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 5.0, 7.5])
+    >>> model = LinearRegression().fit(x, y)
+    >>> model.coef_.round(6), round(model.intercept_, 6)
+    (array([2.15]), 0.9)
+    >>> prediction, low, high = model.predict([[4.0]], interval=0.95)
+    >>> low.round(3), high.round(3)
+    (array([8.302]), array([10.698]))
+    >>> model.forget(x[3:], y[3:]).coef_.round(6)
+    array([2.])
+    """
+
+    def __init__(
+        self,
+        solver: Any = "normal",
+        *,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        fit_intercept: bool = True,
+        covariance: str = "classical",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.solver = solver
+        self.l2 = l2
+        self.l1 = l1
+        self.fit_intercept = fit_intercept
+        self.covariance = covariance
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_settings(self) -> None:
+        check_penalties(self)
+        if self.solver != "normal":
+            solver_of(self.solver, self.tol, self.max_iter, False, None)
+        if self.solver != "normal" and self.l1 > 0:
+            raise ValueError(f"l1 > 0 needs solver='normal'; got solver={self.solver!r}")
+        if self.covariance not in COVARIANCES:
+            raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {self.covariance!r}")
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d); or an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory.
+        y
+            One target per row, (n,), or several, (n, t).
+        sample_weight
+            One weight per row; every row counts once by default.
+        """
+        self._check_settings()
+        self._forget_the_rows()
+        self.__dict__.pop("digits_lost_", None)
+        if door.is_stream(X):
+            return self._fit_stream(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight, reset=True)
+        self._remember(self._sum(rows))
+        self._say_dependent()
+        if self.solver != "normal":
+            self._find(rows)
+        else:
+            self.solution_ = self._as_solution()
+        if self.covariance != "classical":
+            self._robust = self._robust_covariance(rows)
+        self._solved()  # what cannot be read from the sums is said now, not at the first prediction
+        return self
+
+    def _sum(self, rows: Batch) -> NormalEquations:
+        with door.naming_cells():
+            return engine_for(self.engine, rows.x).accumulate(NormalEquations.over(), rows)
+
+    def _fit_stream(self, stream: Any, y: Any, sample_weight: Any) -> Self:
+        if y is not None or sample_weight is not None:
+            raise ValueError("a stream brings its own targets and weights: leave out y and sample_weight")
+        if self.solver != "normal" or self.covariance != "classical":
+            raise ValueError("a stream is read once: it needs solver='normal' and covariance='classical'")
+        fresh = clone(self)
+        for x, targets, weight in door.batches(stream):
+            fresh.partial_fit(x, targets, weight)
+        if "_memory" not in vars(fresh):
+            raise ValueError("the stream holds no batches: there is nothing to learn from")
+        self.__dict__.update(fresh.__dict__)
+        self._say_dependent()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order."""
+        first = "_memory" not in vars(self)
+        if first:
+            self._check_settings()
+        self._forget_the_rows()
+        rows = self._rows(X, y, sample_weight, reset=first)
+        more = self._sum(rows)
+        self._remember(more if first else self._memory + more)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
+
+        ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most; past 9 it is refused,
+        and nothing is changed.
+        """
+        self._check_fitted()
+        rows = self._rows(X, y, sample_weight, reset=False)
+        removal = self._memory.remove(self._sum(rows))
+        self._forget_the_rows()
+        self._remember(removal.left)
+        self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        mine, theirs = parameters.feature_names(self), parameters.feature_names(other)
+        if mine is not None and theirs is not None and mine != theirs:
+            raise ValueError(f"models of the features {mine} and {theirs} do not go together")
+        merged: Self = clone(self)
+        for name in ("n_features_in_", "feature_names_in_", "_one_target"):
+            if name in vars(self):
+                setattr(merged, name, vars(self)[name])
+        merged._remember(self._memory + other._memory)
+        return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum(models)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        penalties: Any = None,
+        count: int = 50,
+        least: float = 1e-3,
+        ratio: float = 1.0,
+    ) -> Path:
+        """Return the coefficients along the elastic net's path, from one pass; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, as for :meth:`fit`.
+        penalties
+            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count``
+            of them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log
+            scale.
+        ratio
+            The share of l1: 1 is the lasso.
+        """
+        model = clone(self).set_params(solver="normal")
+        model._check_settings()
+        rows = model._rows(X, y, sample_weight, reset=True)
+        sums = self._sum(rows)
+        products = products_of(sums, self.fit_intercept)
+        values = strengths(float(np.abs(products.xy).max(initial=0.0)), penalties, count, least, ratio)
+        first = int(self.fit_intercept)
+
+        def solve_one(l1: float, l2: float, theta: FloatArray) -> Any:
+            bent = products.xx + l2 * np.eye(len(products.xx))
+            coef = elastic_net(bent, products.xy, l1, theta[first:])
+            theta = with_intercept(sums, coef) if first else coef
+            squares = products.yy - 2 * coef.T @ products.xy + coef.T @ products.xx @ coef
+            return *model._linear(theta), -float(np.trace(squares)) / 2, theta
+
+        start = np.zeros((sums.features + first, sums.targets))
+        return walk(values, ratio, start, solve_one)
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Batch:
+        x = door.features(self, X, reset)
+        targets = door.numbers(y, x.shape[0], several=True)
+        if reset:
+            self._one_target = targets.ndim == 1
+        elif (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
+            raise ValueError(
+                f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
+            )
+        return Batch(x, targets, door.weights(sample_weight, x.shape[0]))
+
+    def _forget_the_rows(self) -> None:
+        """Drop what came from rows that all were there at once."""
+        self._robust = self._found = None
+        self.__dict__.pop("solution_", None)
+
+    def _find(self, rows: Batch) -> None:
+        """Let another solver find theta from the rows, target by target."""
+        targets = rows.y.reshape(rows.rows, -1)
+        start = np.zeros((rows.features + self.fit_intercept, 1))
+        found = []
+        for column in targets.T:
+            solver = solver_of(self.solver, self.tol, self.max_iter, False, self.random_state)
+            likelihood = self._likelihood(replace(rows, y=np.ascontiguousarray(column)))
+            found.append(solver.minimise(likelihood, start))
+            warn_unless_converged(self, found[-1])
+        slowest = max(found, key=lambda solution: solution.passes)
+        self._found = np.concatenate([solution.theta for solution in found], axis=1)
+        gradient = np.concatenate([solution.gradient for solution in found], axis=1)
+        value = sum(solution.log_likelihood for solution in found)
+        self.solution_ = replace(slowest, theta=self._found, gradient=gradient, log_likelihood=value)
+        self._solution = None
+
+    def _likelihood(self, rows: Batch) -> Likelihood:
+        return Likelihood(engine_for(self.engine, rows.x), rows, GAUSSIAN, self.fit_intercept, float(self.l2))
+
+    def _robust_covariance(self, rows: Batch) -> FloatArray:
+        if not self._one_target:
+            raise ValueError(f"covariance={self.covariance!r} is for one target; y has several")
+        likelihood = self._likelihood(rows)
+        bend = likelihood.curvature(self.theta_)
+        return robust_covariance(
+            self.covariance, likelihood.engine, rows, GAUSSIAN, self.theta_, self.fit_intercept, bend.information
+        )
+
+    def _say_dependent(self) -> None:
+        if self.l2 > 0 or self.l1 > 0 or self._solved().factored.rank == self.n_features_in_:
+            return
+        said = [dependence(name, others) for name, others in self.dependent_columns_]
+        warnings.warn(
+            f"LinearRegression: {'; '.join(said[:10])}. The rows do not tell these coefficients apart: the smallest "
+            "that fit are given. Drop the columns, or give l2 > 0",
+            CollinearityWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,210 @@
+"""What is read from the normal equations of a linear regression: coefficients, predictions, inference; and its file."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from suffice import door
+from suffice.discriminative.facts import gaussian_log_likelihood
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.intervals import Interval, interval_of
+from suffice.discriminative.least_squares import LeastSquares, products_of, solve
+from suffice.discriminative.predictor import LinearPredictor
+from suffice.discriminative.solving import dependence
+from suffice.engines.choice import engine_for
+from suffice.solvers import Solution, Step
+from suffice.solvers.linear_algebra import dependencies
+from suffice.solvers.objective import flat
+from suffice.statistics import NormalEquations
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, parameters
+
+
+class ReadFromSums(LinearPredictor):
+    """A linear regression as it is read from its normal equations."""
+
+    l2: float
+    l1: float
+    covariance: str
+    _memory: NormalEquations
+    _one_target: bool  # whether y came as (n,)
+    _found: FloatArray | None = None  # (p, t), theta that was found from the rows
+    _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows
+    _solution: LeastSquares | None = None  # what was last read
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is something to predict from."""
+        return "_memory" in vars(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if not name.startswith("_") and not name.endswith("_"):
+            super().__setattr__("_solution", None)  # another penalty is another reading of the same sums
+
+    def _remember(self, statistics: NormalEquations) -> None:
+        self._memory = statistics
+        self._solution = None
+
+    def _solved(self) -> LeastSquares:
+        self._check_fitted()
+        if self._solution is None:
+            self._solution = solve(self._memory, self.fit_intercept, self.l2, self.l1, self._found)
+        return self._solution
+
+    def _as_solution(self) -> Solution:
+        """Return what normal equations give as the solution of a solver: one pass, and no slope left."""
+        theta = self._solved().theta
+        value = -0.5 * float(np.trace(self._solved().residual)) - 0.5 * self.l2 * float((self.coef_**2).sum())
+        step = Step(1.0, value, 0.0, 0.0)
+        return Solution(theta, value, np.zeros_like(theta), True, "the normal equations are solved", (step,))
+
+    @property
+    def statistics_(self) -> NormalEquations:
+        """The normal equations: with them the model can be read anew, merged and taken apart."""
+        self._check_fitted()
+        return self._memory
+
+    @property
+    def n_iter_(self) -> int:
+        """How many passes over the rows were made: 1 for the normal equations."""
+        self._check_fitted()
+        return max(len(self.solution_.trace), 1) if hasattr(self, "solution_") else 1
+
+    @property
+    def theta_(self) -> FloatArray:  # type: ignore[override]
+        """The coefficients, (p, t), the intercept first where there is one."""
+        return self._solved().theta
+
+    @property
+    def coef_(self) -> FloatArray:
+        """The coefficients, (d,), or (t, d) of several targets."""
+        coef, _ = self._linear()
+        return coef[0] if self._one_target else coef
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept, or one per target, (t,)."""
+        _, intercept = self._linear()
+        return float(intercept[0]) if self._one_target else intercept
+
+    @property
+    def rank_(self) -> int:
+        """How many columns of X are independent."""
+        return self._solved().factored.rank
+
+    @property
+    def dependent_columns_(self) -> list[tuple[str, list[str]]]:
+        """The columns that are combinations of columns before them, with these; of none where one is constant."""
+        self._check_fitted()
+        names = np.array(self._names()[int(self.fit_intercept) :])
+        found = dependencies(products_of(self._memory, self.fit_intercept).xx)
+        return [(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
+
+    # Answers.
+
+    def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
+        """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        interval
+            The probability that the interval covers, as 0.95.
+        of
+            What the interval covers: ``"target"``, a new y; or ``"mean"``, the expectation of y.
+        """
+        predicted = self._read(X, *self._linear())
+        if interval is None:
+            return predicted[:, 0] if self._one_target else predicted
+        x = door.features(self, X, reset=False)
+        engine = engine_for(self.engine, x)
+        reach = interval_of(engine, x, self._interval(interval, of))
+        low, high = predicted - reach, predicted + reach
+        if self._one_target:
+            return predicted[:, 0], low[:, 0], high[:, 0]
+        return predicted, low, high
+
+    def _interval(self, level: float, of: str) -> Interval:
+        sums, solved = self._memory, self._solved()
+        if not solved.df_residual > 0:
+            raise ValueError(
+                f"{sums.weight:g} rows for {solved.rank} coefficients leave nothing to tell the noise by: there is no "
+                "interval"
+            )
+        centre = sums.mean_x if self.fit_intercept else np.zeros(sums.features)
+        level_variance = 1 / sums.weight if self.fit_intercept else 0.0
+        variance = np.diagonal(solved.noise())
+        return Interval(centre, solved.factored, level_variance, variance, solved.df_residual, level, of)
+
+    # Inference.
+
+    def _parameter_names(self) -> list[str]:
+        names = self._names()
+        if self._one_target:
+            return names
+        return [f"y{target}: {name}" for target in range(self._memory.targets) for name in names]
+
+    def _inference(self) -> Inference:
+        sums, solved = self._memory, self._solved()
+        notes = [
+            dependence(name, others)
+            for name, others in (self.dependent_columns_ if solved.factored.rank < sums.features else [])
+        ]
+        covariance = self._robust
+        if self.l1 > 0:
+            notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
+        elif covariance is None:
+            covariance = solved.covariance()
+        if self.l2 > 0:
+            notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        deviance, null = np.diagonal(solved.residual), np.diagonal(sums.yy)
+        return Inference(
+            title="LinearRegression (gaussian/identity)",
+            names=tuple(self._parameter_names()),
+            estimate=flat(solved.theta),
+            covariance=covariance,
+            distribution="t",
+            df_residual=solved.df_residual,
+            rows=sums.weight,
+            rank=solved.rank * sums.targets,
+            log_likelihood=sum(gaussian_log_likelihood(sums.weight, each) for each in deviance),
+            null_log_likelihood=sum(gaussian_log_likelihood(sums.weight, each) for each in null),
+            deviance=float(deviance.sum()),
+            null_deviance=float(null.sum()),
+            dispersion=float(np.trace(solved.noise())) / sums.targets,
+            covariance_kind="classical" if self._robust is None else self.covariance,
+            notes=tuple(notes),
+        )
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        found = {"robust": self._robust, "found": self._found}
+        arrays = {name: array for name, array in found.items() if array is not None}
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": parameters.written(self.get_params(deep=False)),
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "one_target": self._one_target,
+            },
+            statistics={"sum": self._memory},
+            arrays=arrays,
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings = contents.settings
+        model = cls(**parameters.read(settings["parameters"]))._restore_features(settings)
+        model._one_target = bool(settings["one_target"])
+        statistics = contents.statistics["sum"]
+        if not isinstance(statistics, NormalEquations):
+            raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
+        model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
+        model._remember(statistics)
+        return model

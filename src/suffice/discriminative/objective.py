@@ -1,0 +1,188 @@
+"""The log-likelihood of rows under a generalised linear model, less a ridge: what the solvers raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
+from suffice.engines.results import beside, joined
+from suffice.families import Response
+from suffice.families.priors import Penalty, ridge
+from suffice.solvers.objective import Bend, Slope
+from suffice.statistics import Curvature, DiagonalMoments
+from suffice.statistics.base import FloatArray
+
+_LEAST_SQUARES = Response.of("gaussian")
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The log-likelihood of rows under a family and link, less a ridge penalty.
+
+    Examples
+    --------
+    >>> from suffice.engines import ThreadEngine
+    >>> rows = Batch(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]))
+    >>> least_squares = Likelihood(ThreadEngine(), rows, Response.of("gaussian"), intercept=False, l2=1.0)
+    >>> least_squares.slope(np.array([[1.0]]))
+    Slope(value=4.0, gradient=array([[1.]]))
+    """
+
+    engine: Engine
+    rows: Batch
+    response: Response
+    intercept: bool = True
+    l2: float = 0.0  #: of every coefficient but the intercepts
+    symmetric: bool = False
+    """Whether every class has its column of theta, none being pinned at 0: then the penalty treats them alike."""
+    free: FloatArray | None = None  #: (p, t), 1 where theta may move and 0 where it stays; everywhere by default
+
+    @cached_property
+    def weight(self) -> float:
+        """The total weight of the rows."""
+        weight = self.rows.weight
+        return float(self.rows.rows) if weight is None else float(weight[self.rows.start : self.rows.stop].sum())
+
+    def slope(self, theta: FloatArray) -> Slope:
+        """Return value and gradient at theta, (p, t)."""
+        sums = self._sum(theta, hessian=False)
+        penalty = self._penalty(theta)
+        return Slope(sums.value - penalty.value, self._gradient(sums) - penalty.gradient)
+
+    def curvature(self, theta: FloatArray) -> Bend:
+        """Return value, gradient and information at theta, (p, t)."""
+        sums = self._sum(theta, hessian=True)
+        penalty = self._penalty(theta)
+        information = self._information(sums)
+        np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
+        return Bend(sums.value - penalty.value, self._gradient(sums) - penalty.gradient, information)
+
+    def sample(self, count: int) -> Likelihood:
+        """Return the log-likelihood of about ``count`` rows, spread over all of them."""
+        rows = self.rows
+        every = max(rows.rows // max(count, 1), 1)
+        places = rows.start + every * np.arange(rows.rows // every)
+        places += np.random.default_rng(0).integers(0, every, len(places))  # whatever period the rows may have
+
+        few = Batch(*(_taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset)))
+        return replace(self, rows=few, l2=self.l2 * len(places) / rows.rows)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.rows.rows
+
+    def columns(self, places: npt.NDArray[np.intp]) -> Likelihood:
+        """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
+        first = int(self.intercept)
+        features = places[places >= first] - first
+        return replace(self, rows=replace(self.rows, x=_taken(self.rows.x, features, axis=1)))
+
+    def predictors(self, theta: FloatArray) -> FloatArray:
+        """Return the linear predictors of every row, (n, t), on the host."""
+        theta = self._pinned(theta)
+        coef = np.ascontiguousarray(theta[int(self.intercept) :].T)
+        level = theta[0] if self.intercept else np.zeros(theta.shape[1])
+        z = to_host(joined(self.engine.map(partial(_scores, coef, level), replace(self.rows, y=None, offset=None))))
+        offset = self.rows.offset
+        return z if offset is None else z + offset.reshape(len(offset), -1)
+
+    def means(self, theta: FloatArray) -> FloatArray:
+        """Return E[y] of every row, (n,) or (n, k), on the host."""
+        return np.asarray(self.response.mean(self.predictors(theta)))
+
+    def diagonal(self, theta: FloatArray) -> FloatArray:
+        """Return the diagonal of the information at theta, in its shape."""
+        curves = self.response.curve(self.predictors(theta), np.asarray(self.rows.y)).curvature
+        weight = self.rows.weight
+        sums = []
+        for place in range(curves.shape[1]):
+            bend = curves[:, place, place] if weight is None else weight * curves[:, place, place]
+            squares = self.engine.accumulate(DiagonalMoments.over(), replace(self.rows, y=None, weight=bend))
+            total = squares.spread[0] + squares.weight * squares.mean[0] ** 2
+            sums.append(np.concatenate([[squares.weight], total]) if self.intercept else total)
+        if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
+            sums.append(np.max(sums, axis=0))
+        return np.stack(sums, axis=1) + self._penalty(theta).curvature
+
+    def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+        """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""
+        if theta.shape[1] > 1:
+            return None
+        bends = self.response.curve(self.predictors(theta), np.asarray(self.rows.y)).curvature[:, 0, 0]
+        bends = bends if self.rows.weight is None else self.rows.weight * bends
+        # The slope of least squares with targets 0 and these weights is the product, turned round.
+        rows = replace(self.rows, y=np.zeros(len(bends)), weight=bends, offset=None)
+        across = self._penalty(theta).curvature
+
+        def product(step: FloatArray) -> FloatArray:
+            what = Curvature.over(_LEAST_SQUARES, step, self.intercept, False)
+            return np.asarray(across * step - self.engine.accumulate(what, rows).gradient)
+
+        return product
+
+    def _pinned(self, theta: FloatArray) -> FloatArray:
+        """Return theta with the last class pinned at 0, which leaves all probabilities as they are."""
+        return theta[:, :-1] - theta[:, -1:] if self.symmetric else theta
+
+    def _sum(self, theta: FloatArray, hessian: bool) -> Curvature:
+        what = Curvature.over(self.response, self._pinned(theta), self.intercept, hessian)
+        return self.engine.accumulate(what, self.rows)
+
+    def _gradient(self, sums: Curvature) -> FloatArray:
+        slopes = sums.gradient
+        if self.symmetric:
+            slopes = np.concatenate([slopes, -slopes.sum(axis=1, keepdims=True)], axis=1)
+        return slopes if self.free is None else slopes * self.free
+
+    def _information(self, sums: Curvature) -> FloatArray:
+        information = np.array(sums.hessian)
+        if self.symmetric:
+            information = _unpinned(information, *sums.theta.shape, level=sums.total if self.intercept else 0.0)
+        if self.free is not None:
+            moves = self.free.T.ravel()
+            information *= np.outer(moves, moves)
+            np.fill_diagonal(information, information.diagonal() + (1 - moves))
+        return information
+
+    def _penalty(self, theta: FloatArray) -> Penalty:
+        strength = np.full((len(theta), 1), self.l2)
+        strength[: int(self.intercept)] = 0.0
+        return ridge(theta, strength)
+
+
+def _taken(array: Any, places: npt.NDArray[np.intp], axis: int = 0) -> Any:
+    """Return some rows or columns of an array of any library, or of CSR; None of None."""
+    if array is None:
+        return None
+    if is_foreign(array):
+        return array_api_compat.array_namespace(array).take(array, beside(array, places), axis=axis)
+    return array[places] if axis == 0 else array[:, places]
+
+
+def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any) -> Any:
+    return kernels.linear_scores(batch, coef, intercept)
+
+
+def _unpinned(information: FloatArray, features: int, predictors: int, level: float) -> FloatArray:
+    """Return the information about all classes' columns, where the last one was pinned at 0.
+
+    Raising all intercepts by the same amount changes nothing: ``level`` is put on that direction, along which there is
+    no slope either, so that systems can be solved.
+    """
+    blocks = information.reshape(predictors, features, predictors, features)
+    last = -blocks.sum(axis=2, keepdims=True)
+    blocks = np.concatenate([blocks, last], axis=2)
+    blocks = np.concatenate([blocks, -blocks.sum(axis=0, keepdims=True)], axis=0)
+    blocks[:, 0, :, 0] += level / (predictors + 1) ** 2
+    size = features * (predictors + 1)
+    return np.ascontiguousarray(blocks.reshape(size, size))

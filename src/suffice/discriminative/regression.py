@@ -1,0 +1,402 @@
+"""A generalised linear model: a family, a link, a penalty, and a solver that finds theta."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from suffice import door
+from suffice.discriminative.facts import facts_of
+from suffice.discriminative.fitted import Fitted
+from suffice.discriminative.layout import Layout, lay_out
+from suffice.discriminative.least_squares import solve
+from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.path import Path, strengths, walk
+from suffice.discriminative.robust import robust_covariance
+from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
+from suffice.engines import Batch, Engine
+from suffice.engines.choice import engine_for
+from suffice.families.bernoulli import log_choose
+from suffice.solvers import ElasticNet, Newton, Solution
+from suffice.solvers.linear_algebra import Symmetric, dependencies
+from suffice.statistics import NormalEquations
+from suffice.statistics.base import FloatArray
+
+#: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
+DEAR = 2e10
+COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
+
+
+def check_penalties(model: Any) -> None:
+    """Raise where a penalty or a tolerance makes no sense."""
+    for name in ("l2", "l1"):
+        value = getattr(model, name)
+        if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
+            raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
+    if not (isinstance(model.tol, int | float | np.number) and 0 < model.tol < np.inf):
+        raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
+
+
+class Regression(Fitted):
+    """A model of p(y | x): y is of an exponential family whose mean is a link away from theta' [1, x]."""
+
+    #: Whether every class has its own column of theta where there is a penalty, none being pinned at 0.
+    _treats_classes_alike: ClassVar[bool] = False
+
+    solver: Any
+    tol: float
+    max_iter: int
+    warm_start: bool
+    inference: bool | str
+    random_state: Any
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        inference: bool | str = "auto",
+        covariance: str = "classical",
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.l2 = l2
+        self.l1 = l1
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.inference = inference
+        self.covariance = covariance
+        self.random_state = random_state
+        self.engine = engine
+
+    # What a subclass says.
+
+    @abstractmethod
+    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
+        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers); remember them."""
+
+    def _check_settings(self) -> None:
+        """Raise where a setting makes no sense, before any row is read."""
+        check_penalties(self)
+        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
+        if self.inference not in (True, False, "auto"):
+            raise ValueError(f"inference must be True, False or 'auto'; got {self.inference!r}")
+        if self.covariance not in COVARIANCES:
+            raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {self.covariance!r}")
+        solver_of(self.solver, self.tol, self.max_iter, False, None)
+        if self.l1 > 0 and self.solver not in ("auto", "newton"):
+            raise ValueError(f"l1 > 0 needs solver='auto' or 'newton'; got solver={self.solver!r}")
+
+    # Learning.
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Self:
+        """Find theta from rows and their targets.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d): NumPy, a data frame, CSR, or an array of torch, CuPy or JAX.
+        y
+            The target of each row.
+        sample_weight
+            One weight per row; every row counts once by default.
+        offset
+            A known part of each row's linear predictor, (n,).
+        exposure
+            How long, large or often each row was looked at, (n,): its log is an offset of a model with a log link.
+        trials
+            How many trials each row stands for, (n,): y then holds the successes (bernoulli only).
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows, targets, constant = self._rows(X, y, sample_weight, offset, exposure, trials, reset=True)
+        with door.naming_cells():
+            try:
+                self._learn(rows, targets, constant)
+            except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
+                self._likelihood(rows, targets).slope(np.zeros(self._shape(rows, targets)))
+                raise
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        penalties: Any = None,
+        count: int = 50,
+        least: float = 1e-3,
+        ratio: float = 1.0,
+        offset: Any = None,
+    ) -> Path:
+        """Return the coefficients along the elastic net's path; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        penalties
+            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count`` of
+            them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log scale.
+        ratio
+            The share of l1: 1 is the lasso.
+        """
+        model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
+        model._check_settings()
+        rows, targets, _ = model._rows(X, y, sample_weight, offset, None, None, reset=True)
+        laid, layout = lay_out(rows, self.fit_intercept)
+        likelihood = model._likelihood(laid, targets)
+        start = model._start(likelihood, targets, layout)
+        first = int(self.fit_intercept)
+        if first:  # the intercepts alone
+            free = np.zeros(start.shape)
+            free[0] = 1.0
+            start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
+        slopes = likelihood.slope(start).gradient[first:]
+        values = strengths(float(np.abs(slopes).max(initial=0.0)), penalties, count, least, ratio)
+        moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
+        known: list[FloatArray] = []  # the curvature of the rows alone, from the last penalty
+
+        def solve(l1: float, l2: float, theta: FloatArray) -> Any:
+            bend = known[0] + np.diag(l2 * moves) if known else None
+            strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
+            net = ElasticNet(strength, self.tol, self.max_iter)
+            solution = net.minimise(replace(likelihood, l2=l2), theta, bend)
+            warn_unless_converged(self, solution)
+            if solution.information is not None:
+                known[:] = [solution.information - np.diag(l2 * moves)]
+            inner = solution.theta
+            penalty = float(np.abs(l1 * inner[first:]).sum() + l2 / 2 * (inner[first:] ** 2).sum())
+            coef, intercept = model._linear(layout.outward(inner))
+            return coef, intercept, solution.log_likelihood + penalty, inner
+
+        return walk(values, ratio, start, solve)
+
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
+    ) -> tuple[Batch, int, float]:
+        """Return rows as engines read them, how many classes or parts y has, and what y adds to the log-likelihood."""
+        x = door.features(self, X, reset)
+        count = x.shape[0]
+        targets, levels = self._targets(y, count)
+        weight = self._weights(targets, door.weights(sample_weight, count))
+        known = self._offset(offset, exposure, count)
+        constant = 0.0
+        if trials is not None:
+            targets, weight, constant = self._proportions(targets, weight, trials, count)
+        response = self._response()
+        if levels == 1 or response.vector_targets:
+            response.check_targets(targets)
+        return Batch(x, targets, weight, known), levels, constant
+
+    def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
+        """Return the weights of rows; a classifier multiplies in those of their classes."""
+        return weight
+
+    def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
+        known = door.per_row("offset", offset, count)
+        if exposure is None:
+            return known
+        if self._response().link.name != "log":
+            raise ValueError(
+                f"exposure needs a log link, under which its log is an offset; this is {self._response().name}: give "
+                "an offset"
+            )
+        times = door.per_row("exposure", exposure, count)
+        assert times is not None
+        bad = np.flatnonzero(times <= 0)
+        if bad.size:
+            raise ValueError(f"exposure[{bad[0]}] is {times[bad[0]]:g}; it must be above 0")
+        return np.log(times) if known is None else known + np.log(times)
+
+    def _proportions(
+        self, successes: FloatArray, weight: FloatArray | None, trials: Any, count: int
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Return the share of successes, the trials as weights, and the log of the binomial coefficients."""
+        if self._response().family.name != "bernoulli":
+            raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
+        times = door.per_row("trials", trials, count)
+        assert times is not None
+        bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
+        if bad.size:
+            row = int(bad[0])
+            raise ValueError(
+                f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be 0 to the trials, "
+                "of which there must be some"
+            )
+        each = np.asarray(log_choose(times, successes))
+        constant = float(each.sum() if weight is None else weight @ each)
+        return successes / times, times if weight is None else weight * times, constant
+
+    def _learn(self, rows: Batch, targets: int, constant: float) -> None:
+        laid, layout = lay_out(rows, self.fit_intercept)
+        likelihood = self._likelihood(laid, targets)
+        start = self._start(likelihood, targets, layout)
+        solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
+        self._take(likelihood, layout, solution, constant)
+
+    def _likelihood(self, rows: Batch, targets: int) -> Likelihood:
+        response = self._response()
+        alike = self._shape(rows, targets)[1] > response.predictors(targets)
+        free = None
+        if response.family.name == "beta":  # the precision is one number for all rows
+            free = np.ones((rows.features + self.fit_intercept, 2))
+            free[int(self.fit_intercept) :, 1] = 0.0
+        return Likelihood(
+            engine_for(self.engine, rows.x), rows, response, self.fit_intercept, float(self.l2), alike, free
+        )
+
+    def _wants_information(self, likelihood: Likelihood, start: FloatArray) -> bool:
+        if self.inference != "auto":
+            return bool(self.inference)
+        return likelihood.count * float(start.size) ** 2 <= DEAR
+
+    def _start(self, likelihood: Likelihood, targets: int, layout: Layout) -> FloatArray:
+        """Return where the solver starts: from the mean of y, or from what was learnt before."""
+        response, rows = likelihood.response, likelihood.rows
+        shape = self._shape(rows, targets)
+        predictors = shape[1]
+        if self.warm_start and "theta_" in vars(self) and len(self._pinned_theta(predictors)) == self._parameters():
+            return layout.inward(self._pinned_theta(predictors))
+        start = np.zeros(shape)
+        if targets == 1 or response.vector_targets:
+            mean = np.average(rows.y, axis=0, weights=rows.weight)
+            level = response.start(mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight))
+            if rows.offset is not None:
+                level = level - np.average(rows.offset, weights=rows.weight)
+            if self.fit_intercept:
+                start[0] = level
+        if not np.isfinite(likelihood.sample(1000).slope(start).value):
+            start = _linked(likelihood, start)
+        return start
+
+    def _shape(self, rows: Batch, targets: int) -> tuple[int, int]:
+        """Return the shape of theta as a solver sees it."""
+        alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
+        return rows.features + self.fit_intercept, self._response().predictors(targets) + alike
+
+    def _parameters(self) -> int:
+        return self.n_features_in_ + int(self.fit_intercept)
+
+    def _pinned_theta(self, predictors: int) -> FloatArray:
+        """Return theta with so many columns: as the solver sees it."""
+        return self.theta_
+
+    def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
+        """Return where the penalised log-likelihood is highest."""
+        if self.l1 > 0:
+            strength = np.full(start.shape, float(self.l1))
+            strength[: int(self.fit_intercept)] = 0.0
+            return ElasticNet(strength, self.tol, self.max_iter).minimise(likelihood, start)
+        solver = solver_of(self.solver, self.tol, self.max_iter, information, self.random_state)
+        solution: Solution = solver.minimise(likelihood, start)
+        if information and solution.information is None:
+            bend = likelihood.curvature(solution.theta)
+            solution = replace(solution, information=bend.information)
+        return solution
+
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
+        """Keep what was found, and say what is wrong with it."""
+        if not np.isfinite(solution.log_likelihood):
+            raise ValueError(
+                f"{type(self).__name__} found no theta under which the rows are possible ({likelihood.response.name}): "
+                "give fit_intercept=True, another link, or standardise X"
+            )
+        theta = solution.theta
+        value = solution.log_likelihood + self._penalty(likelihood, solution)
+        self._layout, self._information = layout, solution.information
+        rank = int(np.count_nonzero(theta)) if self.l1 > 0 else theta.size
+        if likelihood.free is not None:
+            rank = int(likelihood.free.sum())
+        self._notes = []
+        if solution.information is not None and self.l1 == 0:
+            factored = Symmetric.of(solution.information)
+            rank -= theta.size - factored.rank
+            if factored.rank < theta.size and self.l2 == 0:
+                self._say_collinear(solution.information, theta.shape)
+        rank -= int(likelihood.symmetric and self.fit_intercept)
+        self.facts_ = facts_of(likelihood, theta, value, rank, constant)
+        self.dispersion_ = self.facts_.dispersion
+        self._covariance = None
+        if self._information is not None and self.l1 == 0 and self.covariance != "classical":
+            self._covariance = layout.covariance_outward(
+                robust_covariance(
+                    self.covariance,
+                    likelihood.engine,
+                    likelihood.rows,
+                    likelihood.response,
+                    theta,
+                    self.fit_intercept,
+                    self._information,
+                )
+            )
+        self.solution_ = replace(
+            solution,
+            theta=layout.outward(theta),
+            gradient=layout.gradient_outward(solution.gradient),
+            information=None,
+        )
+        self.n_iter_ = max(len(solution.trace), 1)
+        self._set_theta(self.solution_.theta)
+        warn_unless_converged(self, solution)
+
+    def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
+        """Return what the penalty takes from the log-likelihood."""
+        theta = solution.theta[int(self.fit_intercept) :]
+        return float(self.l2 / 2 * (theta * theta).sum() + self.l1 * np.abs(theta).sum())
+
+    def _say_collinear(self, information: FloatArray, shape: tuple[int, ...]) -> None:
+        names = np.array(self._names())
+        if self._layout.kept is not None:
+            names = names[self._layout._places()]
+        found = dependencies(information[: shape[0], : shape[0]])
+        sentences = [dependence(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
+        if sentences:
+            self._notes.append(f"dependent columns: {'; '.join(sentences)}")
+            warnings.warn(
+                f"{type(self).__name__}: {'; '.join(sentences[:10])}. The rows do not tell these coefficients apart: "
+                "the smallest that fit are given. Drop the columns, or give l2 > 0",
+                CollinearityWarning,
+                stacklevel=5,
+            )
+
+
+def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
+    """Return a start whose predictors are near the link of each row's own target, where the plain one is impossible."""
+    rows, response = likelihood.rows, likelihood.response
+    if start.shape[1] > 1:
+        return start
+    y = np.asarray(rows.y)
+    mean = np.average(y, weights=rows.weight)
+    aims = np.array([response.start(each)[0] for each in (y + mean) / 2])  # held off the ends of the range
+    offset = rows.offset if rows.offset is not None else 0.0
+    sums = likelihood.engine.accumulate(NormalEquations.over(), replace(rows, y=aims - offset, offset=None))
+    return solve(sums, likelihood.intercept).theta

@@ -1,0 +1,430 @@
+"""Separation: whether a direction tells the classes apart without an error, so that no likelihood has a maximum."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linprog
+
+from suffice.discriminative.robust import CELLS, read_rows
+from suffice.engines import Batch, Engine, complaints
+from suffice.engines.array_blocks import to_host
+from suffice.engines.native_rows import is_csr
+from suffice.statistics.base import FloatArray
+
+Flags = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.intp]
+
+#: Rows that a linear programme starts with; it is given as many of those that it wronged, until there are none.
+ROWS = 1_000
+#: The search ends, undecided, after so many seconds or where a programme would hold more numbers than this. The fewest
+#: columns are looked for a shorter time: it is known by then that there are some.
+SECONDS, SECONDS_FOR_NAMES = 30.0, 5.0
+LARGEST = 30_000_000
+#: With columns between -1 and 1 and the largest coefficient 1: a row closer to the border than the first lies on it,
+#: one farther than the second off it. The programme itself is solved more exactly.
+TOUCHING = 1e-7
+APART = 1e-6
+_SOLVED = 1e-9
+#: Programmes of more columns are solved from within.
+_NARROW = 200
+#: Separating columns are dropped one by one, as long as the others separate, where there are no more than these.
+_FEW = 25
+_SHOWN = 5
+
+
+class SeparationWarning(UserWarning):
+    """The classes are separated: the likelihood has no maximum, and its coefficients no meaning."""
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """A direction along which the likelihood rises for ever.
+
+    Examples
+    --------
+    >>> found = Separation("quasi-complete", ("smoker",), np.array([3, 7]), np.array([[0.0], [1.0]]))
+    >>> print(found.message())
+    smoker separates the classes quasi-completely: 2 rows (3, 7) lie strictly on the right side and none on the wrong \
+one, so the likelihood has no maximum and coefficients grow without end; give l2 > 0, or penalty='firth', or drop the \
+column
+    """
+
+    kind: Literal["complete", "quasi-complete"]  #: whether all rows lie strictly on their side, or some on the border
+    columns: tuple[str, ...]  #: that make up the direction; no smaller set of them does where they are few
+    rows: Positions  #: the rows that the direction moves away from a border, as x counts them
+    direction: FloatArray  #: (p, t), to be added to theta any number of times
+
+    def message(self) -> str:
+        """Return the separation and its cure in a sentence."""
+        several = len(self.columns) > 1
+        some = ", ".join(self.columns[:_SHOWN])
+        more = f" and {len(self.columns) - _SHOWN} more columns" if len(self.columns) > _SHOWN else ""
+        rows = f"{len(self.rows)} row{'s' if len(self.rows) != 1 else ''}"
+        first = ", ".join(str(row) for row in self.rows[:_SHOWN]) + (", ..." if len(self.rows) > _SHOWN else "")
+        sides = (
+            f"all {rows} lie strictly on the right side"
+            if self.kind == "complete"
+            else f"{rows} ({first}) lie strictly on the right side and none on the wrong one"
+        )
+        firth = ", or penalty='firth'" if self.direction.shape[1] == 1 else ""
+        return (
+            f"{some}{more} {'together separate' if several else 'separates'} the classes "
+            f"{'completely' if self.kind == 'complete' else 'quasi-completely'}: {sides}, so the likelihood has no "
+            f"maximum and coefficients grow without end; give l2 > 0{firth}, or drop the column{'s' if several else ''}"
+        )
+
+
+def find_separation(
+    engine: Engine, batch: Batch, classes: int, theta: FloatArray, intercept: bool, names: Sequence[str]
+) -> Separation | None:
+    """Return a direction that separates the classes, or None where there is none and the likelihood has its maximum.
+
+    Parameters
+    ----------
+    engine, batch
+        The rows. Of two classes y is 0 and 1 (a proportion between is a row of both); of more, the codes of the
+        classes, the last of which has no predictor. Rows of weight 0 do not count; an offset does not matter.
+    classes
+        How many classes there are.
+    theta
+        Where a solver stopped, (p, t). If it puts every row strictly on its side, that settles it.
+    intercept
+        Whether the first row of theta belongs to a constant 1 before the features.
+    names
+        Of the rows of theta, (p,).
+
+    Notes
+    -----
+    A direction separates if it puts no row on the wrong side and some strictly on the right one; a linear programme
+    finds one if there is one (Konis, 2007). A second tells whether all rows can be put strictly on their side, a third
+    looks for the direction of fewest columns. A programme is given the rows closest to the border first and then those
+    that its answer puts on the wrong side, until there are none: the answer is that for all rows, and only rows in
+    question are in memory twice. Margins below 1e-7 of the columns' range count as 0. A search that takes more than 60
+    seconds, or 30 million numbers in one programme, ends with a :class:`SeparationWarning` that says so, and None.
+
+    Examples
+    --------
+    >>> from suffice.engines import ThreadEngine
+    >>> rows = Batch(np.array([[1.0, 0.2], [2.0, 0.9], [3.0, 0.1], [4.0, 0.8]]), np.array([0.0, 0.0, 1.0, 1.0]))
+    >>> found = find_separation(ThreadEngine(), rows, 2, np.zeros((3, 1)), True, ["intercept", "dose", "age"])
+    >>> found.kind, found.columns
+    ('complete', ('dose',))
+    """
+    theta = np.asarray(theta, dtype=np.float64)
+    complaints.check_theta(theta, batch.features + int(intercept))
+    if theta.shape[1] != classes - 1:
+        raise complaints.wrong_shape("theta", f"({theta.shape[0]}, {classes - 1})", theta.shape)
+    if len(names) != len(theta):
+        raise ValueError(f"names must name the {len(theta)} rows of theta; got {len(names)}")
+    search = _Search(_Cone.over(engine, batch, classes, intercept), theta)
+    try:
+        found = search.find()
+    except _Undecided as reason:
+        warnings.warn(
+            f"whether the classes are separated was not settled: {reason}; if coefficients are large, give l2 > 0",
+            SeparationWarning,
+            stacklevel=2,
+        )
+        return None
+    if found is None:
+        return None
+    kind, moved = found
+    used = search.support(moved.beta)
+    columns = tuple(names[column] for column in (np.flatnonzero(used).tolist() or [0]))
+    rows = np.flatnonzero(moved.gain > APART) + batch.start
+    return Separation(kind, columns, rows, search.cone.outward(moved.beta))
+
+
+class _Undecided(Exception):  # noqa: N818 - an end of the search, not a fault
+    """The search was given up."""
+
+
+class _Moved(NamedTuple):
+    """What a direction does to the rows."""
+
+    beta: FloatArray  # (p, t), of columns between -1 and 1; its largest entry is 1
+    low: FloatArray  # (n,), the smallest of a row's scores for its class less those for the others
+    gain: FloatArray  # (n,), the largest of them
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.low.min(initial=np.inf) > APART)
+
+    @property
+    def separates(self) -> bool:
+        return bool(self.low.min(initial=np.inf) >= -TOUCHING and self.gain.max(initial=-np.inf) > APART)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cone:
+    """The rows as constraints on a direction beta, (p, t): none may be moved towards another class.
+
+    Columns are shifted and scaled to lie between -1 and 1; those of CSR, and without an intercept, are only scaled.
+    """
+
+    engine: Engine
+    batch: Batch
+    classes: int
+    intercept: bool
+    centre: FloatArray  # (d,)
+    scale: FloatArray  # (d,)
+
+    @classmethod
+    def over(cls, engine: Engine, batch: Batch, classes: int, intercept: bool) -> _Cone:
+        raw = cls(engine, batch, classes, False, np.zeros(batch.features), np.ones(batch.features))
+        ranges = list(engine.map(raw._ranges, batch))
+        low = np.min([part[0] for part in ranges], axis=0)
+        high = np.max([part[1] for part in ranges], axis=0)
+        centred = intercept and not is_csr(batch.x)
+        centre = np.where(low <= high, (low + high) / 2, 0.0) if centred else np.zeros(batch.features)
+        reach = np.maximum(high - centre, centre - low)
+        scale = np.where((reach > 0) & np.isfinite(reach), reach, 1.0)
+        return cls(engine, batch, classes, intercept, centre, scale)
+
+    @property
+    def scores_of(self) -> FloatArray:
+        """The classes' scores are the predictors times this, (t, k): one class has none."""
+        rest = np.zeros((self.classes - 1, 1))
+        return np.hstack([rest, np.eye(1)] if self.classes == 2 else [np.eye(self.classes - 1), rest])
+
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Return theta as of the scaled columns."""
+        beta = theta.copy()
+        beta[int(self.intercept) :] *= self.scale[:, None]
+        if self.intercept:
+            beta[0] += self.centre @ theta[1:]
+        return beta
+
+    def outward(self, beta: FloatArray) -> FloatArray:
+        """Return beta as of the columns as they came."""
+        theta = beta.copy()
+        theta[int(self.intercept) :] /= self.scale[:, None]
+        if self.intercept:
+            theta[0] -= self.centre @ theta[1:]
+        return theta
+
+    def design(self, x: Any) -> Any:
+        """Return rows of x, scaled and with a leading 1 where there is an intercept: dense or CSR."""
+        if is_csr(x):
+            scaled = x @ sparse.diags_array(1 / self.scale)
+            parts: Any = [np.ones((x.shape[0], 1)), scaled]
+            return sparse.hstack(parts, "csr") if self.intercept else scaled.tocsr()
+        scaled = (x - self.centre) / self.scale
+        return np.column_stack([np.ones(len(x)), scaled]) if self.intercept else scaled
+
+    def members(self, y: npt.NDArray[Any], weight: npt.NDArray[Any] | None) -> Flags:
+        """Return which classes each row was seen in, (n, k)."""
+        seen = np.column_stack([y < 1, y > 0]) if self.classes == 2 else y[:, None] == np.arange(self.classes)
+        return seen if weight is None else seen & (weight > 0)[:, None]
+
+    def _blocks(self, part: Batch) -> Iterator[tuple[Any, Flags]]:
+        """Yield the rows of a part as they came, dense or CSR, and which classes each was seen in."""
+        width = part.x.nnz // max(1, part.x.shape[0]) if is_csr(part.x) else part.features
+        height = max(1, CELLS // (width + self.classes + 1))
+        for start in range(part.start, part.stop, height):
+            stop = min(start + height, part.stop)
+            weight = None if part.weight is None else to_host(part.weight[start:stop])
+            yield read_rows(part.x, start, stop), self.members(to_host(part.y[start:stop]), weight)
+
+    def _ranges(self, part: Batch, _: Any) -> tuple[FloatArray, FloatArray]:
+        low, high = np.full(part.features, np.inf), np.full(part.features, -np.inf)
+        for x, members in self._blocks(part):
+            counted = x[members.any(axis=1)]
+            if counted.shape[0]:
+                np.minimum(low, _flat(counted.min(axis=0)), out=low)
+                np.maximum(high, _flat(counted.max(axis=0)), out=high)
+        return low, high
+
+    def total(self) -> FloatArray:
+        """Return the sum of all constraints, (p, t)."""
+        sums = sum(self.engine.map(self._class_sums, self.batch))
+        return np.asarray((self.classes * sums - np.sum(sums, axis=1, keepdims=True)) @ self.scores_of.T)
+
+    def _class_sums(self, part: Batch, _: Any) -> FloatArray:
+        sums = np.zeros((part.features + int(self.intercept), self.classes))
+        for x, members in self._blocks(part):
+            sums += self.design(x).T @ members.astype(np.float64)
+        return sums
+
+    def moved(self, beta: FloatArray) -> _Moved:
+        """Return what a direction, its largest entry made 1, does to the rows."""
+        beta = beta / (np.abs(beta).max(initial=0.0) or 1.0)
+        parts = list(self.engine.map(partial(self._margins, beta), self.batch))
+        return _Moved(beta, *(np.concatenate([part[place] for part in parts]) for place in (0, 1)))
+
+    def _margins(self, beta: FloatArray, part: Batch, _: Any) -> tuple[FloatArray, FloatArray]:
+        low, gain = [np.zeros(0)], [np.zeros(0)]
+        for x, members in self._blocks(part):
+            scores = self.design(x) @ beta @ self.scores_of
+            second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+            rival = np.where(scores >= first[:, None], second[:, None], first[:, None])
+            low.append(np.where(members, scores - rival, np.inf).min(axis=1))
+            gain.append(np.where(members, scores - scores.min(axis=1, keepdims=True), -np.inf).max(axis=1))
+        return np.concatenate(low), np.concatenate(gain)
+
+    def constraints(self, rows: Positions) -> Any:
+        """Return what must not be negative for some rows, one constraint a line, theta column by column."""
+        places = np.sort(rows) + self.batch.start
+        weight = None if self.batch.weight is None else _taken(self.batch.weight, places)
+        design = self.design(_taken(self.batch.x, places))
+        members = self.members(_taken(self.batch.y, places), weight)
+        lines: list[Any] = [sparse.csr_array((0, design.shape[1] * (self.classes - 1)))]
+        for one in range(self.classes):
+            own = design[members[:, one]]
+            own = own if is_csr(own) else np.unique(own, axis=0)
+            apart = self.scores_of[:, one] - np.delete(self.scores_of, one, axis=1).T  # (k - 1, t)
+            lines.append(sparse.kron(apart, own, "csr"))
+        return sparse.vstack(lines, "csr")
+
+
+class _Search:
+    """The search for a separating direction: programmes over some of the rows, and which these are."""
+
+    def __init__(self, cone: _Cone, theta: FloatArray) -> None:
+        self.cone = cone
+        self.shape = theta.shape
+        self.total = cone.total()
+        self.end = time.monotonic() + SECONDS
+        self.start = cone.moved(cone.inward(np.where(np.isfinite(theta).all(), theta, 0.0)))
+        counted = np.flatnonzero(np.isfinite(self.start.low))
+        half = max(ROWS // 2, self.total.size)
+        if len(counted) > 2 * half:
+            closest = counted[np.argpartition(self.start.low[counted], half)[:half]]
+            counted = np.union1d(closest, counted[:: -(-len(counted) // half)])
+        self.rows = counted
+
+    def find(self) -> tuple[Literal["complete", "quasi-complete"], _Moved] | None:
+        """Return the kind of separation and the direction of fewest columns, or None."""
+        moved = self.start if self.start.complete else self._settled(self._farthest)
+        if moved is None or not moved.separates:
+            return None
+        with suppress(_Undecided):  # there is a direction: better ones would only say more about it
+            if not moved.complete:
+                moved = self._settled(self._widest) or moved
+            self.end = time.monotonic() + SECONDS_FOR_NAMES
+            moved = self._fewest(moved)
+        return ("complete" if moved.complete else "quasi-complete"), moved
+
+    def support(self, beta: FloatArray) -> Flags:
+        """Return which rows of a direction are not 0, (p,), the intercept aside."""
+        used = np.abs(beta).max(axis=1) > APART
+        if self.cone.intercept:
+            used[0] = False
+        return np.asarray(used)
+
+    def _settled(self, solve: Callable[[Any], tuple[FloatArray, float] | None]) -> _Moved | None:
+        """Return the direction that solves a programme over all rows, adding those that some rows' solution wronged."""
+        while True:
+            answer = solve(self.cone.constraints(self.rows))
+            if answer is None:
+                return None
+            beta, floor = answer
+            moved = self.cone.moved(beta)
+            short = floor / (np.abs(beta).max(initial=0.0) or 1.0) - TOUCHING
+            wronged = np.setdiff1d(np.flatnonzero(moved.low < short), self.rows)
+            if not wronged.size:
+                return moved
+            worst = np.argsort(moved.low[wronged], kind="stable")[: max(ROWS, self.total.size)]
+            self.rows = np.union1d(self.rows, wronged[worst])
+
+    def _farthest(self, lines: Any) -> tuple[FloatArray, float] | None:
+        """Return the direction in a box that moves all rows together the farthest."""
+        most = np.abs(self.total).max(initial=0.0)
+        if most == 0:
+            return None
+        answer = self._programme(-self.total.T.ravel() / most, -lines, np.zeros(lines.shape[0]), (-1, 1))
+        return None if answer is None else (self._unravelled(answer), 0.0)
+
+    def _widest(self, lines: Any) -> tuple[FloatArray, float] | None:
+        """Return the direction in a box that moves the rows it moves least the farthest, if it moves them at all."""
+        wide = sparse.hstack([-lines, np.ones((lines.shape[0], 1))], "csr")
+        aim = np.append(np.zeros(lines.shape[1]), -1.0)
+        answer = self._programme(aim, wide, np.zeros(lines.shape[0]), (-1, 1))
+        if answer is None or answer[-1] <= APART:
+            return None
+        return self._unravelled(answer[:-1]), float(answer[-1])
+
+    def _fewest(self, moved: _Moved) -> _Moved:
+        """Return a direction that separates as a given one does, of as few columns as can be."""
+        moved = self._sparser(moved, np.ones(self.shape[0], dtype=bool)) or moved
+        largest = np.argsort(-np.abs(moved.beta).max(axis=1), kind="stable")
+        largest = largest[self.support(moved.beta)[largest]]
+        count = 1
+        while count < len(largest):  # twice as many columns each time, until they separate without the others
+            found = self._sparser(moved, np.isin(np.arange(self.shape[0]), largest[:count]))
+            moved, count = (found, len(largest)) if found else (moved, 2 * count)
+        used = self.support(moved.beta)
+        for column in reversed(largest if used.sum() <= _FEW else largest[:0]):
+            if used[column] and used.sum() > 1:
+                used[column] = False
+                moved = self._sparser(moved, used) or moved
+                used = self.support(moved.beta)
+        return moved
+
+    def _sparser(self, moved: _Moved, allowed: Flags) -> _Moved | None:
+        """Return the direction of some columns with the smallest coefficients that separates as a given one does."""
+        free = np.arange(self.shape[0]) < self.cone.intercept
+        entries = np.flatnonzero(np.tile(allowed | free, self.shape[1]))
+        cost = np.tile(np.where(free, 0.0, 1.0), self.shape[1])[entries]
+        floor = float(moved.low.min()) if moved.complete else 0.0
+        total = self.total.T.ravel()
+        sum_of_all = float(total @ moved.beta.T.ravel())
+
+        def solve(lines: Any) -> tuple[FloatArray, float] | None:
+            least = np.full(lines.shape[0], -floor)
+            lines = -lines[:, entries]
+            if not floor:  # not all rows are to be moved, but as far together as the given direction moves them
+                lines = sparse.vstack([lines, -total[None, entries] / abs(sum_of_all)], "csr")
+                least = np.append(least, -1.0)
+            answer = self._programme(np.tile(cost, 2), sparse.hstack([lines, -lines], "csr"), least, (0, None))
+            if answer is None:
+                return None
+            beta = np.zeros(total.size)
+            beta[entries] = answer[: len(entries)] - answer[len(entries) :]
+            return self._unravelled(beta), floor
+
+        found = self._settled(solve)
+        return found if found is not None and found.separates and found.complete >= moved.complete else None
+
+    def _unravelled(self, beta: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(beta.reshape(self.shape[::-1]).T)
+
+    def _programme(self, aim: FloatArray, lines: Any, most: FloatArray, bounds: Any) -> FloatArray | None:
+        """Return x between bounds with lines x <= most and the smallest aim x; None where there is none."""
+        if lines.nnz > LARGEST:
+            raise _Undecided(f"a linear programme of {lines.shape[0]} lines and {lines.shape[1]} columns is too large")
+        left = max(self.end - time.monotonic(), 0.0)
+        options: Any = {
+            "time_limit": left,
+            "primal_feasibility_tolerance": _SOLVED,
+            "dual_feasibility_tolerance": _SOLVED,
+        }
+        answer = linprog(aim, A_ub=lines, b_ub=most, bounds=bounds, method="highs-ds" if len(aim) <= _NARROW else "highs-ipm", options=options)
+        if answer.status == 1:
+            raise _Undecided(f"{SECONDS:g} seconds were not enough")
+        if answer.status == 4:
+            raise _Undecided("the linear programme is numerically difficult")
+        return None if answer.x is None else np.asarray(answer.x)
+
+
+def _taken(array: Any, places: Positions) -> Any:
+    """Return some rows of an array of any library as float64 NumPy, those of a CSR matrix as CSR."""
+    if is_csr(array) or isinstance(array, np.ndarray):
+        taken = array[places]
+        return taken.astype(np.float64, copy=False)
+    return np.concatenate([read_rows(array, place, place + 1) for place in places.tolist()])
+
+
+def _flat(values: Any) -> FloatArray:
+    """Return the extremes of columns, which scipy gives as a sparse row."""
+    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64).ravel()

@@ -1,0 +1,7 @@
+"""Loading a model of any room."""
+
+import suffice.discriminative
+import suffice.generative  # noqa: F401  (a file may hold a model of either room)
+from suffice.store import load
+
+__all__ = ["load"]

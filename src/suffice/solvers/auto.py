@@ -1,0 +1,92 @@
+"""The fast default: a few rows tell where to start and how the land bends; all rows tell the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from suffice.solvers.newton import Newton
+from suffice.solvers.objective import Objective, Trace
+from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
+from suffice.solvers.solution import Solution
+from suffice.solvers.truncated_newton import Multiplied, TruncatedNewton
+from suffice.statistics.base import FloatArray
+
+#: Where a pass with curvature costs no more than this many products, Newton's method is at its end before others start.
+SMALL = 3e7
+#: Above this many parameters no matrix of curvatures is made.
+MANY = 2000
+#: A pass with curvature over a share s of the rows costs about as much as one without over all: s q is about this.
+FAIR = 15.0
+#: The curvature of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.
+DAMPING = 1e-3
+
+
+class Sampled(Multiplied, Protocol):
+    """A log-likelihood that can be asked about some of its rows."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+
+    def sample(self, count: int) -> Objective:
+        """Return the log-likelihood of about ``count`` rows, spread over all of them."""
+
+
+@dataclass(frozen=True)
+class Auto:
+    """The fast default.
+
+    Few rows: Newton's method. Many rows: a sample's optimum is the start, and the sample's curvature there, corrected
+    by how the slopes of all rows change (L-BFGS), makes the steps; about six passes over all rows. Many parameters: the
+    diagonal of the curvature takes the sample's place.
+
+    Examples
+    --------
+    >>> from suffice.discriminative.objective import Likelihood
+    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.families import Response
+    >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 1.0, 4.0]))
+    >>> solution = Auto().minimise(Likelihood(ThreadEngine(), rows, Response.of("poisson")), np.zeros((2, 1)))
+    >>> solution.theta.ravel().round(4), solution.converged
+    (array([-1.3652,  0.9141]), True)
+    """
+
+    tol: float = 1e-8
+    max_iter: int = 100
+    information: bool = True  #: whether the curvature at the end is wanted
+
+    def minimise(self, objective: Sampled, start: FloatArray) -> Solution:
+        """Return where minus the log-likelihood is least."""
+        size = start.size
+        if size > MANY:
+            return self._large(objective, start)
+        rows = int(objective.count * min(0.25, FAIR / size))
+        if objective.count * float(size) ** 2 <= SMALL or rows < 5 * size:
+            return Newton(self.tol, self.max_iter).minimise(objective, start)
+        return self._sampled(objective, start, rows)
+
+    def _sampled(self, objective: Sampled, start: FloatArray, rows: int) -> Solution:
+        few = objective.sample(rows)
+        trace = Trace.of(objective)
+        first = few.curvature(start)
+        if not np.isfinite(first.value):
+            return Newton(self.tol, self.max_iter).minimise(objective, start)
+        rough = QuasiNewton(1e-3, 15).minimise(few, start, inverse_of(first.information))
+        information = few.curvature(rough.theta).information
+        np.fill_diagonal(information, information.diagonal() + DAMPING * first.information.diagonal())
+        trace.passes = (rough.passes + 2) * few.weight / objective.weight
+        guess = inverse_of(information * (objective.weight / few.weight))
+        return QuasiNewton(self.tol, self.max_iter, self.information).minimise(objective, rough.theta, guess, trace)
+
+    def _large(self, objective: Sampled, start: FloatArray) -> Solution:
+        if start.shape[1] == 1:
+            return TruncatedNewton(self.tol, self.max_iter).minimise(objective, start)
+        trace = Trace.of(objective)
+        across = 1 / np.maximum(objective.diagonal(start), np.finfo(np.float64).tiny)
+        trace.passes = 1.0
+        return QuasiNewton(self.tol, max(self.max_iter, 1000)).minimise(
+            objective, start, lambda slope: across * slope, trace
+        )

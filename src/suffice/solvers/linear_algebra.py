@@ -1,0 +1,135 @@
+"""Symmetric systems that may have no unique solution: which directions are determined, and the smallest solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.lapack import dpocon
+
+from suffice.statistics.base import FloatArray
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetric:
+    """A positive semidefinite matrix, factored: its columns are scaled to one size first, so that units do not matter.
+
+    Examples
+    --------
+    >>> twice = Symmetric.of(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    >>> twice.rank, twice.solve(np.array([1.0, 2.0]))
+    (1, array([0.2, 0.4]))
+    """
+
+    scale: FloatArray  # (q,), what each column was divided by
+    rank: int
+    _factor: Any  # Cholesky's; or eigenvectors divided by the roots of their eigenvalues, (q, rank)
+    _null: FloatArray | None  # (q, q - rank), an orthonormal basis of what is not determined; None where all is
+
+    @classmethod
+    def of(cls, matrix: FloatArray, tolerance: float | None = None) -> Symmetric:
+        """Return the matrix, factored; what is relatively below the tolerance counts as zero."""
+        size = len(matrix)
+        level = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+        scale = np.where(level > 0, level, 1.0)
+        scaled = matrix / scale / scale[:, None]
+        least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
+        if not np.isfinite(scaled).all():
+            raise FloatingPointError("the curvature is not finite")
+        if (level > 0).all():
+            try:
+                factor = cho_factor(scaled, lower=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                pass
+            else:
+                if dpocon(factor[0].T, float(np.abs(scaled).sum(axis=0).max(initial=0.0)))[0] > least:
+                    return cls(scale, size, factor, None)
+        values, vectors = eigh(scaled, check_finite=False)
+        known = values > least * max(float(values.max(initial=0.0)), EPSILON)
+        roots = vectors[:, known] / np.sqrt(values[known])
+        # What has no effect on the scaled columns, as a combination of the columns themselves.
+        null, _ = np.linalg.qr(vectors[:, ~known] / scale[:, None])
+        return cls(scale, int(known.sum()), roots, null)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Return the solution for one right-hand side, (q,), or several, (q, r): the smallest where there are many."""
+        scale = self.scale if right.ndim == 1 else self.scale[:, None]
+        if self._null is None:
+            return np.asarray(cho_solve(self._factor, right / scale, check_finite=False) / scale)
+        solution = self._factor @ (self._factor.T @ (right / scale)) / scale
+        return np.asarray(solution - self._null @ (self._null.T @ solution))
+
+    def inverse(self) -> FloatArray:
+        """Return the inverse, (q, q), symmetric; NaN in the rows and columns of what is not determined."""
+        size = len(self.scale)
+        result = self.solve(np.eye(size))
+        result = (result + result.T) / 2
+        result[self.undetermined, :] = np.nan
+        result[:, self.undetermined] = np.nan
+        return result
+
+    def whitener(self) -> FloatArray:
+        """Return the lower triangular W, (q, q), for which ``|W x|²`` is x' times the (pseudo-)inverse times x."""
+        size = len(self.scale)
+        if self._null is None:
+            lower = solve_triangular(np.tril(self._factor[0]), np.eye(size), lower=True, check_finite=False)
+            return np.asarray(lower / self.scale)
+        roots = self._factor.T / self.scale
+        roots = roots - (roots @ self._null) @ self._null.T
+        # R'R is the same with the columns in reverse; turned round, R is lower triangular.
+        upper = np.zeros((size, size))
+        reduced = np.linalg.qr(roots[:, ::-1], mode="r")
+        upper[: len(reduced)] = reduced
+        return np.ascontiguousarray(upper[::-1, ::-1])
+
+    @property
+    def undetermined(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which unknowns, (q,), other values could take with the same effect."""
+        if self._null is None:
+            return np.zeros(len(self.scale), dtype=bool)
+        share = np.abs(self._null * self.scale[:, None]).max(axis=1, initial=0.0)
+        return np.asarray(share > 1e-6 * share.max(initial=0.0))
+
+
+def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:
+    """Return the columns that are sums of multiples of columns before them, each with those columns.
+
+    Parameters
+    ----------
+    matrix
+        Products of columns, (d, d).
+    tolerance
+        A column of which no more than this share (of its square) is its own counts as dependent.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 1.0, 2.0, 2.0]])
+    >>> dependencies(x.T @ x)
+    [(2, [0]), (3, [0, 1])]
+    """
+    size = len(matrix)
+    level = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+    scale = np.where(level > 0, level, 1.0)
+    scaled = matrix / scale / scale[:, None]
+    least = 1024 * max(size, 10) * EPSILON if tolerance is None else tolerance
+    factor = np.zeros((size, size))  # rows: the columns of the matrix in terms of the independent ones before them
+    kept: list[int] = []
+    found: list[tuple[int, list[int]]] = []
+    for column in range(size):
+        along = np.zeros(len(kept))
+        for place, other in enumerate(kept):
+            along[place] = (scaled[column, other] - factor[other, :place] @ along[:place]) / factor[other, place]
+        own = scaled[column, column] - along @ along
+        if own > least:
+            factor[column, : len(kept)] = along
+            factor[column, len(kept)] = np.sqrt(own)
+            kept.append(column)
+            continue
+        # The multiples: back from the factored form to the columns themselves.
+        multiples = np.linalg.solve(factor[np.ix_(kept, range(len(kept)))].T, along) if kept else along
+        found.append((column, [other for other, share in zip(kept, multiples, strict=True) if abs(share) > 1e-6]))
+    return found

@@ -1,0 +1,97 @@
+"""Newton's method, as Fisher scoring: every step solves with the whole curvature, and is halved until it helps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.objective import Bend, Objective, Trace, flat, shaped
+from suffice.solvers.solution import Solution
+from suffice.statistics.base import FloatArray
+
+#: A value that falls by no more than this share of its size has not fallen: it is rounding.
+ROUNDING = 1e-13
+#: A step must gain this share of what the slope promises.
+ENOUGH = 1e-4
+#: How many standard errors from the optimum theta may be, for a tolerance of 1.
+DISTANCE = 1e4
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Newton's method: theta := theta + I(theta)^-1 gradient, with the expected information I, halving the step.
+
+    It stops where the largest slope per row is at most ``tol`` and theta is within ``1e4 tol`` standard errors of the
+    optimum, so that neither the rows' number nor the columns' units matter.
+
+    Examples
+    --------
+    >>> from suffice.discriminative.objective import Likelihood
+    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.families import Response
+    >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0]))
+    >>> solution = Newton().minimise(Likelihood(ThreadEngine(), rows, Response.of("bernoulli")), np.zeros((2, 1)))
+    >>> solution.theta.ravel().round(4), solution.why
+    (array([-1.2565,  0.8377]), 'the gradient vanishes')
+    """
+
+    tol: float = 1e-8
+    max_iter: int = 100
+
+    def minimise(self, objective: Objective, start: FloatArray) -> Solution:
+        """Return where minus the log-likelihood is least."""
+        trace = Trace.of(objective)
+        theta = np.array(start, dtype=np.float64)
+        here = objective.curvature(theta)
+        norm = trace.add(here.value, here.gradient)
+
+        def solution(converged: bool, why: str) -> Solution:
+            return Solution(
+                theta, here.value, here.gradient, converged, why, tuple(trace.steps), information=here.information
+            )
+
+        if not np.isfinite(here.value):
+            return solution(False, "the log-likelihood is not finite at the start")
+        for _ in range(self.max_iter):
+            step = shaped(Symmetric.of(here.information).solve(flat(here.gradient)), theta)
+            promise = float((step * here.gradient).sum())
+            if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
+                return solution(True, "the gradient vanishes")
+            theta_before, before = theta, here
+            theta, here = halved(objective, theta, here, step, promise, trace)
+            norm = trace.steps[-1].gradient_norm
+            if here is before:
+                theta = theta_before
+                return solution(*stuck(promise, here.value))
+        return solution(False, f"max_iter={self.max_iter} steps were made")
+
+
+def stuck(promise: float, value: float) -> tuple[bool, str]:
+    """Return whether a solver that finds no better point has converged, and why it stops."""
+    if promise <= 1e3 * ROUNDING * (abs(value) + 1):
+        return True, "the log-likelihood cannot be raised further in double precision"
+    return False, "no step along the slope raises the log-likelihood"
+
+
+def halved(
+    objective: Objective, theta: FloatArray, here: Bend, step: FloatArray, promise: float, trace: Trace
+) -> tuple[FloatArray, Bend]:
+    """Return the first of theta + step, theta + step / 2, ... that helps; or theta itself where none does."""
+    share = 1.0
+    for _ in range(50):
+        there = objective.curvature(theta + share * step)
+        trace.add(there.value, there.gradient)
+        if improves(there.value, here.value, share * promise):
+            return theta + share * step, there
+        share /= 2
+        if share * promise <= ROUNDING * (abs(here.value) + 1):
+            break
+    return theta, here
+
+
+def improves(value: float, before: float, promise: float) -> bool:
+    """Whether a value is better than before by a fair part of what was promised, or equal to rounding."""
+    slack = ROUNDING * (abs(before) + 1)
+    return bool(np.isfinite(value) and value >= before + ENOUGH * promise - slack)

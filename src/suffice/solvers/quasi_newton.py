@@ -1,0 +1,160 @@
+"""Quasi-Newton steps: the curvature of a few rows, corrected by how the slopes of all rows change."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.newton import DISTANCE, ROUNDING, improves, stuck
+from suffice.solvers.objective import Bend, Objective, Slope, Trace, flat, shaped
+from suffice.solvers.solution import Solution
+from suffice.statistics.base import FloatArray
+
+#: How many changes of the slope are remembered.
+MEMORY = 20
+
+
+Guess = Callable[[FloatArray], FloatArray]
+
+
+def inverse_of(information: FloatArray) -> Guess:
+    """Return what multiplies a slope by the inverse of an information matrix.
+
+    Examples
+    --------
+    >>> inverse_of(np.array([[4.0]]))(np.array([[2.0]]))
+    array([[0.5]])
+    """
+    factored = Symmetric.of(information)
+    return lambda slope: shaped(factored.solve(flat(slope)), slope)
+
+
+class Corrections:
+    """The last steps and what they did to the slope: L-BFGS, over a first guess of the inverse curvature."""
+
+    def __init__(self, guess: Guess) -> None:
+        self.guess = guess
+        self._pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def add(self, step: FloatArray, change: FloatArray) -> None:
+        """Take in a step and the fall of the slope along it; one that tells of no curvature is left out."""
+        bent = float(np.vdot(step, change))
+        if bent > 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            self._pairs.append((step, change, bent))
+
+    def solve(self, slope: FloatArray) -> FloatArray:
+        """Return the step to where the slope would vanish."""
+        shares = []
+        rest = slope.copy()
+        for step, change, bent in reversed(self._pairs):
+            share = float(np.vdot(step, rest)) / bent
+            shares.append(share)
+            rest -= share * change
+        result = self.guess(rest)
+        for (step, change, bent), share in zip(self._pairs, reversed(shares), strict=True):
+            result += (share - float(np.vdot(change, result)) / bent) * step
+        return result
+
+    def clear(self) -> None:
+        """Forget all corrections."""
+        self._pairs.clear()
+
+
+@dataclass(frozen=True)
+class QuasiNewton:
+    """L-BFGS over a given guess of the inverse curvature; see :class:`Auto`, which makes the guess."""
+
+    tol: float = 1e-8
+    max_iter: int = 100
+    information: bool = False  #: whether the curvature at the end is wanted
+
+    def minimise(self, objective: Objective, start: FloatArray, guess: Guess, trace: Trace | None = None) -> Solution:
+        """Return where minus the log-likelihood is least.
+
+        Parameters
+        ----------
+        guess
+            Multiplies a slope by the inverse of some curvature; it returns a new array of the same shape.
+        trace
+            What went before, if anything did.
+        """
+        trace = trace or Trace.of(objective)
+        theta = np.array(start, dtype=np.float64)
+        here: Slope | Bend = objective.slope(theta)
+        norm = before = trace.add(here.value, here.gradient)
+        corrections = Corrections(guess)
+        information: FloatArray | None = None
+
+        def solution(converged: bool, why: str) -> Solution:
+            known = information
+            if self.information and known is None and np.isfinite(here.value):
+                known = objective.curvature(theta).information
+                trace.passes += 1
+            return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps), known)
+
+        if not np.isfinite(here.value):
+            return solution(False, "the log-likelihood is not finite at the start")
+        for _ in range(self.max_iter):
+            step = corrections.solve(here.gradient)
+            promise = float(np.vdot(step, here.gradient))
+            if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
+                return solution(True, "the gradient vanishes")
+            # Where the next pass should be the last, it brings the curvature with it.
+            last = self.information and information is None and norm * norm / before <= self.tol
+            share, there = searched(objective, theta, here, step, promise, trace, last)
+            if there is here:
+                if len(corrections):  # they may mislead: once more without
+                    corrections.clear()
+                    continue
+                return solution(*stuck(promise, here.value))
+            corrections.add(share * step, here.gradient - there.gradient)
+            theta, here = theta + share * step, there
+            if isinstance(here, Bend):
+                information = here.information
+                corrections = Corrections(inverse_of(information))
+            before, norm = norm, trace.steps[-1].gradient_norm
+        return solution(False, f"max_iter={self.max_iter} steps were made")
+
+
+def searched(
+    objective: Objective,
+    theta: FloatArray,
+    here: Slope | Bend,
+    step: FloatArray,
+    promise: float,
+    trace: Trace,
+    bend: bool = False,
+) -> tuple[float, Slope | Bend]:
+    """Return a share of the step that helps, and the slope there; the slope here where none does.
+
+    A step that helps too little is cut, at the top of the parabola through what is known; one past which the slope
+    still rises steeply is doubled.
+    """
+    share, low, high = 1.0, 0.0, np.inf
+    best: tuple[float, Slope | Bend] = (0.0, here)
+    for _ in range(30):
+        at = theta + share * step
+        there: Slope | Bend = objective.curvature(at) if bend else objective.slope(at)
+        trace.add(there.value, there.gradient)
+        if not improves(there.value, here.value, share * promise):
+            high = share
+            gained = there.value - here.value
+            cut = share * promise / (2 * (share * promise - gained)) if np.isfinite(gained) else 0.1
+            share = low + (share - low) * min(max(cut, 0.1), 0.5)
+        else:
+            best = (share, there)
+            if float(np.vdot(there.gradient, step)) <= 0.9 * promise:
+                return best
+            low = share
+            share = 2 * share if high == np.inf else (low + high) / 2
+        if share * promise <= ROUNDING * (abs(here.value) + 1):
+            break
+        bend = False
+    return best

@@ -1,0 +1,32 @@
+"""scikit-learn's own checks of its conventions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+
+MODELS = [
+    LinearRegression(),
+    LinearRegression(l2=1.0),
+    LinearRegression("newton"),
+    LogisticRegression(),
+    LogisticRegression(l2=1.0),
+    LogisticRegression(l1=0.5),
+    LogisticRegression(solver="newton"),
+    SoftmaxRegression(),
+    PoissonRegression(),
+    GammaRegression(),
+    GLM(),
+    GLM("gaussian", l1=0.1),
+    GLM("poisson", "log", l2=0.5),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # their rows are often separated, dependent or few
+@parametrize_with_checks(MODELS)
+def test_conventions(estimator: Any, check: Any) -> None:
+    check(estimator)
