@@ -3,10 +3,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdlib>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "kernels.hpp"
@@ -223,30 +225,38 @@ nb::tuple scatter(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, ind
     return nb::make_tuple(weights, mean, spread);
 }
 
-nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
-                    MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, bool hessian) {
-    const Rows rows = rows_of(x, y, w, begin, end);
+// The rows' targets, offsets and family; theta is (p, t).
+Model model_of(const Rows& rows, int family, const MaybeCodes& y, const MaybeDoubles& target,
+               const MaybeDoubles& offset, const Doubles& theta, bool intercept) {
     Model model;
     if (family < Model::gaussian || family > Model::softmax) throw nb::value_error("no such family");
     model.family = static_cast<Model::Family>(family);
     if (theta.ndim() != 2 || static_cast<index_t>(theta.shape(0)) != rows.x.cols + (intercept ? 1 : 0)) {
         throw nb::value_error("theta must have one row per feature, and one for the intercept");
     }
-    const std::size_t p = theta.shape(0), t = theta.shape(1), count = std::size_t(end - begin);
+    const std::size_t t = theta.shape(1), count = std::size_t(rows.end - rows.begin);
     const bool many = model.family == Model::softmax;
     if (t < 1 || (!many && t != 1)) throw nb::value_error("theta must have one column per predictor");
     if (many ? !y : !target || target->size() != count) throw nb::value_error("y must have one target per row");
     if (offset && offset->size() != count * t) {
         throw nb::value_error("offset must have one entry per row and predictor");
     }
-    if (hessian && p * t > 46340) {
-        throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
-    }
     model.target = many ? nullptr : target->data();
     model.offset = offset ? offset->data() : nullptr;
     model.theta = theta.data();
     model.predictors = static_cast<index_t>(t);
     model.intercept = intercept;
+    return model;
+}
+
+nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
+                    MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, bool hessian) {
+    const Rows rows = rows_of(x, y, w, begin, end);
+    Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    const std::size_t p = theta.shape(0), t = theta.shape(1);
+    if (hessian && p * t > 46340) {
+        throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
+    }
     model.hessian = hessian;
     const std::size_t side = hessian ? p * t : 0;
     Result totals = zeros({2}), gradient = zeros({p, t}), curve = zeros({side, side});
@@ -266,6 +276,59 @@ index_t coordinate_descent(Doubles a, Doubles b, Doubles l1,
                                             theta.data());
     });
     return rounds;
+}
+
+// A walk over rows from theta, (p, t). `order` holds rows from begin to end - 1.
+struct Journey {
+    Journey(const Rows& rows, const Doubles& start, bool intercept, const Codes& order, std::size_t totals)
+        : theta(zeros({start.shape(0), start.shape(1)})), sum(zeros({start.shape(0), start.shape(1)})),
+          totals(zeros({totals})), walked{theta.data(), sum.data(), this->totals.data()} {
+        steps.order = order.data();
+        steps.count = static_cast<index_t>(order.size());
+        for (index_t at = 0; at < steps.count; ++at) {
+            if (steps.order[at] < rows.begin || steps.order[at] >= rows.end) throw nb::index_error("no such row");
+        }
+        steps.theta = start.data();
+        steps.predictors = static_cast<index_t>(start.shape(1));
+        steps.intercept = intercept;
+    }
+
+    Result theta, sum, totals;
+    Steps steps;
+    Walked walked;
+};
+
+// The pace comes as (step, decay, power, first step, rows to a step).
+nb::tuple descend(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
+                  MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, Codes order,
+                  std::tuple<double, double, double, index_t, index_t> pace, double l2) {
+    const Rows rows = rows_of(x, y, w, begin, end);
+    const Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    Journey journey(rows, theta, intercept, order, 5);
+    Steps& steps = journey.steps;
+    std::tie(steps.step, steps.decay, steps.power, steps.first, steps.rows) = pace;
+    if (steps.rows < 1) throw nb::value_error("a step must have at least one row");
+    if (steps.rows > steps.count) steps.rows = steps.count > 0 ? steps.count : 1;  // sums of places must not overflow
+    steps.l2 = l2;
+    steps.classes = model.predictors + 1;
+    unlocked([&] { active->descend(rows, model, steps, journey.walked); });
+    return nb::make_tuple(journey.theta, journey.sum, journey.totals);
+}
+
+nb::tuple correct(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, index_t classes,
+                  Doubles theta, bool intercept, Codes order, double step) {
+    const Rows rows = rows_of(x, y, w, begin, end);
+    if (classes < 2 || !y) throw nb::value_error("there must be codes of at least two classes");
+    const auto t = static_cast<std::size_t>(classes == 2 ? 1 : classes);
+    if (theta.ndim() != 2 || static_cast<index_t>(theta.shape(0)) != rows.x.cols + (intercept ? 1 : 0) ||
+        theta.shape(1) != t) {
+        throw nb::value_error("theta does not fit x and the classes");
+    }
+    Journey journey(rows, theta, intercept, order, 2);
+    journey.steps.step = step;
+    journey.steps.classes = classes;
+    unlocked([&] { active->correct(rows, journey.steps, journey.walked); });
+    return nb::make_tuple(journey.theta, journey.sum, journey.totals);
 }
 
 // A reading comes as (what, temperature, prior, array for the results).
@@ -370,6 +433,10 @@ NB_MODULE(_native, m) {
     m.def("scatter", &scatter, SUFFICE_ROWS, nb::arg("classes"), nb::arg("tied"), nb::arg("targets").none());
     m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
           nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));
+    m.def("descend", &descend, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
+          nb::arg("theta"), nb::arg("intercept"), nb::arg("order"), nb::arg("pace"), nb::arg("l2"));
+    m.def("correct", &correct, SUFFICE_ROWS, nb::arg("classes"), nb::arg("theta"), nb::arg("intercept"),
+          nb::arg("order"), nb::arg("step"));
 #undef SUFFICE_ROWS
     m.def("coordinate_descent", &coordinate_descent, nb::arg("a"), nb::arg("b"), nb::arg("l1"),
           nb::arg("theta").noconvert(), nb::arg("tol"), nb::arg("most"));

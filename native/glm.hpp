@@ -4,50 +4,11 @@
 #include <cmath>
 
 #include "counts.hpp"
+#include "curves.hpp"
 #include "dense.hpp"
-#include "elementary.hpp"
 
 namespace suffice {
 namespace SUFFICE_ISA {
-
-// For each row: the log-likelihood without log b(y), its slope and its expected curvature in the predictor z.
-inline void gaussian_curve(index_t n, const double* z, const double* y, double* value, double* slope, double* curve) {
-    for (index_t i = 0; i < n; ++i) {
-        value[i] = z[i] * (y[i] - 0.5 * z[i]);
-        slope[i] = y[i] - z[i];
-        curve[i] = 1.0;
-    }
-}
-
-inline void bernoulli_curve(index_t n, const double* z, const double* y, double* value, double* slope, double* curve) {
-    for (index_t i = 0; i < n; ++i) {
-        const double positive = z[i] > 0 ? z[i] : 0.0;
-        const double e = exponential(z[i] > 0 ? -z[i] : z[i]);  // exponent <= 0: cannot overflow
-        const double share = 1.0 / (1.0 + e);
-        const double mean = z[i] > 0 ? share : e * share;
-        value[i] = y[i] * z[i] - positive - log_one_plus(e);
-        slope[i] = y[i] - mean;
-        curve[i] = e * share * share;
-    }
-}
-
-inline void poisson_curve(index_t n, const double* z, const double* y, double* value, double* slope, double* curve) {
-    for (index_t i = 0; i < n; ++i) {
-        const double mean = exponential(z[i]);
-        value[i] = y[i] * z[i] - mean;
-        slope[i] = y[i] - mean;
-        curve[i] = mean;
-    }
-}
-
-inline void gamma_log_curve(index_t n, const double* z, const double* y, double* value, double* slope, double* curve) {
-    for (index_t i = 0; i < n; ++i) {
-        const double ratio = y[i] * exponential(-z[i]);
-        value[i] = -ratio - z[i];
-        slope[i] = ratio - 1.0;
-        curve[i] = 1.0;
-    }
-}
 
 class Likelihood {
 public:
@@ -171,18 +132,7 @@ private:
     void softmax_curve(index_t row, index_t count) {
         for (index_t r = 0; r < count; ++r) {
             const index_t code = code_of(rows_, row + r, t_ + 1);
-            const double* z = z_ + r * wide_;
-            double *p = curve_ + r * wide_, *slope = slope_ + r * wide_;
-            double top = 0.0;
-            for (index_t a = 0; a < t_; ++a) top = z[a] > top ? z[a] : top;
-            double total = exponential(-top);
-            for (index_t a = 0; a < t_; ++a) p[a] = exponential(z[a] - top);
-            for (index_t a = 0; a < t_; ++a) total += p[a];
-            for (index_t a = 0; a < t_; ++a) {
-                p[a] /= total;
-                slope[a] = (a == code ? 1.0 : 0.0) - p[a];
-            }
-            value_[r] = (code < t_ ? z[code] : 0.0) - top - std::log(total);
+            value_[r] = class_curve(t_, code, z_ + r * wide_, slope_ + r * wide_, curve_ + r * wide_);
         }
     }
 

@@ -8,6 +8,7 @@
 #include "posterior.hpp"
 #include "scatter.hpp"
 #include "scores.hpp"
+#include "stochastic.hpp"
 
 #define SUFFICE_TEXT_(name) #name
 #define SUFFICE_TEXT(name) SUFFICE_TEXT_(name)
@@ -18,9 +19,10 @@ namespace SUFFICE_ISA {
 bool runs_here();
 
 extern const Kernels table;
-const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights,   event_counts, presence_counts,
-                    category_counts,           diagonal_moments, scatter,         curvature,    coordinate_descent, linear_scores,
-                    diagonal_scores,           quadratic_scores, category_scores, read_scores};
+const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,     class_weights,      event_counts,    presence_counts,
+                    category_counts,           diagonal_moments, scatter,         curvature,       coordinate_descent,
+                    descend,                   correct,       linear_scores,      diagonal_scores, quadratic_scores,
+                    category_scores,           read_scores};
 
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

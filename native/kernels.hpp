@@ -45,6 +45,26 @@ struct Model {
     bool hessian = true;
 };
 
+// Steps along rows, one after another.
+struct Steps {
+    const index_t* order = nullptr;  // (count,), the rows in the order in which they are visited
+    index_t count = 0;
+    index_t rows = 1;               // to a step
+    index_t first = 0;              // the number of the first step
+    double step = 1.0, decay = 0.0, power = 1.0;  // a step's size is step / (1 + decay * number) ^ power
+    double l2 = 0.0;                // pulls all but the intercepts towards 0
+    const double* theta = nullptr;  // (p, t), where the walk starts
+    index_t predictors = 1;         // t
+    index_t classes = 1;            // that codes must be of
+    bool intercept = true;          // theta's first row belongs to x_0 = 1
+};
+
+// Where a walk has led.
+struct Walked {
+    double *theta = nullptr, *sum = nullptr;  // (p, t), the last theta, and the sum of theta over all steps
+    double* totals = nullptr;  // descend (5,): value, weight, slopes, steps, finite; correct (2,): mistakes, overflow
+};
+
 // What to make of the joint log-probabilities of a row and each class, and where the results go.
 struct Reading {
     enum What : int { joint, log_posterior, posterior, evidence, best };
@@ -89,6 +109,8 @@ struct Kernels {
     void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);
     index_t (*coordinate_descent)(index_t q, const double* a, const double* b, const double* l1, double tol,
                                   index_t most, double* theta);
+    void (*descend)(const Rows&, const Model&, const Steps&, const Walked&);
+    void (*correct)(const Rows&, const Steps&, const Walked&);
     void (*linear_scores)(const Rows&, const Linear&, const Reading&);
     void (*diagonal_scores)(const Rows&, const double* mean, const double* variance, const double* intercept,
                             const Reading&);

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         GammaRegression,
         LinearRegression,
         LogisticRegression,
+        Perceptron,
         PoissonRegression,
         SoftmaxRegression,
     )
@@ -49,6 +50,7 @@ _ROOMS = {
             "GammaRegression",
             "LinearRegression",
             "LogisticRegression",
+            "Perceptron",
             "PoissonRegression",
             "SoftmaxRegression",
         ),
@@ -68,6 +70,7 @@ __all__ = [
     "LogisticRegression",
     "MixedNB",
     "MultinomialNB",
+    "Perceptron",
     "PoissonNB",
     "PoissonRegression",
     "SoftmaxRegression",

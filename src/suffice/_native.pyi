@@ -61,7 +61,33 @@ def curvature(
     intercept: bool,
     hessian: bool,
 ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
-
+def descend(
+    x: Any,
+    y: _Codes | None,
+    weight: _Doubles | None,
+    begin: int,
+    end: int,
+    family: int,
+    target: _Doubles | None,
+    offset: _Doubles | None,
+    theta: _Doubles,
+    intercept: bool,
+    order: _Codes,
+    pace: tuple[float, float, float, int, int],
+    l2: float,
+) -> tuple[_Doubles, _Doubles, _Doubles]: ...
+def correct(
+    x: Any,
+    y: _Codes | None,
+    weight: _Doubles | None,
+    begin: int,
+    end: int,
+    classes: int,
+    theta: _Doubles,
+    intercept: bool,
+    order: _Codes,
+    step: float,
+) -> tuple[_Doubles, _Doubles, _Doubles]: ...
 def coordinate_descent(a: _Doubles, b: _Doubles, l1: _Doubles, theta: _Doubles, tol: float, most: int) -> int: ...
 
 _Reading = tuple[int, float, _Doubles, npt.NDArray[Any]]  # what, temperature, prior, and the array for results

@@ -161,8 +161,8 @@ def _numbers_of(column: npt.NDArray[Any]) -> FloatArray:
     except (TypeError, ValueError):
         strange = next(place for place, each in enumerate(column.ravel()) if not _is_number(each))
         raise ValueError(
-            f"y[{strange}] is {column.ravel()[strange]!r}: Unknown label type for a regression, which needs numbers; use "
-            "LogisticRegression or a naive Bayes model for names"
+            f"y[{strange}] is {str(column.ravel()[strange])!r}: Unknown label type for a regression, which needs "
+            "numbers; use LogisticRegression or a naive Bayes model for names"
         ) from None
 
 

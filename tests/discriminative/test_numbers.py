@@ -73,7 +73,7 @@ def test_robust_standard_errors(family: str, link: str) -> None:
     y = targets(family, x)
     theirs = sm.GLM(y, sm.add_constant(x), family=FAMILIES[family, link]).fit(cov_type="HC0", tol=1e-14, maxiter=200)
     mine = GLM(family, link, covariance="HC0").fit(x, y).summary().inference
-    # Under other links than the canonical ones statsmodels takes the observed Hessian for the bread, we the expected one.
+    # Under other links than the canonical ones statsmodels takes the observed Hessian, we the expected one.
     canonical = link in ("identity", "logit") or (family, link) in (("poisson", "log"), ("gamma", "inverse"))
     np.testing.assert_allclose(mine.standard_errors, theirs.bse, rtol=1e-6 if canonical else 0.1)
     corrected = GLM(family, link, covariance="HC1").fit(x, y).summary().inference
@@ -126,7 +126,10 @@ def test_breast_cancer_with_a_penalty() -> None:
 def test_breast_cancer_without_a_penalty(columns: slice) -> None:
     x, y = load_breast_cancer(return_X_y=True)
     x = StandardScaler().fit_transform(x)[:, columns]
-    agrees(LogisticRegression().fit(x, y), sm.Logit(y, sm.add_constant(x)).fit(disp=0, method="newton", maxiter=200, tol=1e-12))
+    agrees(
+        LogisticRegression().fit(x, y),
+        sm.Logit(y, sm.add_constant(x)).fit(disp=0, method="newton", maxiter=200, tol=1e-12),
+    )
 
 
 def test_wine_has_three_classes() -> None:
@@ -230,7 +233,7 @@ def test_elastic_nets_beside_glum(ratio: float) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_offset_of_a_hundred_million_costs_no_digits(case: Case) -> None:
     x, y = rows(case)
-    plain, moved = case.make().fit(x, y), case.make().fit(x + [0.0, 1e8, 0.0], y)
+    plain, moved = case.make().fit(x, y), case.make().fit(x + np.array([0.0, 1e8, 0.0]), y)
     first = int(plain.fit_intercept)
     np.testing.assert_allclose(moved.theta_[first:], plain.theta_[first:], rtol=2e-4, atol=1e-5)
     one, two = plain.summary().inference, moved.summary().inference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,9 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from suffice import door
 from suffice.discriminative.firth import firth
+from suffice.discriminative.growing import Growing
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import Likelihood
-from suffice.discriminative.regression import Regression
 from suffice.discriminative.separation import SeparationWarning, find_separation
 from suffice.engines import Engine
 from suffice.engines.reading import Reading
@@ -31,7 +31,7 @@ from suffice.statistics.base import FloatArray
 RESTLESS = 1e-3
 
 
-class LinearClassifier(ClassifierMixin, Regression):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     classes_: npt.NDArray[Any]
@@ -98,17 +98,51 @@ class LinearClassifier(ClassifierMixin, Regression):  # type: ignore[misc]
 
     _one_predictor_of_two: ClassVar[bool] = True
 
-    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
+    ) -> Self:
+        """Learn from more rows by the stochastic rule: one step for each row, as they come.
+
+        Theta comes near the optimum, not to it; :meth:`fit` finds it. The steps are those of ``solver`` if that is a
+        :class:`~suffice.solvers.StochasticGradient`, and chosen by the first batch otherwise.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As for :meth:`fit`.
+        classes
+            All classes there will be; needed in the first call unless its batch has rows of all of them.
+        """
+        if not self.__sklearn_is_fitted__():
+            self._announced = None if classes is None else Labels.of(np.asarray(classes))
+        elif classes is not None and set(Labels.of(np.asarray(classes))) != set(self._labels):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        try:
+            return self._learn_batch(X, y, sample_weight, offset, None, None)
+        finally:
+            self._announced = None
+
+    _announced: Labels | None = None  # the classes that a first batch need not have rows of
+
+    def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         column = door.targets(y, rows)
-        labels, codes = Labels.discover(column)
+        if not reset:
+            _, codes = door.known_codes(self._labels, column, fixed=True)
+        elif self._announced is not None:
+            self._labels, codes = door.known_codes(self._announced, column, fixed=True)
+        else:
+            self._labels, codes = Labels.discover(column)
+        labels = self._labels
         if len(labels) < 2:
             raise ValueError(
                 f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
             )
         if self.penalty == "firth" and len(labels) > 2:
             raise ValueError(f"penalty='firth' is for two classes; y has {len(labels)}: give l2 > 0")
-        self._labels = labels
-        self.classes_ = door.classes_array(labels, column[:0])
+        if reset:
+            self.classes_ = door.classes_array(labels, column[:0])
         return (codes.astype(np.float64), 1) if self._two else (codes, len(labels))
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -29,11 +29,6 @@ class Facts:
     null_deviance: float
     dispersion: float
     rank: int  #: how many parameters the rows determine
-
-    @classmethod
-    def restored(cls, plain: dict[str, Any]) -> Self:
-        """Return the facts that :meth:`plain` wrote."""
-        return cls(**plain)
 
     def plain(self) -> dict[str, Any]:
         """Return the facts as plain values."""

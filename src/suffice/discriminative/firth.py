@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.discriminative.inference import invert
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
 from suffice.engines import Batch, Engine, complaints
 from suffice.families import Response
 from suffice.solvers import Solution, Step
+from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import Curvature
 from suffice.statistics.base import FloatArray
 
@@ -116,7 +116,7 @@ class _Search:
     @classmethod
     def over(cls, engine: Engine, batch: Batch, intercept: bool) -> _Search:
         what = Curvature.over(_SQUARES, np.zeros((batch.features + int(intercept), 1)), intercept)
-        basis = invert(engine.accumulate(what, batch).hessian).root
+        basis = Symmetric.of(engine.accumulate(what, batch).hessian).root()
         return cls(engine, batch, intercept, basis, -float(np.linalg.slogdet(basis.T @ basis)[1]))
 
     def at(self, theta: FloatArray) -> _Point:

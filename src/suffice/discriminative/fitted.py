@@ -62,6 +62,8 @@ class Fitted(LinearPredictor):
         return self._covariance
 
     def _inference(self) -> Inference:
+        if not hasattr(self, "facts_"):
+            raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
         covariance = self._theta_covariance()
         notes = list(self._notes)
         response = self._response()
@@ -109,7 +111,7 @@ class Fitted(LinearPredictor):
                 "parameters": _written(self.get_params(deep=False)),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
-                "facts": self.facts_.plain(),
+                "facts": self.facts_.plain() if hasattr(self, "facts_") else None,
                 "notes": list(self._notes),
                 "solution": {
                     "log_likelihood": self.solution_.log_likelihood,
@@ -117,6 +119,7 @@ class Fitted(LinearPredictor):
                     "why": self.solution_.why,
                     "trace": [list(step) for step in self.solution_.trace],
                 },
+                "progress": self._progress(),
                 **self._more_settings(),
             },
             statistics={},
@@ -132,8 +135,10 @@ class Fitted(LinearPredictor):
         settings, arrays = contents.settings, contents.arrays
         model = cls(**_read(settings["parameters"]))._restore_features(settings)
         model._restore(settings)
-        model.facts_ = Facts(**settings["facts"])
-        model.dispersion_ = model.facts_.dispersion
+        model._resume(settings["progress"])
+        if settings["facts"] is not None:
+            model.facts_ = Facts(**settings["facts"])
+            model.dispersion_ = model.facts_.dispersion
         model._notes = list(settings["notes"])
         model._layout, model._information = Layout(model.n_features_in_, bool(model.fit_intercept)), None
         model._covariance = None
@@ -147,6 +152,13 @@ class Fitted(LinearPredictor):
         model.n_iter_ = max(len(trace), 1)
         model._set_theta(model.solution_.theta)
         return model
+
+    def _progress(self) -> dict[str, Any]:
+        """Return how far learning by batches has come."""
+        return {}
+
+    def _resume(self, progress: Any) -> None:
+        """Take back what :meth:`_progress` wrote."""
 
     def _restore(self, settings: Any) -> None:
         """Take back what :meth:`_more_settings` wrote."""

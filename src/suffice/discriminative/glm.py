@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from suffice import door
-from suffice.discriminative.regression import Regression
+from suffice.discriminative.growing import Growing
 from suffice.engines import Engine
 from suffice.engines.results import beside
 from suffice.families import Family, Response
@@ -21,9 +21,10 @@ from suffice.statistics.base import FloatArray
 ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
 
 
-class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
+class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
     """A generalised linear model that predicts the mean of y."""
 
+    classes_: npt.NDArray[Any]  #: of a multinomial family
     coef_: FloatArray
     intercept_: Any
     _parts: int  # how many classes or parts y has; 1 for plain numbers
@@ -36,16 +37,44 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         tags.regressor_tags.poor_score = family not in ("gaussian", "poisson")
         return tags
 
-    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Self:
+        """Learn from more rows by the stochastic rule: one step for each row, as they come.
+
+        Theta comes near the optimum, not to it; :meth:`fit` finds it. The steps are those of ``solver`` if that is a
+        :class:`~suffice.solvers.StochasticGradient`, and chosen by the first batch otherwise.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure, trials
+            As for :meth:`fit`.
+        """
+        return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+
+    def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         response = self._response()
         if response.family.name == "multinomial":
-            labels, codes = Labels.discover(door.targets(y, rows))
-            self.classes_ = door.classes_array(labels, np.asarray(y)[:0])
+            column = door.targets(y, rows)
+            known = Labels() if reset else Labels.of(self.classes_)
+            labels, codes = door.known_codes(known, column, fixed=not reset)
+            if reset:
+                self.classes_ = door.classes_array(labels, column[:0])
             self._parts = len(labels)
             return codes, self._parts
         numbers = door.numbers(y, rows, several=response.vector_targets)
-        self._parts = numbers.shape[1] if numbers.ndim == 2 else 1
-        return numbers, self._parts
+        parts = numbers.shape[1] if numbers.ndim == 2 else 1
+        if not reset and parts != self._parts:
+            raise ValueError(f"y has {parts} parts a row; the model has learnt {self._parts}")
+        self._parts = parts
+        return numbers, parts
 
     def _set_theta(self, theta: FloatArray) -> None:
         super()._set_theta(theta)

@@ -3,74 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from suffice.discriminative.summary import Summary
 from suffice.engines import complaints
 from suffice.statistics.base import FloatArray
-
-#: Directions whose information, all parameters scaled to 1, is below this share of the largest are not identified.
-TOLERANCE = 1e-12
-#: A parameter takes part in a dependency where its share of it, squared, is above this: rounding leaves less.
-_SHARE = 1e-8
-
-
-class Inverse(NamedTuple):
-    """The inverse of an information matrix as far as there is one."""
-
-    root: FloatArray  #: (q, rank): root root' is the inverse, and root' information root the identity
-    identified: npt.NDArray[np.bool_]  #: (q,), whether the rows tell the parameter's value
-
-    @property
-    def rank(self) -> int:
-        """How many independent directions the rows tell apart."""
-        return int(self.root.shape[1])
-
-    @property
-    def matrix(self) -> FloatArray:
-        """The inverse, (q, q); a pseudo-inverse where the information is singular."""
-        return self.root @ self.root.T
-
-    @property
-    def covariance(self) -> FloatArray:
-        """The inverse with NaN in the rows and columns of parameters that are not identified."""
-        return self.masked(self.matrix)
-
-    def masked(self, covariance: FloatArray) -> FloatArray:
-        """Return a covariance of the same parameters with NaN where they are not identified."""
-        known = self.identified[:, None] & self.identified[None, :]
-        return np.where(known, covariance, np.nan)
-
-
-def invert(information: FloatArray, tolerance: float = TOLERANCE) -> Inverse:
-    """Return the inverse of an information matrix, whatever the units of the columns and however they depend.
-
-    Parameters
-    ----------
-    information
-        Symmetric and positive semidefinite, (q, q).
-    tolerance
-        Eigenvalues below this share of the largest count as 0, once all parameters are scaled to information 1.
-
-    Examples
-    --------
-    >>> once, twice = np.diag([4.0, 1.0]), np.ones((2, 2))
-    >>> invert(once).matrix
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
-    >>> invert(twice).rank, invert(twice).identified
-    (1, array([False, False]))
-    """
-    size = np.sqrt(np.maximum(np.diagonal(information), 0.0))
-    size = np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(information / np.outer(size, size))
-    kept = values > tolerance * values.max(initial=0.0)
-    root = vectors[:, kept] / np.sqrt(values[kept]) / size[:, None]
-    return Inverse(root, (vectors[:, ~kept] ** 2).sum(axis=1) <= _SHARE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,9 +64,9 @@ class Layout:
             return covariance
         back = np.eye(size)
         back[0, 1:] = -self.centre
-        back = np.kron(np.eye(predictors), back)
+        whole = np.kron(np.eye(predictors), back)
         known = np.isfinite(np.diagonal(covariance))
-        moved = back[:, known] @ covariance[np.ix_(known, known)] @ back[:, known].T
+        moved = whole[:, known] @ covariance[np.ix_(known, known)] @ whole[:, known].T
         moved[~known, :] = moved[:, ~known] = np.nan
         return np.asarray(moved)
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
-from suffice.engines.results import beside, joined
+from suffice.engines.descent import Descent, Pace
+from suffice.engines.results import joined, taken
 from suffice.families import Response
 from suffice.families.priors import Penalty, ridge
 from suffice.solvers.objective import Bend, Slope
+from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
 
@@ -73,7 +73,7 @@ class Likelihood:
         places = rows.start + every * np.arange(rows.rows // every)
         places += np.random.default_rng(0).integers(0, every, len(places))  # whatever period the rows may have
 
-        few = Batch(*(_taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset)))
+        few = Batch(*(taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset)))
         return replace(self, rows=few, l2=self.l2 * len(places) / rows.rows)
 
     @property
@@ -81,11 +81,41 @@ class Likelihood:
         """How many rows there are."""
         return self.rows.rows
 
+    def descend(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
+        """Return where one epoch of stochastic steps leads, in the order of a seed, or as the rows come."""
+        if self.free is not None:
+            raise ValueError(
+                f"there are no stochastic steps for {self.response.name}, whose precision is one for all rows: use "
+                "another solver"
+            )
+
+        def walk(before: Descent | None, batch: Batch, kernels: Any) -> Descent | None:
+            at = self._pinned(theta) if before is None else before.theta
+            order = batch.start + shuffled(batch.rows, order_seed)
+            shrink = 0.0 if self.symmetric else self.l2 / self.weight
+            descent: Descent = kernels.descend(batch, self.response, at, self.intercept, order, pace, shrink)
+            return descent if before is None else before.then(descent)
+
+        descent = self.engine.fold(walk, None, self.rows)
+        assert descent is not None
+        if not self.symmetric:
+            return descent
+        # The penalty of all classes alike is taken after the epoch, in one step as long as all of them.
+        length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
+        return descent._replace(theta=self._shrunk(descent.theta, length), mean=self._shrunk(descent.mean, length))
+
+    def _shrunk(self, pinned: FloatArray, length: float) -> FloatArray:
+        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's slope."""
+        theta = np.concatenate([pinned, np.zeros((len(pinned), 1))], axis=1)
+        theta -= theta.mean(axis=1, keepdims=True)
+        theta[int(self.intercept) :] /= 1 + length * self.l2 / self.weight
+        return theta
+
     def columns(self, places: npt.NDArray[np.intp]) -> Likelihood:
         """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
-        return replace(self, rows=replace(self.rows, x=_taken(self.rows.x, features, axis=1)))
+        return replace(self, rows=replace(self.rows, x=taken(self.rows.x, features, axis=1)))
 
     def predictors(self, theta: FloatArray) -> FloatArray:
         """Return the linear predictors of every row, (n, t), on the host."""
@@ -147,7 +177,7 @@ class Likelihood:
     def _information(self, sums: Curvature) -> FloatArray:
         information = np.array(sums.hessian)
         if self.symmetric:
-            information = _unpinned(information, *sums.theta.shape, level=sums.total if self.intercept else 0.0)
+            information = _unpinned(information, sums.theta.shape, sums.total if self.intercept else 0.0)
         if self.free is not None:
             moves = self.free.T.ravel()
             information *= np.outer(moves, moves)
@@ -160,25 +190,17 @@ class Likelihood:
         return ridge(theta, strength)
 
 
-def _taken(array: Any, places: npt.NDArray[np.intp], axis: int = 0) -> Any:
-    """Return some rows or columns of an array of any library, or of CSR; None of None."""
-    if array is None:
-        return None
-    if is_foreign(array):
-        return array_api_compat.array_namespace(array).take(array, beside(array, places), axis=axis)
-    return array[places] if axis == 0 else array[:, places]
-
-
 def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any) -> Any:
     return kernels.linear_scores(batch, coef, intercept)
 
 
-def _unpinned(information: FloatArray, features: int, predictors: int, level: float) -> FloatArray:
+def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> FloatArray:
     """Return the information about all classes' columns, where the last one was pinned at 0.
 
     Raising all intercepts by the same amount changes nothing: ``level`` is put on that direction, along which there is
     no slope either, so that systems can be solved.
     """
+    features, predictors = shape
     blocks = information.reshape(predictors, features, predictors, features)
     last = -blocks.sum(axis=2, keepdims=True)
     blocks = np.concatenate([blocks, last], axis=2)

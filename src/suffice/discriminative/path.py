@@ -72,8 +72,8 @@ def walk(
     Parameters
     ----------
     solve
-        Returns theta's coefficients, (t, d), intercepts, (t,), the log-likelihood and the theta to go on from, of l1, l2
-        and a start.
+        Returns theta's coefficients, (t, d), intercepts, (t,), the log-likelihood and the theta to go on from, of l1,
+        l2 and a start.
     """
     theta, coefs, intercepts, values = start, [], [], []
     for penalty in penalties:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from suffice import door
 from suffice.discriminative.facts import facts_of
@@ -16,13 +15,12 @@ from suffice.discriminative.fitted import Fitted
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
 from suffice.discriminative.objective import Likelihood
-from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.families.bernoulli import log_choose
-from suffice.solvers import ElasticNet, Newton, Solution
+from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
@@ -86,8 +84,11 @@ class Regression(Fitted):
     # What a subclass says.
 
     @abstractmethod
-    def _targets(self, y: Any, rows: int) -> tuple[Any, int]:
-        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers); remember them."""
+    def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
+        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers).
+
+        They are remembered (reset), or compared with those that were.
+        """
 
     def _check_settings(self) -> None:
         """Raise where a setting makes no sense, before any row is read."""
@@ -136,6 +137,7 @@ class Regression(Fitted):
         self
         """
         self._check_settings()
+        self._forget_facts()
         rows, targets, constant = self._rows(X, y, sample_weight, offset, exposure, trials, reset=True)
         with door.naming_cells():
             try:
@@ -145,60 +147,12 @@ class Regression(Fitted):
                 raise
         return self
 
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        penalties: Any = None,
-        count: int = 50,
-        least: float = 1e-3,
-        ratio: float = 1.0,
-        offset: Any = None,
-    ) -> Path:
-        """Return the coefficients along the elastic net's path; the model itself is not fitted.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset
-            Rows, as for :meth:`fit`.
-        penalties
-            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count`` of
-            them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log scale.
-        ratio
-            The share of l1: 1 is the lasso.
-        """
-        model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
-        model._check_settings()
-        rows, targets, _ = model._rows(X, y, sample_weight, offset, None, None, reset=True)
-        laid, layout = lay_out(rows, self.fit_intercept)
-        likelihood = model._likelihood(laid, targets)
-        start = model._start(likelihood, targets, layout)
-        first = int(self.fit_intercept)
-        if first:  # the intercepts alone
-            free = np.zeros(start.shape)
-            free[0] = 1.0
-            start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
-        slopes = likelihood.slope(start).gradient[first:]
-        values = strengths(float(np.abs(slopes).max(initial=0.0)), penalties, count, least, ratio)
-        moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
-        known: list[FloatArray] = []  # the curvature of the rows alone, from the last penalty
-
-        def solve(l1: float, l2: float, theta: FloatArray) -> Any:
-            bend = known[0] + np.diag(l2 * moves) if known else None
-            strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
-            net = ElasticNet(strength, self.tol, self.max_iter)
-            solution = net.minimise(replace(likelihood, l2=l2), theta, bend)
-            warn_unless_converged(self, solution)
-            if solution.information is not None:
-                known[:] = [solution.information - np.diag(l2 * moves)]
-            inner = solution.theta
-            penalty = float(np.abs(l1 * inner[first:]).sum() + l2 / 2 * (inner[first:] ** 2).sum())
-            coef, intercept = model._linear(layout.outward(inner))
-            return coef, intercept, solution.log_likelihood + penalty, inner
-
-        return walk(values, ratio, start, solve)
+    def _forget_facts(self) -> None:
+        """Drop what is said about a fit to rows that all were there at once."""
+        for name in ("facts_", "dispersion_"):
+            self.__dict__.pop(name, None)
+        self._information = self._covariance = None
+        self._notes = []
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
@@ -206,7 +160,7 @@ class Regression(Fitted):
         """Return rows as engines read them, how many classes or parts y has, and what y adds to the log-likelihood."""
         x = door.features(self, X, reset)
         count = x.shape[0]
-        targets, levels = self._targets(y, count)
+        targets, levels = self._targets(y, count, reset)
         weight = self._weights(targets, door.weights(sample_weight, count))
         known = self._offset(offset, exposure, count)
         constant = 0.0

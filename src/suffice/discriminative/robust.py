@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from suffice.discriminative.inference import invert
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.native_rows import intact, is_csr
 from suffice.families import Response
+from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
 Kind = Literal["HC0", "HC1", "HC2", "HC3"]
@@ -81,7 +81,7 @@ def second_moments(kernels: Any, values: FloatArray, weight: FloatArray) -> tupl
 
 
 def robust_covariance(
-    kind: Kind,
+    kind: str,
     engine: Engine,
     batch: Batch | Iterable[Batch],
     response: Response,
@@ -122,8 +122,8 @@ def robust_covariance(
     if kind not in get_args(Kind):
         raise ValueError(f"a robust covariance is one of {', '.join(get_args(Kind))}; got {kind!r}")
     theta = np.asarray(theta, dtype=np.float64)
-    inverse = invert(information)
-    bread = inverse.matrix
+    inverse = Symmetric.of(information)
+    bread = inverse.root() @ inverse.root().T
     squares = partial(_squared_scores, kind, response, theta, intercept, bread)
     weight, meat = 0.0, np.zeros_like(bread)
     for part_weight, part_meat in engine.map(squares, batch):
@@ -136,7 +136,7 @@ def robust_covariance(
 
 
 def _squared_scores(
-    kind: Kind, response: Response, theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, kernels: Any
+    kind: str, response: Response, theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, kernels: Any
 ) -> tuple[float, FloatArray]:
     """Return the weight of a batch's rows and the sum of their scores' products, (q, q)."""
     weight, total = 0.0, np.zeros((theta.size, theta.size))
@@ -152,7 +152,7 @@ def _squared_scores(
     return weight, total
 
 
-def _without_the_row(kind: Kind, slope: FloatArray, curvature: FloatArray, spread: FloatArray) -> FloatArray:
+def _without_the_row(kind: str, slope: FloatArray, curvature: FloatArray, spread: FloatArray) -> FloatArray:
     """Return each row's slope as it would be, about, had the row not pulled the fit towards itself.
 
     That is f(C G) s with C the curvature, G the covariance of the predictors and f(h) = 1 / (1 - h), or its root for

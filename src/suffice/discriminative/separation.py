@@ -7,22 +7,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
 
-from suffice.discriminative.robust import CELLS, read_rows
+from suffice.discriminative.cone import APART, TOUCHING, Cone, Flags, Moved, Positions
 from suffice.engines import Batch, Engine, complaints
-from suffice.engines.array_blocks import to_host
-from suffice.engines.native_rows import is_csr
 from suffice.statistics.base import FloatArray
-
-Flags = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
 
 #: Rows that a linear programme starts with; it is given as many of those that it wronged, until there are none.
 ROWS = 1_000
@@ -30,15 +23,13 @@ ROWS = 1_000
 #: columns are looked for a shorter time: it is known by then that there are some.
 SECONDS, SECONDS_FOR_NAMES = 30.0, 5.0
 LARGEST = 30_000_000
-#: With columns between -1 and 1 and the largest coefficient 1: a row closer to the border than the first lies on it,
-#: one farther than the second off it. The programme itself is solved more exactly.
-TOUCHING = 1e-7
-APART = 1e-6
 _SOLVED = 1e-9
 #: Programmes of more columns are solved from within.
 _NARROW = 200
 #: Separating columns are dropped one by one, as long as the others separate, where there are no more than these.
 _FEW = 25
+#: What a coefficient of the intercept costs, beside 1 for those of other columns.
+_NEXT_TO_NOTHING = 1e-6
 _SHOWN = 5
 
 
@@ -59,7 +50,7 @@ one, so the likelihood has no maximum and coefficients grow without end; give l2
 column
     """
 
-    kind: Literal["complete", "quasi-complete"]  #: whether all rows lie strictly on their side, or some on the border
+    kind: Literal["complete", "quasi-complete"]  #: complete where all rows were shown to lie strictly on their side
     columns: tuple[str, ...]  #: that make up the direction; no smaller set of them does where they are few
     rows: Positions  #: the rows that the direction moves away from a border, as x counts them
     direction: FloatArray  #: (p, t), to be added to theta any number of times
@@ -109,8 +100,9 @@ def find_separation(
     finds one if there is one (Konis, 2007). A second tells whether all rows can be put strictly on their side, a third
     looks for the direction of fewest columns. A programme is given the rows closest to the border first and then those
     that its answer puts on the wrong side, until there are none: the answer is that for all rows, and only rows in
-    question are in memory twice. Margins below 1e-7 of the columns' range count as 0. A search that takes more than 60
+    question are in memory twice. Margins below 1e-7 of the columns' range count as 0. A search that takes more than 30
     seconds, or 30 million numbers in one programme, ends with a :class:`SeparationWarning` that says so, and None.
+    Thousands of columns may come to that, unless theta itself separates.
 
     Examples
     --------
@@ -126,7 +118,7 @@ def find_separation(
         raise complaints.wrong_shape("theta", f"({theta.shape[0]}, {classes - 1})", theta.shape)
     if len(names) != len(theta):
         raise ValueError(f"names must name the {len(theta)} rows of theta; got {len(names)}")
-    search = _Search(_Cone.over(engine, batch, classes, intercept), theta)
+    search = _Search(Cone.over(engine, batch, classes, intercept), theta)
     try:
         found = search.find()
     except _Undecided as reason:
@@ -149,148 +141,10 @@ class _Undecided(Exception):  # noqa: N818 - an end of the search, not a fault
     """The search was given up."""
 
 
-class _Moved(NamedTuple):
-    """What a direction does to the rows."""
-
-    beta: FloatArray  # (p, t), of columns between -1 and 1; its largest entry is 1
-    low: FloatArray  # (n,), the smallest of a row's scores for its class less those for the others
-    gain: FloatArray  # (n,), the largest of them
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.low.min(initial=np.inf) > APART)
-
-    @property
-    def separates(self) -> bool:
-        return bool(self.low.min(initial=np.inf) >= -TOUCHING and self.gain.max(initial=-np.inf) > APART)
-
-
-@dataclass(frozen=True, eq=False)
-class _Cone:
-    """The rows as constraints on a direction beta, (p, t): none may be moved towards another class.
-
-    Columns are shifted and scaled to lie between -1 and 1; those of CSR, and without an intercept, are only scaled.
-    """
-
-    engine: Engine
-    batch: Batch
-    classes: int
-    intercept: bool
-    centre: FloatArray  # (d,)
-    scale: FloatArray  # (d,)
-
-    @classmethod
-    def over(cls, engine: Engine, batch: Batch, classes: int, intercept: bool) -> _Cone:
-        raw = cls(engine, batch, classes, False, np.zeros(batch.features), np.ones(batch.features))
-        ranges = list(engine.map(raw._ranges, batch))
-        low = np.min([part[0] for part in ranges], axis=0)
-        high = np.max([part[1] for part in ranges], axis=0)
-        centred = intercept and not is_csr(batch.x)
-        centre = np.where(low <= high, (low + high) / 2, 0.0) if centred else np.zeros(batch.features)
-        reach = np.maximum(high - centre, centre - low)
-        scale = np.where((reach > 0) & np.isfinite(reach), reach, 1.0)
-        return cls(engine, batch, classes, intercept, centre, scale)
-
-    @property
-    def scores_of(self) -> FloatArray:
-        """The classes' scores are the predictors times this, (t, k): one class has none."""
-        rest = np.zeros((self.classes - 1, 1))
-        return np.hstack([rest, np.eye(1)] if self.classes == 2 else [np.eye(self.classes - 1), rest])
-
-    def inward(self, theta: FloatArray) -> FloatArray:
-        """Return theta as of the scaled columns."""
-        beta = theta.copy()
-        beta[int(self.intercept) :] *= self.scale[:, None]
-        if self.intercept:
-            beta[0] += self.centre @ theta[1:]
-        return beta
-
-    def outward(self, beta: FloatArray) -> FloatArray:
-        """Return beta as of the columns as they came."""
-        theta = beta.copy()
-        theta[int(self.intercept) :] /= self.scale[:, None]
-        if self.intercept:
-            theta[0] -= self.centre @ theta[1:]
-        return theta
-
-    def design(self, x: Any) -> Any:
-        """Return rows of x, scaled and with a leading 1 where there is an intercept: dense or CSR."""
-        if is_csr(x):
-            scaled = x @ sparse.diags_array(1 / self.scale)
-            parts: Any = [np.ones((x.shape[0], 1)), scaled]
-            return sparse.hstack(parts, "csr") if self.intercept else scaled.tocsr()
-        scaled = (x - self.centre) / self.scale
-        return np.column_stack([np.ones(len(x)), scaled]) if self.intercept else scaled
-
-    def members(self, y: npt.NDArray[Any], weight: npt.NDArray[Any] | None) -> Flags:
-        """Return which classes each row was seen in, (n, k)."""
-        seen = np.column_stack([y < 1, y > 0]) if self.classes == 2 else y[:, None] == np.arange(self.classes)
-        return seen if weight is None else seen & (weight > 0)[:, None]
-
-    def _blocks(self, part: Batch) -> Iterator[tuple[Any, Flags]]:
-        """Yield the rows of a part as they came, dense or CSR, and which classes each was seen in."""
-        width = part.x.nnz // max(1, part.x.shape[0]) if is_csr(part.x) else part.features
-        height = max(1, CELLS // (width + self.classes + 1))
-        for start in range(part.start, part.stop, height):
-            stop = min(start + height, part.stop)
-            weight = None if part.weight is None else to_host(part.weight[start:stop])
-            yield read_rows(part.x, start, stop), self.members(to_host(part.y[start:stop]), weight)
-
-    def _ranges(self, part: Batch, _: Any) -> tuple[FloatArray, FloatArray]:
-        low, high = np.full(part.features, np.inf), np.full(part.features, -np.inf)
-        for x, members in self._blocks(part):
-            counted = x[members.any(axis=1)]
-            if counted.shape[0]:
-                np.minimum(low, _flat(counted.min(axis=0)), out=low)
-                np.maximum(high, _flat(counted.max(axis=0)), out=high)
-        return low, high
-
-    def total(self) -> FloatArray:
-        """Return the sum of all constraints, (p, t)."""
-        sums = sum(self.engine.map(self._class_sums, self.batch))
-        return np.asarray((self.classes * sums - np.sum(sums, axis=1, keepdims=True)) @ self.scores_of.T)
-
-    def _class_sums(self, part: Batch, _: Any) -> FloatArray:
-        sums = np.zeros((part.features + int(self.intercept), self.classes))
-        for x, members in self._blocks(part):
-            sums += self.design(x).T @ members.astype(np.float64)
-        return sums
-
-    def moved(self, beta: FloatArray) -> _Moved:
-        """Return what a direction, its largest entry made 1, does to the rows."""
-        beta = beta / (np.abs(beta).max(initial=0.0) or 1.0)
-        parts = list(self.engine.map(partial(self._margins, beta), self.batch))
-        return _Moved(beta, *(np.concatenate([part[place] for part in parts]) for place in (0, 1)))
-
-    def _margins(self, beta: FloatArray, part: Batch, _: Any) -> tuple[FloatArray, FloatArray]:
-        low, gain = [np.zeros(0)], [np.zeros(0)]
-        for x, members in self._blocks(part):
-            scores = self.design(x) @ beta @ self.scores_of
-            second, first = np.partition(scores, -2, axis=1)[:, -2:].T
-            rival = np.where(scores >= first[:, None], second[:, None], first[:, None])
-            low.append(np.where(members, scores - rival, np.inf).min(axis=1))
-            gain.append(np.where(members, scores - scores.min(axis=1, keepdims=True), -np.inf).max(axis=1))
-        return np.concatenate(low), np.concatenate(gain)
-
-    def constraints(self, rows: Positions) -> Any:
-        """Return what must not be negative for some rows, one constraint a line, theta column by column."""
-        places = np.sort(rows) + self.batch.start
-        weight = None if self.batch.weight is None else _taken(self.batch.weight, places)
-        design = self.design(_taken(self.batch.x, places))
-        members = self.members(_taken(self.batch.y, places), weight)
-        lines: list[Any] = [sparse.csr_array((0, design.shape[1] * (self.classes - 1)))]
-        for one in range(self.classes):
-            own = design[members[:, one]]
-            own = own if is_csr(own) else np.unique(own, axis=0)
-            apart = self.scores_of[:, one] - np.delete(self.scores_of, one, axis=1).T  # (k - 1, t)
-            lines.append(sparse.kron(apart, own, "csr"))
-        return sparse.vstack(lines, "csr")
-
-
 class _Search:
     """The search for a separating direction: programmes over some of the rows, and which these are."""
 
-    def __init__(self, cone: _Cone, theta: FloatArray) -> None:
+    def __init__(self, cone: Cone, theta: FloatArray) -> None:
         self.cone = cone
         self.shape = theta.shape
         self.total = cone.total()
@@ -303,7 +157,7 @@ class _Search:
             counted = np.union1d(closest, counted[:: -(-len(counted) // half)])
         self.rows = counted
 
-    def find(self) -> tuple[Literal["complete", "quasi-complete"], _Moved] | None:
+    def find(self) -> tuple[Literal["complete", "quasi-complete"], Moved] | None:
         """Return the kind of separation and the direction of fewest columns, or None."""
         moved = self.start if self.start.complete else self._settled(self._farthest)
         if moved is None or not moved.separates:
@@ -312,7 +166,8 @@ class _Search:
             if not moved.complete:
                 moved = self._settled(self._widest) or moved
             self.end = time.monotonic() + SECONDS_FOR_NAMES
-            moved = self._fewest(moved)
+            for fewer in self._fewer(moved):
+                moved = fewer
         return ("complete" if moved.complete else "quasi-complete"), moved
 
     def support(self, beta: FloatArray) -> Flags:
@@ -322,7 +177,7 @@ class _Search:
             used[0] = False
         return np.asarray(used)
 
-    def _settled(self, solve: Callable[[Any], tuple[FloatArray, float] | None]) -> _Moved | None:
+    def _settled(self, solve: Callable[[Any], tuple[FloatArray, float] | None]) -> Moved | None:
         """Return the direction that solves a programme over all rows, adding those that some rows' solution wronged."""
         while True:
             answer = solve(self.cone.constraints(self.rows))
@@ -347,49 +202,50 @@ class _Search:
 
     def _widest(self, lines: Any) -> tuple[FloatArray, float] | None:
         """Return the direction in a box that moves the rows it moves least the farthest, if it moves them at all."""
-        wide = sparse.hstack([-lines, np.ones((lines.shape[0], 1))], "csr")
+        parts: Any = [-lines, np.ones((lines.shape[0], 1))]
         aim = np.append(np.zeros(lines.shape[1]), -1.0)
-        answer = self._programme(aim, wide, np.zeros(lines.shape[0]), (-1, 1))
+        answer = self._programme(aim, sparse.hstack(parts, "csr"), np.zeros(lines.shape[0]), (-1, 1))
         if answer is None or answer[-1] <= APART:
             return None
         return self._unravelled(answer[:-1]), float(answer[-1])
 
-    def _fewest(self, moved: _Moved) -> _Moved:
-        """Return a direction that separates as a given one does, of as few columns as can be."""
-        moved = self._sparser(moved, np.ones(self.shape[0], dtype=bool)) or moved
+    def _fewer(self, moved: Moved) -> Iterator[Moved]:
+        """Yield directions that separate as a given one does, of fewer and fewer columns."""
+        moved = self._sparse(moved, np.ones(self.shape[0], dtype=bool)) or moved
+        yield moved
         largest = np.argsort(-np.abs(moved.beta).max(axis=1), kind="stable")
         largest = largest[self.support(moved.beta)[largest]]
         count = 1
         while count < len(largest):  # twice as many columns each time, until they separate without the others
-            found = self._sparser(moved, np.isin(np.arange(self.shape[0]), largest[:count]))
+            found = self._sparse(moved, np.isin(np.arange(self.shape[0]), largest[:count]))
             moved, count = (found, len(largest)) if found else (moved, 2 * count)
-        used = self.support(moved.beta)
-        for column in reversed(largest if used.sum() <= _FEW else largest[:0]):
-            if used[column] and used.sum() > 1:
+            yield moved
+        for column in largest[::-1]:  # one column less each time, as long as the others separate
+            used = self.support(moved.beta)
+            if used[column] and 1 < used.sum() <= _FEW:
                 used[column] = False
-                moved = self._sparser(moved, used) or moved
-                used = self.support(moved.beta)
-        return moved
+                moved = self._sparse(moved, used) or moved
+                yield moved
 
-    def _sparser(self, moved: _Moved, allowed: Flags) -> _Moved | None:
+    def _sparse(self, moved: Moved, allowed: Flags) -> Moved | None:
         """Return the direction of some columns with the smallest coefficients that separates as a given one does."""
         free = np.arange(self.shape[0]) < self.cone.intercept
         entries = np.flatnonzero(np.tile(allowed | free, self.shape[1]))
-        cost = np.tile(np.where(free, 0.0, 1.0), self.shape[1])[entries]
-        floor = float(moved.low.min()) if moved.complete else 0.0
-        total = self.total.T.ravel()
-        sum_of_all = float(total @ moved.beta.T.ravel())
+        cost = np.tile(np.where(free, _NEXT_TO_NOTHING, 1.0), self.shape[1])[entries]
+        floor = 1.0 if moved.complete else 0.0
+        together = self.total.T.ravel() / abs(np.vdot(self.total, moved.beta))
 
         def solve(lines: Any) -> tuple[FloatArray, float] | None:
-            least = np.full(lines.shape[0], -floor)
-            lines = -lines[:, entries]
-            if not floor:  # not all rows are to be moved, but as far together as the given direction moves them
-                lines = sparse.vstack([lines, -total[None, entries] / abs(sum_of_all)], "csr")
-                least = np.append(least, -1.0)
-            answer = self._programme(np.tile(cost, 2), sparse.hstack([lines, -lines], "csr"), least, (0, None))
+            most = np.full(lines.shape[0], -floor)
+            parts: Any = [-lines[:, entries]]
+            if not moved.complete:  # not every row is to be moved, but all together as far as the given direction does
+                parts.append(-together[None, entries])
+                most = np.append(most, -1.0)
+            both: Any = [sparse.vstack(parts, "csr"), -sparse.vstack(parts, "csr")]
+            answer = self._programme(np.tile(cost, 2), sparse.hstack(both, "csr"), most, (0, None))
             if answer is None:
                 return None
-            beta = np.zeros(total.size)
+            beta = np.zeros(together.size)
             beta[entries] = answer[: len(entries)] - answer[len(entries) :]
             return self._unravelled(beta), floor
 
@@ -403,28 +259,15 @@ class _Search:
         """Return x between bounds with lines x <= most and the smallest aim x; None where there is none."""
         if lines.nnz > LARGEST:
             raise _Undecided(f"a linear programme of {lines.shape[0]} lines and {lines.shape[1]} columns is too large")
-        left = max(self.end - time.monotonic(), 0.0)
         options: Any = {
-            "time_limit": left,
+            "time_limit": max(self.end - time.monotonic(), 0.0),
             "primal_feasibility_tolerance": _SOLVED,
             "dual_feasibility_tolerance": _SOLVED,
         }
-        answer = linprog(aim, A_ub=lines, b_ub=most, bounds=bounds, method="highs-ds" if len(aim) <= _NARROW else "highs-ipm", options=options)
+        method: Any = "highs-ds" if len(aim) <= _NARROW else "highs-ipm"
+        answer = linprog(aim, A_ub=lines, b_ub=most, bounds=bounds, method=method, options=options)
         if answer.status == 1:
             raise _Undecided(f"{SECONDS:g} seconds were not enough")
         if answer.status == 4:
             raise _Undecided("the linear programme is numerically difficult")
         return None if answer.x is None else np.asarray(answer.x)
-
-
-def _taken(array: Any, places: Positions) -> Any:
-    """Return some rows of an array of any library as float64 NumPy, those of a CSR matrix as CSR."""
-    if is_csr(array) or isinstance(array, np.ndarray):
-        taken = array[places]
-        return taken.astype(np.float64, copy=False)
-    return np.concatenate([read_rows(array, place, place + 1) for place in places.tolist()])
-
-
-def _flat(values: Any) -> FloatArray:
-    """Return the extremes of columns, which scipy gives as a sparse row."""
-    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64).ravel()

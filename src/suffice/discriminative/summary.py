@@ -72,14 +72,18 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values: those of the fit, and under ``coefficients`` one entry per parameter."""
         fit = self.inference
-        names = [
-            "title", "rows", "rank", "df_residual", "dispersion", "deviance", "null_deviance", "log_likelihood",
-            "null_log_likelihood", "aic", "bic", "pseudo_r2", "explained", "distribution", "covariance_kind",
+        numbers = [
+            "rows", "df_residual", "dispersion", "deviance", "null_deviance", "log_likelihood", "null_log_likelihood",
+            "aic", "bic", "pseudo_r2", "explained",
         ]  # fmt: skip
         rows = zip(fit.names, *(column.tolist() for column in self._columns().values()), strict=True)
         heads = ["name", *self._columns()]
         return {
-            **{name: getattr(fit, name) for name in names},
+            "title": fit.title,
+            "rank": int(fit.rank),
+            **{name: float(getattr(fit, name)) for name in numbers},
+            "distribution": fit.distribution,
+            "covariance_kind": fit.covariance_kind,
             "level": self.level,
             "coefficients": [dict(zip(heads, row, strict=True)) for row in rows],
             "notes": list(fit.notes),

@@ -101,11 +101,15 @@ class Blocks:
         """The device of x, on which everything is computed."""
         return array_api_compat.device(self.batch.x)
 
-    def __iter__(self) -> Iterator[Block]:
+    @property
+    def height(self) -> int:
+        """How many rows a block has."""
         block_bytes = BLOCK_BYTES if "cpu" in str(self.device).lower() else ACCELERATOR_BLOCK_BYTES
-        rows = self.rows or max(1, block_bytes // (8 * max(1, self.floats_per_row)))
-        for start in range(self.batch.start, self.batch.stop, rows):
-            yield Block(self, start, min(start + rows, self.batch.stop))
+        return self.rows or max(1, block_bytes // (8 * max(1, self.floats_per_row)))
+
+    def __iter__(self) -> Iterator[Block]:
+        for start in range(self.batch.start, self.batch.stop, self.height):
+            yield Block(self, start, min(start + self.height, self.batch.stop))
 
     def zeros(self, *shape: int) -> Array:
         """Return zeros to add a sum to."""

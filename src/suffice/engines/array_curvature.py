@@ -66,8 +66,8 @@ class RunningCurvature:
     def add(self, block: Block, response: Response) -> None:
         """Add a block of rows."""
         xp = self._blocks.xp
-        x = self._design(block)
-        y = self._targets(block, response)
+        x = design(block, self._intercept)
+        y = targets(block, response, self._theta.shape[1])
         offset = block.offset()
         z = x @ self._theta
         curve = response.curve(z if offset is None else z + offset, y)
@@ -91,16 +91,18 @@ class RunningCurvature:
             hessian = np.block([[products[min(a, b), max(a, b)] for b in predictors] for a in predictors])
         return float(self._weight), float(self._value), to_host(self._gradient), hessian
 
-    def _targets(self, block: Block, response: Response) -> Array:
-        """Return the block's targets, (n,), codes where they are classes; (n, k) where a target is a vector."""
-        if response.family is Multinomial:
-            return block.codes(self._theta.shape[1] + 1)
-        y = block.targets()
-        return y if y.ndim == 1 or response.vector_targets else y[:, 0]
 
-    def _design(self, block: Block) -> Array:
-        """Return the block's features, after a column of ones where there is an intercept."""
-        x = block.features()
-        if not self._intercept:
-            return x
-        return self._blocks.xp.concat([self._blocks.zeros(x.shape[0], 1) + 1.0, x], axis=1)
+def targets(block: Block, response: Response, predictors: int) -> Array:
+    """Return the block's targets, (n,), codes where they are classes; (n, k) where a target is a vector."""
+    if response.family is Multinomial:
+        return block.codes(predictors + 1)
+    y = block.targets()
+    return y if y.ndim == 1 or response.vector_targets else y[:, 0]
+
+
+def design(block: Block, intercept: bool) -> Array:
+    """Return the block's features, after a column of ones where there is an intercept."""
+    x = block.features()
+    if not intercept:
+        return x
+    return block.xp.concat([block.blocks.zeros(x.shape[0], 1) + 1.0, x], axis=1)

@@ -21,6 +21,7 @@ from suffice.engines.array_moments import (
     quartic_sums,
 )
 from suffice.engines.array_scores import ArrayScores
+from suffice.engines.array_stochastic import ArrayWalks
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import FloatArray
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ArrayKernels(ArrayScores):
+class ArrayKernels(ArrayScores, ArrayWalks):
     """Sums over the rows of one batch, on the device where the batch lies.
 
     Rows are read in blocks; only finished sums come to the host. See :class:`~suffice.engines.kernels.Kernels` for what

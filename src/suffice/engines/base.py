@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from suffice.engines.batch import Batch
@@ -12,10 +13,13 @@ from suffice.statistics.base import Statistics
 
 S = TypeVar("S", bound=Statistics)
 R = TypeVar("R")
+A = TypeVar("A")
 
 
 class Engine(ABC):
     """Where batches live, and which kernels sum one of them. Models receive an engine and never ask which."""
+
+    kernels: Kernels  #: what sums one batch, or a part of it
 
     def accumulate(self, summarise: Callable[[Batch, Kernels], S], batches: Batch | Iterable[Batch]) -> S:
         """Return the sum of the statistics of all batches.
@@ -40,6 +44,23 @@ class Engine(ABC):
         An engine may cut a batch into parts and yield one result for each.
         """
         return self._map(function, [batches] if isinstance(batches, Batch) else batches)
+
+    def fold(self, function: Callable[[A, Batch, Kernels], A], state: A, batches: Batch | Iterable[Batch]) -> A:
+        """Return the state after ``state = function(state, batch, kernels)``, batch by batch.
+
+        For what must see rows one after another: no batch is split, and the next is read when one is done.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.engines import ThreadEngine
+        >>> batches = (Batch(np.zeros((rows, 1))) for rows in (2, 3))
+        >>> ThreadEngine().fold(lambda seen, batch, kernels: [*seen, batch.rows], [], batches)
+        [2, 3]
+        """
+        for number, batch in enumerate([batches] if isinstance(batches, Batch) else batches):
+            state = named(partial(function, state), batch, self.kernels, number)
+        return state
 
     @abstractmethod
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:

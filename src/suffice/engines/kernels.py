@@ -11,6 +11,7 @@ from suffice.engines.reading import JOINT, Reading
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
+    from suffice.engines.descent import Correction, Descent, Pace
     from suffice.families.response import Response
 
 FloatArray = npt.NDArray[np.float64]
@@ -83,6 +84,37 @@ class Kernels(Protocol):
         ``theta`` is (p, t), one column per linear predictor; p is d, or d + 1 with the intercept first. The Hessian is
         that of theta read column by column; it is (0, 0) unless asked for. The value leaves out log b(y), which does
         not depend on theta.
+        """
+
+    # Walks along rows: what a row does depends on the rows before it, so a batch is not split.
+
+    def descend(
+        self,
+        batch: Batch,
+        response: Response,
+        theta: FloatArray,
+        intercept: bool,
+        order: npt.ArrayLike,
+        pace: Pace,
+        l2: float = 0.0,
+    ) -> Descent:
+        """Return where stochastic gradient steps lead from theta, (p, t), which is laid out as for :meth:`curvature`.
+
+        ``order`` holds the positions of the rows to visit, ``pace.rows`` to a step. Step s moves theta by
+        ``pace.size(s)`` times the mean over its rows of weight times slope times x, less ``l2`` times theta without the
+        intercept. A walk ends before a step whose slopes are not finite or whose predictors are beyond 1e100, and says
+        so.
+        """
+
+    def correct(
+        self, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: npt.ArrayLike, step: float = 1.0
+    ) -> Correction:
+        """Return where the perceptron's rule leads from theta, one row of ``order`` after another.
+
+        Theta is (p, 1) for two classes, and a row is of class 1 where its predictor is not negative; for more it is
+        (p, k), and a row is of the first class with the largest predictor. A row whose class is not y moves theta
+        towards y, and away from the class it was taken for, by ``step`` times its weight times x. A row without
+        weight is no mistake. Finite rows whose predictors overflow are refused.
         """
 
     # Scores log p(x, y) of rows and classes. They come back in the array library of the batch, as the reading wants

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
+from suffice.engines.native_regression import COMPILED, read_regression
 from suffice.engines.native_rows import (
     Features,
     blame,
@@ -23,6 +24,7 @@ from suffice.engines.native_rows import (
     read_targets,
 )
 from suffice.engines.native_scores import NativeScores
+from suffice.engines.native_stochastic import NativeWalks
 from suffice.engines.quartic_blocks import quartic_moments
 
 if TYPE_CHECKING:
@@ -33,19 +35,8 @@ FloatArray = npt.NDArray[np.float64]
 R = TypeVar("R")
 Sums = TypeVar("Sums", bound=tuple[FloatArray, ...])
 
-#: The responses whose curve is compiled; the numbers are those of Model::Family in native/kernels.hpp.
-_COMPILED = {
-    "gaussian/identity": 0,
-    "bernoulli/logit": 1,
-    "poisson/log": 2,
-    "gamma/log": 3,
-    "exponential/log": 3,
-    "multinomial/softmax": 4,
-}
-_SOFTMAX = 4
 
-
-class NativeKernels(NativeScores):
+class NativeKernels(NativeScores, NativeWalks):
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
     Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
@@ -116,24 +107,13 @@ class NativeKernels(NativeScores):
         self, batch: Batch, response: Response, theta: FloatArray, intercept: bool, hessian: bool
     ) -> tuple[float, float, FloatArray, FloatArray]:
         """Return weight, value, gradient and negative expected Hessian of a log-likelihood."""
-        family = _COMPILED.get(response.name)
+        family = COMPILED.get(response.name)
         if family is None:
             return self._interpreted(batch, response, theta, intercept, hessian)
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
-        complaints.check_theta(theta, batch.features + int(intercept))
-        predictors = theta.shape[1]
-        if predictors < 1 or (family != _SOFTMAX and predictors != 1):
-            raise complaints.wrong_shape("theta", f"({theta.shape[0]}, 1)", theta.shape)
-        complaints.check_offset(batch.offset, predictors)
-        offset = None if batch.offset is None else read_column("offset", batch.offset, batch)
-        if offset is not None and offset.size != batch.rows * predictors:
-            offset = np.repeat(offset, predictors)
-        codes = read_codes(batch, predictors + 1) if family == _SOFTMAX else None
-        target = None if family == _SOFTMAX else np.ascontiguousarray(read_targets(batch), dtype=np.float64).reshape(-1)
-        if target is not None and target.size != batch.rows:
-            raise complaints.wrong_shape("y", f"({len(batch.y)},)", batch.y.shape)
-        arguments = family, target, offset, theta, intercept, hessian
-        totals, gradient, curve = self._call(_native.curvature, batch, codes, predictors + 1, *arguments)
+        rows = read_regression(batch, family, theta, intercept)
+        arguments = family, rows.target, rows.offset, rows.theta, intercept, hessian
+        classes = rows.theta.shape[1] + 1
+        totals, gradient, curve = self._call(_native.curvature, batch, rows.codes, classes, *arguments)
         if not (np.isfinite(totals).all() and np.isfinite(gradient).all() and np.isfinite(curve).all()):
             blame(batch)  # otherwise the likelihood itself is out of range at this theta: a solver must see that
         return float(totals[0]), float(totals[1]), gradient, curve

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
+from suffice.engines.choice import is_foreign, is_sparse
 
 
 def joined(parts: Iterable[Any]) -> Any:
@@ -33,3 +33,12 @@ def named_classes(classes: npt.NDArray[Any], codes: Any) -> Any:
     if isinstance(codes, np.ndarray) or classes.dtype.kind not in "biuf":
         return classes[np.asarray(codes if isinstance(codes, np.ndarray) else to_host(codes))]
     return array_api_compat.array_namespace(codes).take(beside(codes, classes), codes)
+
+
+def taken(array: Any, places: npt.NDArray[np.intp], axis: int = 0) -> Any:
+    """Return some rows or columns of an array of any library, or of CSR; None of None."""
+    if array is None:
+        return None
+    if is_foreign(array):
+        return array_api_compat.array_namespace(array).take(array, beside(array, places), axis=axis)
+    return array[places] if axis == 0 else array[:, places]

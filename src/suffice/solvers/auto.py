@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import Objective, Trace
+from suffice.solvers.objective import MANY, Objective, Trace
 from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
 from suffice.solvers.solution import Solution
 from suffice.solvers.truncated_newton import Multiplied, TruncatedNewton
@@ -16,8 +16,6 @@ from suffice.statistics.base import FloatArray
 
 #: Where a pass with curvature costs no more than this many products, Newton's method is at its end before others start.
 SMALL = 3e7
-#: Above this many parameters no matrix of curvatures is made.
-MANY = 2000
 #: A pass with curvature over a share s of the rows costs about as much as one without over all: s q is about this.
 FAIR = 15.0
 #: The curvature of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.solvers.auto import MANY
 from suffice.solvers.newton import improves, stuck
-from suffice.solvers.objective import Bend, Objective, Slope, Trace, flat, shaped
+from suffice.solvers.objective import MANY, Bend, Objective, Slope, Trace, flat, shaped
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.lapack import dpocon
 
 from suffice.statistics.base import FloatArray
 
 EPSILON = float(np.finfo(np.float64).eps)
+#: An unknown takes part in what is not determined where its share of it, squared, is above this: rounding leaves less.
+LEAST_SHARE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,7 @@ class Symmetric:
 
     scale: FloatArray  # (q,), what each column was divided by
     rank: int
+    undetermined: npt.NDArray[np.bool_]  # (q,), which unknowns other values could take with the same effect
     _factor: Any  # Cholesky's; or eigenvectors divided by the roots of their eigenvalues, (q, rank)
     _null: FloatArray | None  # (q, q - rank), an orthonormal basis of what is not determined; None where all is
 
@@ -40,6 +44,8 @@ class Symmetric:
         least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
         if not np.isfinite(scaled).all():
             raise FloatingPointError("the curvature is not finite")
+        if size == 0:
+            return cls(scale, 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
         if (level > 0).all():
             try:
                 factor = cho_factor(scaled, lower=True, check_finite=False)
@@ -47,13 +53,14 @@ class Symmetric:
                 pass
             else:
                 if dpocon(factor[0].T, float(np.abs(scaled).sum(axis=0).max(initial=0.0)))[0] > least:
-                    return cls(scale, size, factor, None)
+                    return cls(scale, size, np.zeros(size, dtype=bool), factor, None)
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
         # What has no effect on the scaled columns, as a combination of the columns themselves.
         null, _ = np.linalg.qr(vectors[:, ~known] / scale[:, None])
-        return cls(scale, int(known.sum()), roots, null)
+        loose = (vectors[:, ~known] ** 2).sum(axis=1) > LEAST_SHARE
+        return cls(scale, int(known.sum()), loose, roots, null)
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return the solution for one right-hand side, (q,), or several, (q, r): the smallest where there are many."""
@@ -72,27 +79,25 @@ class Symmetric:
         result[:, self.undetermined] = np.nan
         return result
 
+    def root(self) -> FloatArray:
+        """Return R, (q, rank), for which R R' is the inverse, or the pseudo-inverse, and R' matrix R the identity."""
+        if self._null is None:
+            lower = solve_triangular(np.tril(self._factor[0]), np.eye(len(self.scale)), lower=True, check_finite=False)
+            return np.asarray((lower / self.scale).T)
+        roots = self._factor / self.scale[:, None]
+        return np.asarray(roots - self._null @ (self._null.T @ roots))
+
     def whitener(self) -> FloatArray:
         """Return the lower triangular W, (q, q), for which ``|W x|²`` is x' times the (pseudo-)inverse times x."""
         size = len(self.scale)
+        roots = self.root().T
         if self._null is None:
-            lower = solve_triangular(np.tril(self._factor[0]), np.eye(size), lower=True, check_finite=False)
-            return np.asarray(lower / self.scale)
-        roots = self._factor.T / self.scale
-        roots = roots - (roots @ self._null) @ self._null.T
+            return roots
         # R'R is the same with the columns in reverse; turned round, R is lower triangular.
         upper = np.zeros((size, size))
         reduced = np.linalg.qr(roots[:, ::-1], mode="r")
         upper[: len(reduced)] = reduced
         return np.ascontiguousarray(upper[::-1, ::-1])
-
-    @property
-    def undetermined(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which unknowns, (q,), other values could take with the same effect."""
-        if self._null is None:
-            return np.zeros(len(self.scale), dtype=bool)
-        share = np.abs(self._null * self.scale[:, None]).max(axis=1, initial=0.0)
-        return np.asarray(share > 1e-6 * share.max(initial=0.0))
 
 
 def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:

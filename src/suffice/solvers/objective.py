@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
@@ -10,6 +11,9 @@ import numpy as np
 
 from suffice.solvers.solution import Step
 from suffice.statistics.base import FloatArray
+
+#: Above this many parameters no matrix of curvatures is made.
+MANY = 2000
 
 
 class Slope(NamedTuple):
@@ -83,9 +87,9 @@ class Trace:
         """Return the empty trace of a solver that starts now."""
         return cls(objective.weight)
 
-    def add(self, value: float, gradient: FloatArray, passes: float = 1.0) -> float:
-        """Take down where a pass over the rows has led; return the largest slope per unit of weight."""
+    def add(self, value: float, gradient: FloatArray | None, passes: float = 1.0) -> float:
+        """Take down where a pass over the rows has led; return the largest slope per unit of weight, NaN if unknown."""
         self.passes += passes
-        norm = steepest(gradient, self.weight)
+        norm = math.nan if gradient is None else steepest(gradient, self.weight)
         self.steps.append(Step(self.passes, value, norm, time.perf_counter() - self.started))
         return norm

@@ -8,6 +8,10 @@ from typing import NamedTuple
 from suffice.statistics.base import FloatArray
 
 
+class DivergenceError(ValueError):
+    """Steps so long that they lead away from where they should."""
+
+
 class Step(NamedTuple):
     """One line of a trace."""
 

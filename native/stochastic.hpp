@@ -1,0 +1,412 @@
+// Steps along rows, one after another: stochastic gradient, and the perceptron's rule.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "curves.hpp"
+#include "dense.hpp"
+
+namespace suffice {
+namespace SUFFICE_ISA {
+
+// Both kinds of coefficients below hold two tables. With `scale` and `clock` kept by whoever walks, theta is
+// scale * value, and the sum of theta over all steps is clock * value - late: what a step adds to `value` it adds
+// `clock` times to `late`, for the steps that came before it. So a step touches no more than the row's own features.
+
+// Coefficients (d, wide) for dense rows. Rows come by their place in the order in which they are visited. They are
+// copied together a few at a time: one by one, each step would wait for its row to come from memory.
+class DenseCoefficients {
+public:
+    DenseCoefficients(const Features& x, const Steps& steps)
+        : x_(x), steps_(steps), d_(x.cols), t_(steps.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
+          most_(clamp(kTogether / (d_ > 0 ? d_ : 1), 1, 256)), value_(d_ * wide_), late_(d_ * wide_),
+          copies_(most_ * d_) {}
+
+    double* value(index_t j) { return value_ + j * wide_; }
+    double* late(index_t j) { return late_ + j * wide_; }
+
+    // z (wide,) += value' x
+    void predict(index_t place, double* z) {
+        const double* x = at(place);
+        if (wide_ == 1) {
+            z[0] += dot(x, value_, d_);
+        } else {
+            add_product(1, t_, d_, x, 0, 1, value_, z);
+        }
+    }
+
+    // value += x gain', late += clock x gain'; gain is (wide,).
+    void add(index_t place, const double* gain, double clock) {
+        const double* __restrict x = at(place);
+        double* __restrict value = value_;
+        double* __restrict late = late_;
+        if (wide_ == 1) {
+            const double now = gain[0], before = clock * gain[0];
+            for (index_t j = 0; j < d_; ++j) {
+                value[j] += now * x[j];
+                late[j] += before * x[j];
+            }
+            return;
+        }
+        for (index_t j = 0; j < d_; ++j) {
+            for (index_t a = 0; a < wide_; ++a) {
+                value[j * wide_ + a] += gain[a] * x[j];
+                late[j * wide_ + a] += clock * gain[a] * x[j];
+            }
+        }
+    }
+
+private:
+    static constexpr index_t kTogether = 4096;  // numbers
+
+    const double* at(index_t place) {
+        if (place < from_ || place >= to_) {
+            from_ = place;
+            to_ = place + most_ < steps_.count ? place + most_ : steps_.count;
+            for (index_t r = from_; r < to_; ++r) {
+                double* copy = copies_ + (r - from_) * d_;
+                const double* row = load(x_, steps_.order[r], 1, copy).data;
+                if (row != copy) std::memcpy(copy, row, static_cast<std::size_t>(d_) * sizeof(double));
+            }
+        }
+        return copies_ + (place - from_) * d_;
+    }
+
+    const Features& x_;
+    const Steps& steps_;
+    const index_t d_, t_, wide_, most_;
+    Buffer<double> value_, late_;
+    Buffer<double> copies_;       // of the rows at the places from_ to to_ - 1
+    index_t from_ = 0, to_ = 0;
+};
+
+// Coefficients for CSR. The two tables lie side by side, feature by feature: one miss of the cache fetches both.
+class SparseCoefficients {
+public:
+    SparseCoefficients(const Features& x, const Steps& steps)
+        : x_(x), steps_(steps), t_(steps.predictors), pairs_(2 * x.cols * t_) {}
+
+    double* value(index_t j) { return pairs_ + 2 * j * t_; }
+    double* late(index_t j) { return value(j) + t_; }
+
+    void predict(index_t place, double* z) {
+        with_sparse(x_, [&](auto stored) {
+            if (place + kAhead < steps_.count) fetch_row(stored, steps_.order[place + kAhead]);
+            const Span span = stored.span(steps_.order[place]);
+            if (t_ > 1) {
+                for (index_t s = span.first; s < span.last; ++s) {
+                    const double x = static_cast<double>(stored.value[s]), *value = this->value(stored.column_of(s));
+                    for (index_t a = 0; a < t_; ++a) z[a] += x * value[a];
+                }
+                return;
+            }
+            const double* pairs = pairs_;
+            double lane[4] = {};
+            index_t s = span.first;
+            for (; s + 4 <= span.last; s += 4) {
+                for (index_t l = 0; l < 4; ++l) {
+                    lane[l] += static_cast<double>(stored.value[s + l]) * pairs[2 * stored.column_of(s + l)];
+                }
+            }
+            for (; s < span.last; ++s) {
+                lane[0] += static_cast<double>(stored.value[s]) * pairs[2 * stored.column_of(s)];
+            }
+            z[0] += (lane[0] + lane[1]) + (lane[2] + lane[3]);
+        });
+    }
+
+    // As that of dense rows, of a row that was predicted before: its columns are in range.
+    void add(index_t place, const double* gain, double clock) {
+        with_sparse(x_, [&](auto stored) {
+            const Span span = stored.span(steps_.order[place]);
+            const double now = gain[0], before = clock * gain[0];
+            for (index_t s = span.first; s < span.last; ++s) {
+                const double x = static_cast<double>(stored.value[s]);
+                double* value = this->value(static_cast<index_t>(stored.column[s]));
+                if (t_ == 1) {
+                    value[0] += now * x;
+                    value[1] += before * x;
+                    continue;
+                }
+                for (index_t a = 0; a < t_; ++a) {
+                    value[a] += gain[a] * x;
+                    value[t_ + a] += clock * gain[a] * x;
+                }
+            }
+        });
+    }
+
+private:
+    static constexpr index_t kAhead = 4;  // rows between the one visited and the one asked for
+
+    template <class Stored>
+    void fetch_row(const Stored& stored, index_t row) const {
+#if defined(__GNUC__) || defined(__clang__)
+        const Span span = stored.span(row);
+        const index_t last = span.last < span.first + 256 ? span.last : span.first + 256;
+        for (index_t s = span.first; s < last; s += 8) {
+            __builtin_prefetch(stored.value + s);
+            __builtin_prefetch(stored.column + s);
+        }
+#else
+        (void)stored, (void)row;
+#endif
+    }
+
+    const Features& x_;
+    const Steps& steps_;
+    const index_t t_;
+    Buffer<double> pairs_;
+};
+
+// Where walks start and end: theta is (p, t), the intercepts first if there are any.
+template <class Coefficients>
+class Walk {
+public:
+    Walk(const Rows& rows, const Steps& steps)
+        : rows_(rows), steps_(steps), d_(rows.x.cols), t_(steps.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
+          first_(steps.intercept ? 1 : 0), coefficients_(rows.x, steps), intercepts_(wide_), late_intercepts_(wide_),
+          past_(steps.l2 > 0 ? d_ * t_ : 0) {
+        for (index_t a = 0; a < t_ && first_; ++a) intercepts_[a] = steps.theta[a];
+        for (index_t j = 0; j < d_; ++j) {
+            for (index_t a = 0; a < t_; ++a) coefficients_.value(j)[a] = steps.theta[(j + first_) * t_ + a];
+        }
+        for (index_t row = rows.begin; row < rows.end; ++row) {  // whatever the order, the first bad row is named
+            weight_of(rows, row);
+            code_of(rows, row, steps.classes);
+        }
+    }
+
+    // The predictors of the row at a place in the order, (wide,), without the offset.
+    void predict(index_t place, double* z) {
+        for (index_t a = 0; a < wide_; ++a) z[a] = 0.0;
+        coefficients_.predict(place, z);
+        for (index_t a = 0; a < t_; ++a) z[a] = scale_ * z[a] + intercepts_[a];
+    }
+
+    // theta += x gain', for the step that is being made.
+    void add(index_t place, double* gain) {
+        for (index_t a = 0; a < t_ && first_; ++a) {
+            intercepts_[a] += gain[a];
+            late_intercepts_[a] += steps_made_ * gain[a];
+        }
+        for (index_t a = 0; a < t_ && scale_ != 1.0; ++a) gain[a] /= scale_;
+        coefficients_.add(place, gain, clock_);
+    }
+
+    // All coefficients but the intercepts are multiplied by a factor.
+    void shrink(double factor) {
+        scale_ *= factor;
+        // Sums and differences of numbers of very different sizes lose digits: start anew long before that.
+        if (!(std::fabs(scale_) > 1e-5 && std::fabs(scale_) < 1e5)) rebase();
+    }
+
+    // The step is made.
+    void end_step() {
+        clock_ += scale_;
+        steps_made_ += 1.0;
+    }
+
+    void finish(double* theta, double* sum) {
+        for (index_t a = 0; a < t_ && first_; ++a) {
+            theta[a] = intercepts_[a];
+            sum[a] = steps_made_ * intercepts_[a] - late_intercepts_[a];
+        }
+        for (index_t j = 0; j < d_; ++j) {
+            const double *value = coefficients_.value(j), *late = coefficients_.late(j);
+            double *to = theta + (j + first_) * t_, *sum_to = sum + (j + first_) * t_;
+            for (index_t a = 0; a < t_; ++a) {
+                to[a] = scale_ * value[a];
+                sum_to[a] = clock_ * value[a] - late[a] + (steps_.l2 > 0 ? past_[j * t_ + a] : 0.0);
+            }
+        }
+    }
+
+    // Asks for what belongs to a row that is visited soon.
+    template <class T>
+    void fetch_soon(const T* column, index_t place) const {
+#if defined(__GNUC__) || defined(__clang__)
+        if (column && place + 16 < steps_.count) __builtin_prefetch(column + (steps_.order[place + 16] - rows_.begin));
+#else
+        (void)column, (void)place;
+#endif
+    }
+
+    double steps_made() const { return steps_made_; }
+
+private:
+    void rebase() {
+        for (index_t j = 0; j < d_; ++j) {
+            double *value = coefficients_.value(j), *late = coefficients_.late(j);
+            for (index_t a = 0; a < t_; ++a) {
+                past_[j * t_ + a] += clock_ * value[a] - late[a];
+                value[a] *= scale_;
+                late[a] = 0.0;
+            }
+        }
+        scale_ = 1.0;
+        clock_ = 0.0;
+    }
+
+    const Rows& rows_;
+    const Steps& steps_;
+    const index_t d_, t_, wide_, first_;
+    Coefficients coefficients_;
+    Buffer<double> intercepts_, late_intercepts_;
+    Buffer<double> past_;  // the sum of theta over the steps before the last rebase
+    double scale_ = 1.0, clock_ = 0.0, steps_made_ = 0.0;
+};
+
+inline double step_size(const Steps& steps, double number) {
+    if (steps.decay == 0.0 || steps.power == 0.0) return steps.step;
+    const double slowed = 1.0 + steps.decay * number;
+    if (steps.power == 1.0) return steps.step / slowed;
+    return steps.step / (steps.power == 0.5 ? std::sqrt(slowed) : std::pow(slowed, steps.power));
+}
+
+// Whether all numbers are finite: only then is each of them less itself 0.
+inline bool all_finite(const double* numbers, index_t n) {
+    double rest = 0.0;
+    for (index_t i = 0; i < n; ++i) rest += numbers[i] - numbers[i];
+    return rest == 0.0;
+}
+
+// Past this a predictor has no sense any more, though its square may still be finite; families/links.py says the same.
+constexpr double kLargestPredictor = 1e100;
+
+inline bool all_sensible(const double* z, index_t t) {
+    bool sensible = true;
+    for (index_t a = 0; a < t; ++a) sensible = sensible && std::fabs(z[a]) <= kLargestPredictor;
+    return sensible;
+}
+
+// The row's log-likelihood, and its slopes, (t,).
+inline double slope_of(const Rows& rows, const Model& model, index_t row, const double* z, double* slope, double* p) {
+    if (model.family == Model::softmax) {
+        return class_curve(model.predictors, code_of(rows, row, model.predictors + 1), z, slope, p);
+    }
+    const double* y = model.target + (row - rows.begin);
+    double value = 0.0;
+    switch (model.family) {
+        case Model::gaussian: gaussian_curve(1, z, y, &value, slope, p); break;
+        case Model::bernoulli: bernoulli_curve(1, z, y, &value, slope, p); break;
+        case Model::poisson: poisson_curve(1, z, y, &value, slope, p); break;
+        case Model::gamma_log: gamma_log_curve(1, z, y, &value, slope, p); break;
+        case Model::softmax: break;
+    }
+    return value;
+}
+
+template <class Coefficients>
+void descend_along(const Rows& rows, const Model& model, const Steps& steps, const Walked& walked) {
+    const index_t t = steps.predictors, wide = t == 1 ? 1 : padded(t);
+    const index_t most = steps.rows < steps.count ? steps.rows : steps.count;
+    Walk<Coefficients> walk(rows, steps);
+    Buffer<double> z(wide), p(wide), slopes(most * wide);
+    double value = 0.0, weight = 0.0, steepness = 0.0;
+    bool finite = true;
+    for (index_t at = 0; at < steps.count && finite; at += steps.rows) {
+        const index_t count = at + steps.rows < steps.count ? steps.rows : steps.count - at;
+        double more_value = 0.0, more_weight = 0.0, more_steepness = 0.0;
+        for (index_t r = 0; r < count; ++r) {
+            const index_t row = steps.order[at + r];
+            double* slope = slopes + r * wide;
+            walk.fetch_soon(model.target, at + r);
+            walk.fetch_soon(rows.code, at + r);
+            walk.fetch_soon(rows.weight, at + r);
+            walk.predict(at + r, z);
+            for (index_t a = 0; a < t && model.offset; ++a) z[a] += model.offset[(row - rows.begin) * t + a];
+            const double row_value = slope_of(rows, model, row, z, slope, p);
+            finite = finite && all_sensible(z, t) && all_finite(slope, t);
+            const double w = weight_of(rows, row);
+            more_weight += w;
+            if (w > 0) more_value += w * row_value;  // without weight a row counts for nothing, even at -inf
+            for (index_t a = 0; a < t; ++a) {
+                slope[a] *= w;
+                more_steepness += std::fabs(slope[a]);
+            }
+        }
+        if (!finite) break;
+        value += more_value;
+        weight += more_weight;
+        steepness += more_steepness;
+        const double size = step_size(steps, static_cast<double>(steps.first) + walk.steps_made());
+        if (steps.l2 > 0) walk.shrink(1.0 - size * steps.l2);
+        for (index_t r = 0; r < count; ++r) {
+            double* slope = slopes + r * wide;
+            for (index_t a = 0; a < t; ++a) slope[a] *= size / static_cast<double>(count);
+            walk.add(at + r, slope);
+        }
+        walk.end_step();
+    }
+    walk.finish(walked.theta, walked.sum);
+    walked.totals[0] = value;
+    walked.totals[1] = weight;
+    walked.totals[2] = steepness;
+    walked.totals[3] = walk.steps_made();
+    walked.totals[4] = finite ? 1.0 : 0.0;
+}
+
+inline void descend(const Rows& rows, const Model& model, const Steps& steps, const Walked& walked) {
+    if (rows.x.sparse) {
+        descend_along<SparseCoefficients>(rows, model, steps, walked);
+    } else {
+        descend_along<DenseCoefficients>(rows, model, steps, walked);
+    }
+}
+
+// The class that a perceptron names: of one predictor, 1 where it is not negative; of several, the first largest.
+inline index_t named_class(const double* z, index_t t) {
+    if (t == 1) return z[0] >= 0.0 ? 1 : 0;
+    index_t best = 0;
+    for (index_t a = 1; a < t; ++a) best = z[a] > z[best] ? a : best;
+    return best;
+}
+
+template <class Coefficients>
+void correct_along(const Rows& rows, const Steps& steps, const Walked& walked) {
+    const index_t t = steps.predictors, wide = t == 1 ? 1 : padded(t);
+    Walk<Coefficients> walk(rows, steps);
+    Buffer<double> z(wide), gain(wide);
+    double mistakes = 0.0, overflow = -1.0;
+    for (index_t at = 0; at < steps.count; ++at) {
+        const index_t row = steps.order[at];
+        walk.fetch_soon(rows.code, at);
+        walk.fetch_soon(rows.weight, at);
+        walk.predict(at, z);
+        if (!all_finite(z, t)) {
+            overflow = static_cast<double>(row);
+            break;
+        }
+        const double w = weight_of(rows, row);
+        if (!(w > 0)) continue;
+        const index_t code = code_of(rows, row, steps.classes), named = named_class(z, t);
+        if (named != code) {
+            mistakes += 1.0;
+            for (index_t a = 0; a < wide; ++a) gain[a] = 0.0;
+            if (t == 1) {
+                gain[0] = code > named ? w * steps.step : -(w * steps.step);
+            } else {
+                gain[code] = w * steps.step;
+                gain[named] = -(w * steps.step);
+            }
+            walk.add(at, gain);
+        }
+        walk.end_step();
+    }
+    walk.finish(walked.theta, walked.sum);
+    walked.totals[0] = mistakes;
+    walked.totals[1] = overflow;
+}
+
+inline void correct(const Rows& rows, const Steps& steps, const Walked& walked) {
+    if (rows.x.sparse) {
+        correct_along<SparseCoefficients>(rows, steps, walked);
+    } else {
+        correct_along<DenseCoefficients>(rows, steps, walked);
+    }
+}
+
+}  // namespace SUFFICE_ISA
+}  // namespace suffice

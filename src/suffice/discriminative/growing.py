@@ -1,0 +1,136 @@
+"""What a generalised linear model does besides fitting once: learn batch by batch, and go along a path of penalties."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from suffice import door
+from suffice.discriminative.layout import lay_out
+from suffice.discriminative.path import Path, strengths, walk
+from suffice.discriminative.regression import Regression
+from suffice.discriminative.solving import warn_unless_converged
+from suffice.engines.descent import Pace
+from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
+from suffice.solvers.gradient import diverged, largest_curvature
+from suffice.solvers.objective import Trace
+from suffice.statistics.base import FloatArray
+
+
+class Growing(Regression):
+    """A generalised linear model that can also be fed by batches, and followed along a path."""
+
+    _pace: Pace | None = None  # of the next batch
+    _seen: float = 0.0  # the weight of all rows learnt by batches
+
+    def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
+        """Go once through a batch of rows, as they come, by stochastic steps."""
+        first = not self.__sklearn_is_fitted__()
+        if first:
+            self._check_settings()
+            self._pace = None
+        rows, targets, _ = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
+        likelihood = self._likelihood(rows, targets)
+        # The penalty is that of all rows learnt: a batch bears its share.
+        self._seen = likelihood.weight + (0.0 if first else self._seen)
+        share = likelihood.weight / self._seen
+        likelihood = replace(likelihood, l2=likelihood.l2 * share)
+        with door.naming_cells():
+            shape = self._shape(rows, targets)
+            theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
+            if self._pace is None:
+                if first:
+                    theta = self._start(likelihood, targets, lay_out(rows, self.fit_intercept)[1])
+                slopes = likelihood.slope(theta).gradient
+                step = 0.5 / largest_curvature(likelihood, theta, slopes, Trace(likelihood.weight))
+                chosen = self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
+                decay = 1 / max(likelihood.count, 100) if chosen.decay is None else chosen.decay
+                self._pace = Pace(chosen.step or step, decay, chosen.power, chosen.batch_rows)
+            descent = likelihood.descend(theta, None, self._pace)
+            length = float(self._pace.size(self._pace.first + np.arange(descent.steps)).sum())
+            theta = self._soft(descent.theta, length * self.l1 / self._seen)
+        if not descent.finite:
+            step = self._pace.step
+            raise diverged(step, "in this batch", 0.0, np.nan, likelihood.weight, step / 16)
+        self._pace = replace(self._pace, first=self._pace.first + descent.steps)
+        self._forget_facts()
+        trace = self.solution_.trace if not first and hasattr(self, "solution_") else ()
+        passed = Step(len(trace) + 1.0, descent.log_likelihood, float("nan"), 0.0)
+        why = "partial_fit goes once through a batch: theta is near the optimum, not at it"
+        self.solution_ = Solution(theta, descent.log_likelihood, np.zeros_like(theta), False, why, (*trace, passed))
+        self.n_iter_ = len(self.solution_.trace)
+        self._set_theta(theta)
+        return self
+
+    def _progress(self) -> dict[str, Any]:
+        return {"seen": self._seen, "pace": None if self._pace is None else asdict(self._pace)}
+
+    def _resume(self, progress: Any) -> None:
+        self._seen = float(progress["seen"])
+        self._pace = None if progress["pace"] is None else Pace(**progress["pace"])
+
+    def _soft(self, theta: FloatArray, by: float) -> FloatArray:
+        """Return theta with coefficients moved towards zero, and held there."""
+        theta = theta.copy()
+        coef = theta[int(self.fit_intercept) :]
+        coef[:] = np.sign(coef) * np.maximum(np.abs(coef) - by, 0.0)
+        return theta
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        penalties: Any = None,
+        count: int = 50,
+        least: float = 1e-3,
+        ratio: float = 1.0,
+        offset: Any = None,
+    ) -> Path:
+        """Return the coefficients along the elastic net's path; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        penalties
+            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count``
+            of them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log
+            scale.
+        ratio
+            The share of l1: 1 is the lasso.
+        """
+        model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
+        model._check_settings()
+        rows, targets, _ = model._rows(X, y, sample_weight, offset, None, None, reset=True)
+        laid, layout = lay_out(rows, self.fit_intercept)
+        likelihood = model._likelihood(laid, targets)
+        start = model._start(likelihood, targets, layout)
+        first = int(self.fit_intercept)
+        if first:  # the intercepts alone
+            free = np.zeros(start.shape)
+            free[0] = 1.0
+            start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
+        slopes = likelihood.slope(start).gradient[first:]
+        values = strengths(float(np.abs(slopes).max(initial=0.0)), penalties, count, least, ratio)
+        moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
+        known: list[FloatArray] = []  # the curvature of the rows alone, from the last penalty
+
+        def solve(l1: float, l2: float, theta: FloatArray) -> Any:
+            bend = known[0] + np.diag(l2 * moves) if known else None
+            strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
+            net = ElasticNet(strength, self.tol, self.max_iter)
+            solution = net.minimise(replace(likelihood, l2=l2), theta, bend)
+            warn_unless_converged(self, solution)
+            if solution.information is not None:
+                known[:] = [solution.information - np.diag(l2 * moves)]
+            inner = solution.theta
+            penalty = float(np.abs(l1 * inner[first:]).sum() + l2 / 2 * (inner[first:] ** 2).sum())
+            coef, intercept = model._linear(layout.outward(inner))
+            return coef, intercept, solution.log_likelihood + penalty, inner
+
+        return walk(values, ratio, start, solve)

@@ -1,0 +1,358 @@
+"""The perceptron: a line between classes, moved by every row on its wrong side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import array_api_compat
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from suffice import door
+from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import engine_for
+from suffice.engines.descent import Correction
+from suffice.engines.kernels import Kernels
+from suffice.engines.reading import JOINT, Reading
+from suffice.solvers.stochastic import shuffled
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored, parameters
+
+#: With ``tol``, how many epochs in a row may pass without fewer mistakes.
+_PATIENCE = 5
+
+
+class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
+
+    With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
+    mistake adds x to the theta of the row's class and takes it from that of the class it was taken for.
+
+    Where a line (or plane) separates the classes, the rule finds one after at most (R / margin)^2 mistakes, R being the
+    length of the longest row, the intercept's 1 included. Where none does, theta never comes to rest: what is kept is
+    the last theta, or with ``average`` the mean. The perceptron has no probabilities; logistic regression has.
+
+    Parameters
+    ----------
+    fit_intercept
+        Whether there is an intercept; without one the line goes through 0.
+    max_iter
+        How many times :meth:`fit` goes through the rows at most.
+    tol
+        If given, :meth:`fit` also stops once the share of mistakes has not fallen by this much for 5 epochs.
+    shuffle
+        Whether :meth:`fit` draws a new order of the rows for each epoch.
+    average
+        Whether to keep the mean of theta over all rows visited, which depends less on the last few of them.
+    step
+        How far a mistake moves theta. From a start at 0 it changes the length of theta, not the classes.
+    random_state
+        A seed or generator, for the same orders again.
+    warm_start
+        Whether :meth:`fit` goes on from the theta of the last fit, where it had the same classes.
+    class_weight
+        What each class's steps are multiplied by: a dict, or ``"balanced"`` for weights inverse to how often the
+        classes occur.
+    engine
+        Where the rows are read; chosen by their kind by default.
+
+    Attributes
+    ----------
+    classes_
+        The classes, (k,).
+    coef_
+        (1, d) for two classes, else (k, d).
+    intercept_
+        (1,) for two classes, else (k,).
+    mistakes_
+        How many rows were mistakes in each epoch.
+    n_iter_
+        How many epochs were made.
+    separated_
+        Whether the last epoch was without mistakes: then the last theta separates the rows.
+    why_
+        Why learning stopped, in words.
+
+    Examples
+    --------
+    >>> model = Perceptron(random_state=0).fit([[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[-1.0], [5.0]])
+    array(['low', 'high'], dtype='<U4')
+    >>> model.why_
+    'the rows are separated: the last epoch was without mistakes'
+    """
+
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    mistakes_: list[int]
+    n_iter_: int
+    separated_: bool
+    why_: str
+    _labels: Labels
+    _theta: FloatArray  # (p, t), the last one; t is 1 for two classes
+    _total: FloatArray  # (p, t), the sum of theta over the rows visited
+    _visits: int
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        shuffle: bool = True,
+        average: bool = False,
+        step: float = 1.0,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.average = average
+        self.step = step
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.engine = engine
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows, going through them until no row is a mistake.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d): a NumPy or array-API array, a scipy sparse matrix or a data frame.
+        y
+            The class of each row, (n,).
+        sample_weight
+            What each row's steps are multiplied by, (n,). A row without weight is never a mistake.
+        """
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
+        known = getattr(self, "_theta", None) if self.warm_start else None
+        x = door.features(self, X, reset=True)
+        column = door.targets(y, x.shape[0])
+        labels, codes = Labels.discover(column)
+        weight = self._weights(sample_weight, labels, column, codes)
+        if known is not None and (labels != self._labels or known.shape[0] != x.shape[1] + self.fit_intercept):
+            known = None
+        self._begin(labels, column, known)
+        random = check_random_state(self.random_state)
+        batch, least = Batch(x, codes, weight), [x.shape[0] + 1.0]
+        for _ in range(self.max_iter):
+            seed = random.randint(2**31 - 1) if self.shuffle else None
+            self._epoch(batch, shuffled(x.shape[0], seed))
+            least.append(min(least[-1], self.mistakes_[-1]))
+            if self.separated_ or self._stands_still(least, x.shape[0]):
+                return self
+        self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
+        warnings.warn(
+            f"the rows are not separated: {self.mistakes_[-1]} of {x.shape[0]} were mistakes in the last of "
+            f"{self.max_iter} epochs. If no line separates them, none will be found: use average=True, or logistic "
+            "regression; else raise max_iter",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of rows, going through them once, as they come.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes
+            All classes that will ever come. Only the first call reads them, and only where its y lacks some.
+        """
+        first = not hasattr(self, "_theta")
+        x = door.features(self, X, reset=first)
+        column = door.targets(y, x.shape[0])
+        labels = self._labels if not first else Labels.discover(np.asarray(column if classes is None else classes))[0]
+        if not first and classes is not None and Labels.discover(np.asarray(classes))[0] != labels:
+            raise ValueError(f"classes is not the same as on the last call to partial_fit: it was {list(labels)!r}")
+        labels, codes = door.known_codes(labels, column, fixed=True)
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once: give a dict of weights, or use fit"
+            )
+        weight = self._weights(sample_weight, labels, column, codes, every=not first or classes is not None)
+        if first:
+            self._begin(labels, column if classes is None else np.asarray(classes), None)
+        self._epoch(Batch(x, codes, weight), np.arange(x.shape[0]))
+        return self
+
+    def _weights(
+        self, sample_weight: Any, labels: Labels, column: Any, codes: npt.NDArray[np.int64], every: bool = False
+    ) -> FloatArray | None:
+        """Return what each row's steps are multiplied by; unless ``every`` class is known, there must be two here."""
+        weight = door.weights(sample_weight, len(codes))
+        present = np.unique(codes if weight is None else codes[weight > 0])
+        if len(labels) < 2 or (len(present) < 2 and not every):
+            name = labels.names[present[0]]
+            raise ValueError(
+                f"a perceptron needs rows of at least 2 classes; those with weight are of 1 class, {name!r}"
+            )
+        if self.class_weight is None:
+            return weight
+        names = door.classes_array(labels, column)
+        if isinstance(self.class_weight, Mapping):
+            strange = [name for name in self.class_weight if name not in set(labels)]
+            if strange:
+                raise ValueError(f"class_weight names {strange[0]!r}, which is none of the classes {list(labels)!r}")
+            factors = np.array([float(self.class_weight.get(name, 1.0)) for name in labels])
+        else:
+            factors = compute_class_weight(self.class_weight, classes=names, y=column)
+        return door.weights(factors[codes] if weight is None else factors[codes] * weight, len(codes))
+
+    def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
+        """Start at a theta, or at 0."""
+        shape = self.n_features_in_ + int(self.fit_intercept), 1 if len(labels) == 2 else len(labels)
+        self._labels = labels
+        self.classes_ = door.classes_array(labels, column)
+        self._theta = np.zeros(shape) if theta is None else theta
+        self._total, self._visits = np.zeros(shape), 0
+        self.mistakes_, self.n_iter_ = [], 0
+
+    def _epoch(self, batch: Batch, order: npt.NDArray[np.int64]) -> None:
+        """Go once through the rows."""
+
+        def visit(seen: Correction, part: Batch, kernels: Kernels) -> Correction:
+            return kernels.correct(part, seen.theta, len(self._labels), self.fit_intercept, order, self.step)
+
+        with _in_words():
+            seen = engine_for(self.engine, batch.x).fold(visit, Correction(self._theta, self._total, 0), batch)
+        self._theta, self._total = seen.theta, self._total + seen.total
+        self._visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
+        self.mistakes_.append(seen.mistakes)
+        self.n_iter_ += 1
+        self.separated_ = seen.mistakes == 0
+        rest = "there were mistakes in the last epoch"
+        self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
+
+    def _stands_still(self, least: list[float], rows: int) -> bool:
+        """Whether mistakes have not become fewer by ``tol`` for some epochs; ``least`` holds the fewest up to each."""
+        if self.tol is None or len(least) <= _PATIENCE + 1 or least[-_PATIENCE - 1] - least[-1] > self.tol * rows:
+            return False
+        self.why_ = f"the share of mistakes has not fallen by {self.tol:g} for {_PATIENCE} epochs"
+        return True
+
+    # Answering.
+
+    @property
+    def _kept(self) -> FloatArray:
+        """The theta that answers, (p, t)."""
+        return self._total / self._visits if self.average and self._visits else self._theta
+
+    @property
+    def coef_(self) -> FloatArray:
+        """The coefficients: (1, d) for two classes, else (k, d)."""
+        self._check_learnt("coef_")
+        return np.ascontiguousarray(self._kept[int(self.fit_intercept) :].T)
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """The intercepts: (1,) for two classes, else (k,)."""
+        self._check_learnt("intercept_")
+        return self._kept[0].copy() if self.fit_intercept else np.zeros(self._kept.shape[1])
+
+    def _check_learnt(self, name: str) -> None:
+        if not hasattr(self, "_theta"):
+            raise AttributeError(f"this {type(self).__name__} has no {name} yet: fit it first")
+
+    def decision_function(self, X: Any) -> Any:
+        """Return theta' x: (n,), not negative for the second class, where there are two; else (n, k)."""
+        scores = self._scores(X, JOINT)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row, (n,)."""
+        if len(self._labels_checked()) == 2:
+            codes = (to_host(self._scores(X, JOINT))[:, 0] >= 0).astype(np.int64)
+        else:
+            codes = to_host(self._scores(X, Reading("best")))
+        return self.classes_[codes]
+
+    def _labels_checked(self) -> Labels:
+        check_is_fitted(self, "classes_")
+        return self._labels
+
+    def _scores(self, X: Any, reading: Reading) -> Any:
+        self._labels_checked()
+        x = door.features(self, X, reset=False)
+        coef, intercept = self.coef_, self.intercept_
+
+        def score(part: Batch, kernels: Kernels) -> Any:
+            return kernels.linear_scores(part, coef, intercept, reading)
+
+        with _in_words():
+            parts = list(engine_for(self.engine, x).map(score, Batch(x)))
+        return parts[0] if len(parts) == 1 else array_api_compat.array_namespace(parts[0]).concat(parts, axis=0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Keeping.
+
+    def _contents(self) -> Contents:
+        labels = self._labels_checked()
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": parameters.written(self.get_params(deep=False)),
+                "classes": {"names": list(labels), "dtype": self.classes_.dtype.str},
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "mistakes": self.mistakes_,
+                "visits": self._visits,
+                "why": self.why_,
+            },
+            statistics={},
+            arrays={"theta": self._theta, "total": self._total},
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings = contents.settings
+        model = cls(**parameters.read(settings["parameters"]))
+        labels = Labels(tuple(settings["classes"]["names"]))
+        model.n_features_in_ = int(settings["features"])
+        if settings["feature_names"] is not None:
+            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        model._begin(labels, np.empty(0, dtype=settings["classes"]["dtype"]), contents.arrays["theta"])
+        model._total, model._visits = contents.arrays["total"], int(settings["visits"])
+        model.mistakes_ = [int(mistakes) for mistakes in settings["mistakes"]]
+        model.n_iter_ = len(model.mistakes_)
+        model.separated_ = model.mistakes_[-1] == 0
+        model.why_ = str(settings["why"])
+        return model
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say of a cell that is no number what scikit-learn's users look for."""
+    try:
+        yield
+    except ValueError as error:
+        cell, _, rest = str(error).partition(" is ")
+        if not cell.startswith("x["):
+            raise
+        kind = "NaN" if rest.startswith("nan") else "infinity"
+        raise ValueError(f"Input X contains {kind}: X{cell[1:]} is {rest}") from None

@@ -1,0 +1,147 @@
+"""Bad input: an error that names the value, the place and the cure, and a model that is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from suffice import (
+    GLM,
+    GammaRegression,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+    SoftmaxRegression,
+    solvers,
+)
+
+X = np.arange(12.0).reshape(6, 2) % 5
+Y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+
+
+def broken(value: float) -> np.ndarray:
+    x = X.copy()
+    x[4, 1] = value
+    return x
+
+
+COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "negative l2": (lambda: LogisticRegression(l2=-1.0).fit(X, Y), "l2 must be a finite number, 0 or more; got -1.0"),
+    "negative l1": (lambda: LinearRegression(l1=-0.5).fit(X, Y), "l1 must be a finite number, 0 or more; got -0.5"),
+    "no tolerance": (lambda: GLM(tol=0.0).fit(X, Y), "tol must be a number above 0"),
+    "no steps": (lambda: GLM(max_iter=0).fit(X, Y), "max_iter must be a whole number, 1 or more; got 0"),
+    "solver": (lambda: GLM(solver="magic").fit(X, Y), "solver must be one of auto, newton, batch, stochastic"),
+    "linear solver": (lambda: LinearRegression("magic").fit(X, Y), "solver must be one of"),
+    "l1 by gradient": (lambda: GLM(l1=1.0, solver="batch").fit(X, Y), "l1 > 0 needs solver='auto' or 'newton'"),
+    "covariance": (lambda: GLM(covariance="HC9").fit(X, Y), "covariance must be one of classical, HC0"),
+    "inference": (lambda: GLM(inference="maybe").fit(X, Y), "inference must be True, False or 'auto'"),
+    "family": (lambda: GLM("cauchy").fit(X, Y), "there is no regression for 'cauchy'; there is for: gaussian"),
+    "link": (lambda: GLM("poisson", "logit").fit(X, Y), "there is no response poisson/logit"),
+    "count": (lambda: PoissonRegression().fit(X, Y - 1), r"y\[0\] is -1.0: a poisson target must be"),
+    "positive": (lambda: GammaRegression().fit(X, Y), r"y\[0\] is 0.0: a gamma target must be a finite number above 0"),
+    "proportion": (
+        lambda: GLM("bernoulli").fit(X, 2 * Y),
+        r"y\[1\] is 2.0: a bernoulli target must be between 0 and 1",
+    ),
+    "beta": (lambda: GLM("beta").fit(X, Y), r"y\[0\] is 0.0"),
+    "dirichlet": (lambda: GLM("dirichlet").fit(X, np.c_[Y, 1 - Y]), r"y\[0, 0\] is 0.0"),
+    "NaN target": (lambda: LinearRegression().fit(X, np.where(Y, np.nan, 1.0)), r"y\[1\] is nan"),
+    "name": (lambda: LinearRegression().fit(X, list("ababab")), r"y\[0\] is 'a': Unknown label type"),
+    "continuous class": (lambda: LogisticRegression().fit(X, Y / 2), r"y\[1\] is 0.5"),
+    "one class": (lambda: LogisticRegression().fit(X, Y * 0), "y has one class, 0"),
+    "NaN": (lambda: LogisticRegression().fit(broken(np.nan), Y), r"contains NaN: X\[4, 1\] is nan"),
+    "infinity": (lambda: PoissonRegression().fit(broken(np.inf), Y), r"contains infinity: X\[4, 1\] is inf"),
+    "linear NaN": (lambda: LinearRegression().fit(broken(np.nan), Y), r"contains NaN: X\[4, 1\] is nan"),
+    "sparse NaN": (
+        lambda: GLM("poisson").fit(sparse.csr_array(broken(np.nan)), Y),
+        r"contains NaN: X\[4, 1\] is nan",
+    ),
+    "offset length": (
+        lambda: GLM().fit(X, Y, offset=[1.0]),
+        r"offset has shape \(1,\): there must be one number per row",
+    ),
+    "offset value": (lambda: GLM().fit(X, Y, offset=[0, 0, np.nan, 0, 0, 0]), r"offset\[2\] is nan; it must be finite"),
+    "exposure": (lambda: PoissonRegression().fit(X, Y, exposure=Y), r"exposure\[0\] is 0; it must be above 0"),
+    "exposure link": (lambda: LogisticRegression().fit(X, Y, exposure=Y + 1), "exposure needs a log link"),
+    "trials": (lambda: GLM("binomial").fit(X, 3 * Y, trials=[2] * 6), r"y\[1\] is 3 of trials\[1\] = 2"),
+    "trials family": (lambda: PoissonRegression().fit(X, Y, trials=[2] * 6), "trials go with the bernoulli family"),
+    "weights": (lambda: GLM().fit(X, Y, sample_weight=[-1.0] * 6), r"sample_weight\[0\] is -1"),
+    "class weight": (lambda: LogisticRegression(class_weight={7: 1.0}).fit(X, Y), "class_weight names 7"),
+    "class weights": (lambda: LogisticRegression(class_weight="even").fit(X, Y), "class_weight must be 'balanced'"),
+    "penalty": (lambda: LogisticRegression(penalty="l2").fit(X, Y), "penalty must be None or 'firth'"),
+    "firth and l2": (lambda: LogisticRegression(penalty="firth", l2=1.0).fit(X, Y), "takes the place of l2 and l1"),
+    "firth of three": (
+        lambda: LogisticRegression(penalty="firth").fit(X, np.arange(6) % 3),
+        "for two classes; y has 3",
+    ),
+    "long step": (
+        lambda: LinearRegression(solvers.BatchGradient(step=10.0)).fit(X, Y),
+        r"step=10 is too long: .* try step=",
+    ),
+    "long steps": (
+        lambda: LogisticRegression(solver=solvers.StochasticGradient(step=1e9), l2=1.0).fit(X, Y),
+        r"step=1e\+09 is too long: .* try step=",
+    ),
+    "width": (lambda: GLM().fit(X, Y).predict(X[:, :1]), "X has 1 features, but GLM is expecting 2"),
+    "interval": (lambda: LinearRegression().fit(X, Y).predict(X, interval=95), "interval must be a probability"),
+    "interval of": (lambda: LinearRegression().fit(X, Y).predict(X, interval=0.9, of="all"), "of must be 'target'"),
+    "too few rows": (lambda: LinearRegression().fit(X[:3], Y[:3]).predict(X, interval=0.9), "there is no interval"),
+    "ratio": (lambda: LinearRegression().path(X, Y, ratio=0.0), "ratio must be above 0"),
+    "penalties": (lambda: LogisticRegression().path(X, Y, penalties=[-1.0]), "penalties must be finite numbers"),
+    "count of path": (lambda: LogisticRegression().path(X, Y, count=0), "count must be a whole number"),
+    "new class": (
+        lambda: SoftmaxRegression().partial_fit(X, Y).partial_fit(X, Y + 1),
+        "do not exist in the initial classes",
+    ),
+    "summary of batches": (lambda: PoissonRegression().partial_fit(X, Y).summary(), "use fit for a summary"),
+    "merging": (lambda: LinearRegression().fit(X, Y) + LinearRegression().fit(X[:, :1], Y), "do not go together"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", COMPLAINTS)
+def test_complaints_name_the_value_and_the_cure(name: str) -> None:
+    act, words = COMPLAINTS[name]
+    with pytest.raises(ValueError, match=words):
+        act()
+
+
+def test_the_row_that_is_named_is_the_callers() -> None:
+    """However the solver samples rows and packs columns."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60_000, 40))
+    y = (random.random(60_000) < 0.5).astype(int)
+    x[54_321, 7] = np.nan
+    with pytest.raises(ValueError, match=r"X\[54321, 7\] is nan"):
+        LogisticRegression().fit(x, y)
+    wide = sparse.random_array((500, 20_000), density=0.001, random_state=0, format="csr")
+    wide.data[-1] = np.inf
+    row, column = np.argwhere(~np.isfinite(wide.toarray()))[0]
+    with pytest.raises(ValueError, match=rf"X\[{row}, {column}\] is inf"):
+        LogisticRegression(l2=1.0).fit(wide, np.arange(500) % 2)
+
+
+def test_a_refused_batch_leaves_a_linear_model_as_it_was() -> None:
+    model = LinearRegression().fit(X, Y)
+    before = model.theta_.copy()
+    for act in (
+        lambda: model.partial_fit(broken(np.nan), Y),
+        lambda: model.partial_fit(X, np.c_[Y, Y]),
+        lambda: model.forget(100 * X[:2], Y[:2]),
+    ):
+        with pytest.raises(ValueError, match=r"NaN|target|never|digits|sum"):
+            act()
+        np.testing.assert_array_equal(model.theta_, before)
+
+
+def test_intercepts_without_features_that_matter() -> None:
+    with pytest.warns(UserWarning, match="x0 is constant; x1 is constant"):
+        model = LinearRegression().fit(np.ones((6, 2)), Y)
+    np.testing.assert_allclose(model.predict(np.ones((1, 2))), Y.mean())
+    with pytest.warns(UserWarning, match="x0 = a combination of intercept"):
+        constant = LogisticRegression().fit(np.ones((6, 2)), Y)
+    np.testing.assert_allclose(constant.predict_proba(np.ones((1, 2)))[0, 1], Y.mean())

@@ -1,0 +1,169 @@
+"""Standard errors, tests, intervals and criteria beside statsmodels'; and how they are printed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from suffice.discriminative import summary
+from suffice.discriminative.inference import Inference
+
+RNG = np.random.default_rng(7)
+X = sm.add_constant(RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1])
+NAMES = ("intercept", "dose", "age", "weight")
+
+
+def line() -> tuple[Any, Inference]:
+    y = X @ [1.0, 2.0, 0.0, 3.0] + RNG.normal(size=60)
+    theirs = sm.OLS(y, X).fit()
+    ours = Inference(
+        "LinearRegression (gaussian/identity)",
+        NAMES,
+        theirs.params,
+        theirs.cov_params(),
+        distribution="t",
+        df_residual=theirs.df_resid,
+        rows=theirs.nobs,
+        rank=4,
+        log_likelihood=theirs.llf,
+        null_log_likelihood=sm.OLS(y, X[:, :1]).fit().llf,
+        deviance=theirs.ssr,
+        null_deviance=theirs.centered_tss,
+        dispersion=theirs.scale,
+    )
+    return theirs, ours
+
+
+def logistic() -> tuple[Any, Inference]:
+    y = (RNG.random(60) < 1 / (1 + np.exp(-X[:, 1]))).astype(float)
+    theirs = sm.GLM(y, X, family=sm.families.Binomial()).fit()
+    ours = Inference(
+        "LogisticRegression (bernoulli/logit)",
+        NAMES,
+        theirs.params,
+        theirs.cov_params(),
+        distribution="z",
+        df_residual=theirs.df_resid,
+        rows=theirs.nobs,
+        rank=4,
+        log_likelihood=theirs.llf,
+        null_log_likelihood=theirs.llnull,
+        deviance=theirs.deviance,
+        null_deviance=theirs.null_deviance,
+        dispersion=1.0,
+    )
+    return theirs, ours
+
+
+@pytest.mark.parametrize("fits", [line, logistic])
+def test_numbers_are_those_of_statsmodels(fits: Any) -> None:
+    theirs, ours = fits()
+    np.testing.assert_allclose(ours.standard_errors, theirs.bse)
+    np.testing.assert_allclose(ours.statistic, theirs.tvalues)
+    np.testing.assert_allclose(ours.p_values, theirs.pvalues, rtol=1e-9)
+    for level in (0.95, 0.5):
+        np.testing.assert_allclose(ours.interval(level), theirs.conf_int(alpha=1 - level))
+    assert ours.aic == pytest.approx(theirs.aic)
+    assert ours.bic == pytest.approx(theirs.bic_llf if fits is logistic else theirs.bic)
+    if fits is line:
+        assert ours.explained == pytest.approx(theirs.rsquared)
+    else:
+        assert ours.pseudo_r2 == pytest.approx(theirs.pseudo_rsquared("mcf"))
+
+
+def test_without_a_covariance_only_the_estimates_are_known() -> None:
+    fit = dataclasses.replace(line()[1], covariance=None)
+    assert np.isnan(fit.standard_errors).all()
+    assert np.isnan(fit.p_values).all()
+    assert np.isnan(fit.interval()).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"estimate": np.zeros(3)}, r"estimate must have shape \(4,\), one for each name; got \(3,\)"),
+        ({"covariance": np.eye(3)}, r"covariance must have shape \(4, 4\); got \(3, 3\)"),
+        ({"distribution": "chi2"}, "distribution must be 'z' or 't'; got 'chi2'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        dataclasses.replace(line()[1], **change)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95])
+def test_a_level_is_a_probability(level: float) -> None:
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        line()[1].summary(level)
+
+
+def test_the_printed_table() -> None:
+    covariance = np.diag([0.25, 1e-4, np.nan])
+    fit = Inference(
+        "PoissonRegression (poisson/log)",
+        ("intercept", "a <b>", "x3"),
+        np.array([-1.5, 0.0625, 123456.0]),
+        covariance,
+        distribution="z",
+        df_residual=97.0,
+        rows=100.0,
+        rank=2,
+        log_likelihood=-50.0,
+        null_log_likelihood=-62.5,
+        deviance=100.0,
+        null_deviance=np.nan,
+        dispersion=1.0,
+        covariance_kind="HC3",
+        notes=("columns x3 = x1 + x2 are dependent",),
+    )
+    text = str(fit.summary(0.9))
+    assert text == repr(fit.summary(0.9))
+    lines = text.splitlines()
+    assert lines[0] == "PoissonRegression (poisson/log)"
+    assert lines[-1] == "columns x3 = x1 + x2 are dependent"
+    assert any(line.split() == ["covariance", "HC3"] for line in lines)
+    assert any(line.startswith("null deviance") and line.split()[2] == "-" for line in lines)
+    first, second, third = (next(line for line in lines if line.startswith(name)) for name in fit.names)
+    assert first.split()[1:5] == ["-1.5000", "0.50000", "-3.000", "0.0027"]
+    assert second.split()[5] == "<0.0001"
+    assert third.split() == ["x3", "1.2346e+05", "-", "-", "-", "-", "-"]
+    assert len({line.index(".") for line in (first, second, third)}) == 1  # the points stand under one another
+    assert "90% interval" in text
+    html = fit.summary()._repr_html_()
+    assert "<th>a &lt;b&gt;</th><td>0.062500</td>" in html
+    assert "columns x3 = x1 + x2 are dependent" in html
+
+
+def test_tables_and_values() -> None:
+    theirs, ours = logistic()
+    frame = ours.summary(0.9).frame()
+    assert list(frame.columns) == ["coefficient", "std_error", "z", "p", "lower", "upper"]
+    np.testing.assert_allclose(frame.loc["dose", ["lower", "upper"]], theirs.conf_int(0.1)[1])
+    values = json.loads(json.dumps(ours.summary(0.9).to_dict()))
+    assert values["level"] == 0.9
+    assert values["rows"] == 60
+    assert values["coefficients"][2]["name"] == "age"
+    assert values["coefficients"][2]["p"] == pytest.approx(theirs.pvalues[2])
+
+
+def test_a_frame_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install pandas, or use to_dict\(\)"):
+        line()[1].summary().frame()
+
+
+def test_a_long_table_is_cut() -> None:
+    many = summary.LONGEST + 7
+    fit = dataclasses.replace(
+        line()[1], names=tuple(f"x{place}" for place in range(many)), estimate=np.ones(many), covariance=np.eye(many)
+    )
+    text = str(fit.summary())
+    assert "... and 7 more parameters: frame() and to_dict() have all" in text
+    assert f"x{many - 1} " not in text
+    assert len(fit.summary().frame()) == many

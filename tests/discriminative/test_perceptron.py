@@ -1,0 +1,287 @@
+"""The perceptron: beside plain loops, its bound, its conventions, and what it says when it cannot come to rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from suffice.discriminative.perceptron import Perceptron
+from suffice.engines import ArrayEngine, ThreadEngine
+from suffice.solvers.stochastic import shuffled
+from suffice.store import load
+
+from ..references.data import unpacked
+
+INEQUIVALENT = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "one step twice as long is not two steps: the second row may be no mistake any more",
+)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [Perceptron(max_iter=30), Perceptron(average=True, max_iter=30)],
+    expected_failed_checks=lambda _: INEQUIVALENT,
+)
+def test_conventions(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def separable(seed: int, n: int = 80, d: int = 3, gap: float = 0.1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows that a plane separates, with a gap, and the plane, its intercept first."""
+    rng = np.random.default_rng(seed)
+    plane = rng.normal(size=d + 1)
+    x = rng.normal(size=(4 * n, d))
+    z = (plane[0] + x @ plane[1:]) / np.linalg.norm(plane)
+    keep = np.flatnonzero(np.abs(z) > gap)[:n]
+    return x[keep], (z[keep] > 0).astype(int), plane
+
+
+def by_hand(x: np.ndarray, y: np.ndarray, epochs: int, step: float = 1.0) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Last theta, mean theta and mistakes of rows taken as they come, as the notes write the rule."""
+    theta, total, mistakes = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1), []
+    for _ in range(epochs):
+        mistakes.append(0)
+        for row, label in zip(x, y, strict=True):
+            features = np.concatenate([[1.0], row])
+            error = label - (1 if features @ theta >= 0 else 0)
+            theta = theta + step * error * features
+            total += theta
+            mistakes[-1] += error != 0
+        if mistakes[-1] == 0:
+            break
+    return theta, total / (len(x) * len(mistakes)), mistakes
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), layout=st.sampled_from([np.asarray, sp.csr_array, np.asfortranarray]))
+def test_it_is_the_notes_rule(seed, layout):
+    x, y, _ = separable(seed)
+    theta, mean, mistakes = by_hand(x, y, 1000)
+    model = Perceptron(shuffle=False).fit(layout(x), y)
+    assert model.mistakes_ == mistakes
+    assert model.separated_
+    assert model.n_iter_ == len(mistakes)
+    assert np.array_equal(model.coef_, theta[None, 1:])
+    assert np.array_equal(model.intercept_, theta[:1])
+    assert np.array_equal(model.predict(x), y)
+    averaged = Perceptron(shuffle=False, average=True).fit(layout(x), y)
+    np.testing.assert_allclose(averaged.coef_, mean[None, 1:], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(averaged.intercept_, mean[:1], rtol=1e-11, atol=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10**6), gap=st.floats(0.02, 0.5), order=st.integers(0, 100))
+def test_mistakes_are_bounded_by_the_margin(seed, gap, order):
+    x, y, plane = separable(seed, gap=gap)
+    rows = np.column_stack([np.ones(len(x)), x])
+    margin = np.min(np.abs(rows @ plane)) / np.linalg.norm(plane)
+    longest = np.max(np.linalg.norm(rows, axis=1))
+    model = Perceptron(max_iter=10**5, random_state=order).fit(x, y)
+    assert model.separated_
+    assert sum(model.mistakes_) <= (longest / margin) ** 2
+
+
+def test_three_classes_by_hand():
+    x, y = load_iris(return_X_y=True)
+    x, y = x[::-1], y[::-1]
+    theta = np.zeros((5, 3))
+    for row, label in zip(x, y, strict=True):
+        features = np.concatenate([[1.0], row])
+        winner = int(np.argmax(features @ theta))
+        if winner != label:
+            theta[:, label] += 0.5 * features
+            theta[:, winner] -= 0.5 * features
+    model = Perceptron(step=0.5).partial_fit(x, y)
+    np.testing.assert_allclose(model.coef_, theta[1:].T, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, theta[0], rtol=1e-12, atol=1e-12)
+    assert model.decision_function(x).shape == (150, 3)
+    assert np.array_equal(model.predict(x), np.argmax(model.decision_function(x), axis=1))
+
+
+def test_digits_are_learnt():
+    x, y = load_digits(return_X_y=True)
+    model = Perceptron(random_state=0).fit(x, y)
+    assert model.separated_
+    assert model.score(x, y) == 1
+    first = Perceptron().partial_fit(x[:300][order(300)], y[:300][order(300)])
+    for engine in (ThreadEngine(2), ArrayEngine()):
+        model = Perceptron(random_state=0, engine=engine, max_iter=1)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(x[:300], y[:300])
+        assert model.mistakes_ == first.mistakes_
+        np.testing.assert_allclose(model.coef_, first.coef_)
+
+
+def order(n: int) -> np.ndarray:
+    """The order that a seed of 0 draws for the first epoch."""
+    return shuffled(n, np.random.RandomState(0).randint(2**31 - 1))
+
+
+def overlapping(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, 2)) + y[:, None], y
+
+
+def test_rows_that_overlap_are_told():
+    x, y = overlapping()
+    with pytest.warns(ConvergenceWarning, match=r"not separated: \d+ of 200 were mistakes in the last of 7 epochs"):
+        model = Perceptron(max_iter=7, random_state=0).fit(x, y)
+    assert not model.separated_
+    assert model.n_iter_ == 7
+    assert model.why_ == f"all 7 epochs are over, and there were {model.mistakes_[-1]} mistakes in the last"
+    stopped = Perceptron(tol=0.01, random_state=0).fit(x, y)
+    assert 6 <= stopped.n_iter_ < 100
+    assert stopped.why_ == "the share of mistakes has not fallen by 0.01 for 5 epochs"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_average_depends_less_on_the_last_rows():
+    x, y = overlapping()
+    last, mean = (
+        [Perceptron(max_iter=7, random_state=seed, average=average).fit(x, y).score(x, y) for seed in range(20)]
+        for average in (False, True)
+    )
+    assert np.mean(mean) > np.mean(last)
+    assert np.std(mean) < np.std(last)
+
+
+def test_course_data():
+    """Two sets of the course's: the perceptron separates the one on which logistic regression never comes to rest."""
+    tables = {
+        name: np.loadtxt(unpacked("cs229") / "2018-ps2" / f"ds1_{name}.csv", delimiter=",", skiprows=1) for name in "ab"
+    }
+    model = Perceptron(random_state=0, max_iter=10**5).fit(tables["b"][:, 1:], tables["b"][:, 0])
+    assert model.separated_
+    assert model.score(tables["b"][:, 1:], tables["b"][:, 0]) == 1
+    with pytest.warns(ConvergenceWarning):
+        model = Perceptron(random_state=0, average=True).fit(tables["a"][:, 1:], tables["a"][:, 0])
+    assert not model.separated_
+    assert model.score(tables["a"][:, 1:], tables["a"][:, 0]) > 0.9
+
+
+def test_weights_scale_the_steps():
+    x, y, _ = separable(3)
+    weight = np.random.default_rng(0).random(len(x)) + 0.5
+    weight[::7] = 0
+    theta = np.zeros(4)
+    for row, label, w in zip(x, y, weight, strict=True):
+        features = np.concatenate([[1.0], row])
+        theta = theta + w * (label - (features @ theta >= 0)) * features
+    model = Perceptron().partial_fit(x, y, sample_weight=weight)
+    np.testing.assert_allclose(np.concatenate([model.intercept_, model.coef_[0]]), theta, rtol=1e-12)
+    kept = weight > 0
+    averaged, other = (
+        Perceptron(shuffle=False, average=True).fit(x[rows], y[rows], weight[rows]) for rows in (slice(None), kept)
+    )
+    np.testing.assert_allclose(averaged.coef_, other.coef_, rtol=1e-12)
+    assert averaged.mistakes_ == other.mistakes_
+    scaled = Perceptron(class_weight={0: 2.0, 1: 0.5}).partial_fit(x, y)
+    again = Perceptron().partial_fit(x, y, sample_weight=np.where(y == 0, 2.0, 0.5))
+    assert np.array_equal(scaled.coef_, again.coef_)
+    balanced = Perceptron(class_weight="balanced", shuffle=False).fit(x, y)
+    shares = len(y) / (2 * np.bincount(y))
+    assert np.allclose(balanced.coef_, Perceptron(shuffle=False).fit(x, y, sample_weight=shares[y]).coef_)
+
+
+def test_batches_as_they_come():
+    x, y, _ = separable(5)
+    model = Perceptron()
+    for part in np.array_split(np.arange(len(x)), 4):
+        model.partial_fit(x[part], y[part], classes=[0, 1])
+    whole = Perceptron().partial_fit(x, y)
+    assert np.array_equal(model.coef_, whole.coef_)
+    assert sum(model.mistakes_) == whole.mistakes_[0]
+    assert model.n_iter_ == 4
+    with pytest.raises(ValueError, match=r"y\[0\] is 7: .*do not exist in the initial classes \[0, 1\]"):
+        model.partial_fit(x[:1], [7])
+    with pytest.raises(ValueError, match="classes is not the same as on the last call to partial_fit"):
+        model.partial_fit(x[:1], [1], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="needs rows of at least 2 classes; those with weight are of 1 class, 1"):
+        Perceptron().partial_fit(x[y == 1], y[y == 1])
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+        Perceptron(class_weight="balanced").partial_fit(x, y)
+    with pytest.raises(ValueError, match=r"class_weight names 9, which is none of the classes \[0, 1\]"):
+        Perceptron(class_weight={9: 1.0}).fit(x, y)
+
+
+def test_a_warm_start_goes_on():
+    x, y = overlapping()
+    cold, warm = Perceptron(shuffle=False, max_iter=3), Perceptron(shuffle=False, max_iter=1, warm_start=True)
+    with pytest.warns(ConvergenceWarning):
+        cold.fit(x, y)
+    for _ in range(3):
+        with pytest.warns(ConvergenceWarning):
+            warm.fit(x, y)
+    assert np.array_equal(cold.coef_, warm.coef_)
+    assert warm.n_iter_ == 1
+    with pytest.warns(ConvergenceWarning):
+        warm.fit(x[:, :1], np.where(y, "b", "a"))  # other rows, other classes: it starts at 0
+    assert warm.coef_.shape == (1, 1)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True], ["a", "b", "c"], [-1.0, 1.0]], ids=str)
+@pytest.mark.parametrize("average", [False, True])
+def test_a_file_goes_on_where_it_was(labels, average, tmp_path):
+    x, code, _ = separable(7, n=90)
+    y = np.asarray(labels)[code if len(labels) == 2 else np.arange(90) % 3]
+    model = Perceptron(average=average, step=0.5, class_weight={labels[0]: 2.0}).partial_fit(x, y)
+    model.save(tmp_path / "a.model")
+    again = load(tmp_path / "a.model")
+    assert again.get_params() == model.get_params()
+    assert again.classes_.dtype == model.classes_.dtype
+    for each in (again, model):
+        each.partial_fit(x[::-1], y[::-1])
+    for name in ("classes_", "coef_", "intercept_", "mistakes_", "n_iter_", "separated_", "why_"):
+        assert np.array_equal(getattr(again, name), getattr(model, name)), name
+    assert np.array_equal(again.predict(x), model.predict(x))
+
+
+def test_names_of_features_are_kept(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    x, y, _ = separable(1)
+    frame = pandas.DataFrame(x, columns=["a", "b", "c"])
+    Perceptron().fit(frame, y).save(tmp_path / "a.model")
+    again = load(tmp_path / "a.model")
+    assert np.array_equal(again.predict(frame), y)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_torch_rows():
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    x, y, _ = separable(2)
+    model = Perceptron(random_state=0).fit(torch.asarray(x), torch.asarray(y))
+    np.testing.assert_allclose(model.coef_, Perceptron(random_state=0).fit(x, y).coef_, rtol=1e-12)
+    assert isinstance(model.decision_function(torch.asarray(x)), torch.Tensor)
+    assert np.array_equal(model.predict(torch.asarray(x)), y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_cells_that_are_no_numbers_are_named(value):
+    x, y, _ = separable(2)
+    model = Perceptron().fit(x, y)
+    x[5, 1] = value
+    for ask in (lambda: Perceptron().fit(x, y), lambda: model.predict(x), lambda: model.partial_fit(x, y)):
+        with pytest.raises(ValueError, match=rf"Input X contains \w+: X\[5, 1\] is {value}; it must be finite"):
+            ask()
+
+
+def test_bad_settings_and_no_fit():
+    x, y, _ = separable(2)
+    with pytest.raises(ValueError, match="max_iter must be at least 1; got 0"):
+        Perceptron(max_iter=0).fit(x, y)
+    with pytest.raises(ValueError, match="step must be finite and above 0; got -1"):
+        Perceptron(step=-1.0).fit(x, y)
+    with pytest.raises(NotFittedError):
+        Perceptron().predict(x)
+    assert not hasattr(Perceptron(), "coef_")

@@ -1,0 +1,218 @@
+"""Every solver reaches the same optimum; slopes and curvatures are what differences say they are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, solvers
+from suffice.discriminative.objective import Likelihood
+from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.families import Response
+from suffice.solvers.auto import Auto
+from suffice.solvers.elastic_net import ElasticNet, violations
+from suffice.solvers.newton import Newton
+from suffice.solvers.objective import flat, shaped
+from suffice.solvers.truncated_newton import TruncatedNewton
+
+from ..discriminative.cases import CASES, rows
+
+RANDOM = np.random.default_rng(0)
+RESPONSES = {
+    "gaussian": RANDOM.normal(size=80),
+    "bernoulli": RANDOM.integers(0, 2, 80).astype(float),
+    "poisson": RANDOM.poisson(1.0, 80).astype(float),
+    "multinomial": RANDOM.integers(0, 3, 80),
+    "beta": RANDOM.beta(2, 3, 80),
+}
+X = RANDOM.normal(size=(80, 3))
+
+
+def likelihood(family: str, **more: object) -> tuple[Likelihood, np.ndarray]:
+    response, y = Response.of(family), RESPONSES[family]
+    weight = 0.5 + np.arange(80) % 3
+    offset = 0.1 * np.arange(80) / 80 if family != "multinomial" else None
+    shape = (4, response.predictors(3) + (1 if more.get("symmetric") else 0))
+    rows = Batch(X, y, weight, offset)
+    return Likelihood(ThreadEngine(), rows, response, **more), 0.3 * RANDOM.normal(size=shape)
+
+
+SETTINGS = [(family, {"l2": 0.7}) for family in RESPONSES] + [("multinomial", {"l2": 0.7, "symmetric": True})]
+
+
+@pytest.mark.parametrize(("family", "more"), SETTINGS)
+def test_slopes_are_differences_of_values(family: str, more: dict[str, object]) -> None:
+    objective, theta = likelihood(family, **more)
+    slope = objective.slope(theta).gradient
+    step = 1e-6
+    for place in np.ndindex(theta.shape):
+        change = np.zeros_like(theta)
+        change[place] = step
+        difference = objective.slope(theta + change).value - objective.slope(theta - change).value
+        np.testing.assert_allclose(slope[place], difference / (2 * step), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "more"), [each for each in SETTINGS if each[0] != "beta"])
+def test_curvatures_are_differences_of_slopes(family: str, more: dict[str, object]) -> None:
+    """Under a canonical link the expected curvature is the observed one."""
+    objective, theta = likelihood(family, **more)
+    bend = objective.curvature(theta)
+    vector, step = RANDOM.normal(size=theta.size), 1e-6
+    move = step * shaped(vector, theta)
+    change = objective.slope(theta - move).gradient - objective.slope(theta + move).gradient
+    expected = flat(change) / (2 * step)
+    if more.get("symmetric"):  # raising all intercepts is given a curvature that it does not have
+        vector = vector - np.tile(np.eye(4)[0], theta.shape[1]) * vector.reshape(-1, 4)[:, 0].mean()
+    np.testing.assert_allclose(bend.information @ vector, expected, rtol=1e-4, atol=1e-4)
+    if not more.get("symmetric"):
+        np.testing.assert_allclose(flat(objective.diagonal(theta)), np.diagonal(bend.information), rtol=1e-9)
+    product = objective.products(theta)
+    if product is not None:
+        np.testing.assert_allclose(flat(product(shaped(vector, theta))), bend.information @ vector, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("solver", ["newton", "batch", "stochastic"])
+def test_every_solver_reaches_the_same_optimum(case, solver: str) -> None:
+    if case.name in ("gaussian/log", "gamma/inverse") and solver != "newton":
+        pytest.skip("rows without noise: the optimum is a needle")
+    if case.name in ("beta", "dirichlet") and solver != "newton":
+        pytest.skip("slow, and the beta's precision, one for all rows, has no stochastic steps")
+    x, y = rows(case, 400)
+    best = case.make().fit(x, y)
+    settings = {
+        "newton": "newton",
+        "batch": solvers.BatchGradient(max_iter=20_000, tol=1e-7),
+        "stochastic": solvers.StochasticGradient(epochs=60, tol=2e-3, random_state=0),
+    }
+    model = case.make(solver=settings[solver]).fit(x, y)
+    tolerance = {"newton": 1e-8, "batch": 1e-4, "stochastic": 0.05}[solver]
+    np.testing.assert_allclose(model.theta_, best.theta_, atol=tolerance * max(1, np.abs(best.theta_).max()))
+    trace = model.solution_.trace
+    assert model.solution_.converged
+    assert model.solution_.why
+    assert all(one.passes <= two.passes and one.seconds <= two.seconds for one, two in pairwise(trace))
+
+
+def large(random: np.random.Generator, rows: int, features: int) -> tuple[np.ndarray, np.ndarray]:
+    x = random.normal(size=(rows, features))
+    z = x @ random.normal(size=features) / np.sqrt(features)
+    return x, (random.random(rows) < 1 / (1 + np.exp(-z))).astype(float)
+
+
+def test_auto_samples_rows_where_there_are_many() -> None:
+    x, y = large(np.random.default_rng(1), 40_000, 60)
+    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
+    start = np.zeros((61, 1))
+    quick, exact = Auto().minimise(objective, start), Newton().minimise(objective, start)
+    assert quick.trace[0].passes != 1.0  # a sample came first
+    assert quick.converged
+    assert quick.trace[-1].gradient_norm <= 1e-8
+    np.testing.assert_allclose(quick.theta, exact.theta, atol=1e-7)
+    np.testing.assert_allclose(
+        quick.information, exact.information, rtol=1e-5, atol=1e-5 * np.abs(exact.information).max()
+    )
+
+
+def test_a_rare_class_that_the_sample_misses_does_no_harm() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(30_000, 40))
+    codes = (x[:, 0] + random.logistic(size=len(x)) > 0).astype(int)
+    codes[:12] = 2
+    objective = Likelihood(ThreadEngine(), Batch(x, codes), Response.of("multinomial"), l2=1.0)
+    start = np.zeros((41, 2))
+    quick, exact = Auto(max_iter=300).minimise(objective, start), Newton().minimise(objective, start)
+    assert quick.converged
+    np.testing.assert_allclose(quick.theta, exact.theta, atol=1e-5)
+
+
+def test_many_parameters_go_without_a_matrix() -> None:
+    random = np.random.default_rng(3)
+    x = sparse.random_array((300, 3000), density=0.02, random_state=0, format="csr")
+    y = random.integers(0, 2, 300).astype(float)
+    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"), l2=0.5)
+    solution = TruncatedNewton().minimise(objective, np.zeros((3001, 1)))
+    dense = Likelihood(ThreadEngine(), Batch(x.toarray(), y), Response.of("bernoulli"), l2=0.5)
+    exact = Newton().minimise(dense, np.zeros((3001, 1)))
+    assert solution.converged
+    np.testing.assert_allclose(solution.theta, exact.theta, atol=1e-7)
+    labels = random.integers(0, 3, 300)
+    theta = {solver: LogisticRegression(l2=0.5, solver=solver).fit(x, labels).theta_ for solver in ("auto", "newton")}
+    np.testing.assert_allclose(theta["auto"], theta["newton"], atol=1e-6)
+
+
+def test_columns_that_csr_never_stores_have_no_coefficient() -> None:
+    random = np.random.default_rng(4)
+    narrow = sparse.random_array((200, 50), density=0.2, random_state=0, format="csr")
+    places = np.sort(random.choice(5000, 50, replace=False))
+    wide = sparse.csr_array((narrow.data, places[narrow.indices], narrow.indptr), shape=(200, 5000))
+    y = random.integers(0, 2, 200)
+    small, big = (LogisticRegression(l2=1.0).fit(x, y) for x in (narrow, wide))
+    np.testing.assert_allclose(big.coef_[0, places], small.coef_[0], rtol=1e-9)
+    assert np.count_nonzero(big.coef_) == np.count_nonzero(small.coef_)
+    np.testing.assert_allclose(big.predict_proba(wide), small.predict_proba(narrow), rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "multinomial"])
+@pytest.mark.parametrize("l1", [0.5, 5.0, 500.0])
+def test_what_an_elastic_net_leaves_is_in_balance(family: str, l1: float) -> None:
+    objective, theta = likelihood(family, l2=0.3)
+    strength = np.array([[0.0], [l1], [l1], [l1]])
+    solution = ElasticNet(strength).minimise(objective, np.zeros_like(theta))
+    assert solution.converged
+    slope = objective.slope(solution.theta).gradient
+    assert np.abs(violations(slope, solution.theta, np.broadcast_to(strength, theta.shape))).max() < 1e-5
+    if l1 == 500.0:
+        assert not solution.theta[1:].any()
+
+
+def test_working_sets_find_what_all_features_together_do() -> None:
+    random = np.random.default_rng(5)
+    x = random.normal(size=(200, 2500))
+    y = (x[:, :3].sum(axis=1) + random.logistic(size=200) > 0).astype(float)
+    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
+    strength = np.r_[0.0, np.full(2500, 8.0)][:, None]
+    solution = ElasticNet(strength).minimise(objective, np.zeros((2501, 1)))
+    assert solution.converged
+    slope = objective.slope(solution.theta).gradient
+    assert np.abs(violations(slope, solution.theta, strength)).max() / 200 <= 1e-8
+    assert 3 <= np.count_nonzero(solution.theta) < 150
+
+
+def test_paths_end_where_fits_do() -> None:
+    for model, case in ((LinearRegression, CASES[0]), (LogisticRegression, CASES[1]), (PoissonRegression, CASES[4])):
+        x, y = rows(case)
+        path = model().path(x, y, count=10, ratio=0.7)
+        assert path.nonzero[0] == 0
+        assert (np.diff(path.log_likelihood) >= -1e-9 * abs(path.log_likelihood[0])).all()
+        for place in (3, 9):
+            fitted = model(l1=path.l1[place], l2=path.l2[place]).fit(x, y)
+            np.testing.assert_allclose(path.coef[place], np.ravel(fitted.coef_), atol=1e-6)
+            np.testing.assert_allclose(path.intercept[place], np.ravel(fitted.intercept_)[0], atol=1e-6)
+
+
+def test_solvers_that_do_not_get_there_say_so() -> None:
+    x, y = rows(CASES[4])
+    with pytest.warns(UserWarning, match=r"PoissonRegression did not converge: max_iter=1 .* pass .* largest slope"):
+        model = PoissonRegression(max_iter=1).fit(x, y)
+    assert not model.solution_.converged
+
+
+def test_foreign_arrays_give_the_same_optimum() -> None:
+    torch = pytest.importorskip("torch")
+    for case in (CASES[0], CASES[1], CASES[2], CASES[4]):
+        x, y = rows(case)
+        here, there = case.make().fit(x, y), case.make().fit(torch.asarray(x), torch.asarray(np.asarray(y)))
+        np.testing.assert_allclose(there.theta_, here.theta_, rtol=1e-7, atol=1e-9)
+        predicted = there.predict(torch.asarray(x))
+        assert isinstance(predicted, torch.Tensor)
+        np.testing.assert_allclose(predicted.numpy(), here.predict(x), rtol=1e-7)
+
+
+def test_an_engine_is_the_users_to_choose() -> None:
+    x, y = rows(CASES[4])
+    one, two = (GLM("poisson", engine=engine).fit(x, y) for engine in (ThreadEngine(1), ArrayEngine()))
+    np.testing.assert_allclose(one.theta_, two.theta_, rtol=1e-8)
