@@ -19,7 +19,7 @@ class Slopes(Protocol):
     """A log-likelihood of rows, less a penalty, that tells its slope.
 
     One that also has ``curvature(theta)``, which returns value, gradient and information, (p t, p t), with theta read
-    column by column, is asked for it once, to choose a step size.
+    column by column, is asked for it once, to choose a step size, unless theta has more than 1,000 entries.
     """
 
     @property
@@ -123,7 +123,8 @@ class Record:
         """Return about the largest curvature per unit of weight, by a few power iterations; 1 where it is flat."""
         # The gradient alone may miss the direction that bends most.
         direction = gradient / (np.abs(gradient).max(initial=0.0) or 1.0) + 0.1
-        information = objective.curvature(theta)[2] if hasattr(objective, "curvature") else None
+        bend = getattr(objective, "curvature", None) if theta.size <= _FEW else None
+        information = None if bend is None else bend(theta)[2]
         self.passes += 4 if information is None else 1
         largest = 0.0
         for _ in range(4 if information is None else 20):
@@ -139,6 +140,7 @@ class Record:
 
 
 _SHORT = 1e-5  #: how far to go for a difference of gradients
+_FEW = 1000  #: parameters whose information, (p t, p t), is cheaper than a few passes over the rows
 
 
 def _rises(value: float, onward: float, expected: float, weight: float) -> bool:
