@@ -6,11 +6,16 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks import models, sums
+from benchmarks import models, regressions, stochastic, sums
 from benchmarks.harness import Outcome, as_json, machine, measure, table
 
 ROOT = Path(__file__).parent.parent
-SECTIONS = {"Sums": sums.tasks, "Models": models.tasks}
+SECTIONS = {
+    "Sums": sums.tasks,
+    "Models": models.tasks,
+    "Regressions": regressions.tasks,
+    "Stochastic steps": stochastic.tasks,
+}
 
 
 def main() -> None:

@@ -6,9 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from suffice.engines import Batch
+from suffice.families.response import Response
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.solution import DivergenceError
+from suffice.solvers.stochastic import StochasticGradient
 
 from .rows import FAMILIES, Curved, Likelihood, drawn, newton, start
 
@@ -57,6 +61,13 @@ def test_steps_that_are_too_long_are_told(family, step, kind):
     assert (
         BatchGradient(step=better).minimise(objective, start(family)).log_likelihood > objective.slope(start(family))[0]
     )
+
+
+@pytest.mark.parametrize("solver", [BatchGradient(max_iter=2), StochasticGradient(epochs=1)], ids=str)
+def test_no_square_table_is_made_of_many_features(solver):
+    x = sparse.random_array((30, 100_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    objective = Curved(Batch(x, np.arange(30) % 2), Response.of("bernoulli"), l2=1.0)
+    assert solver.minimise(objective, np.zeros((100_001, 1))).log_likelihood > -30 * np.log(2)
 
 
 def test_a_start_at_the_optimum_is_the_end():

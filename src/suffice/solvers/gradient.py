@@ -19,7 +19,7 @@ class Slopes(Protocol):
     """A log-likelihood of rows, less a penalty, that tells its slope.
 
     One that also has ``curvature(theta)``, which returns value, gradient and information, (p t, p t), with theta read
-    column by column, is asked for it once, to choose a step size.
+    column by column, is asked for it once, to choose a step size, unless theta has more than 1,000 entries.
     """
 
     @property
@@ -107,8 +107,8 @@ def largest_curvature(objective: Slopes, theta: FloatArray, gradient: FloatArray
     """Return about the largest curvature per unit of weight, by a few power iterations; 1 where it is flat."""
     # The gradient alone may miss the direction that bends most.
     direction = gradient / (np.abs(gradient).max(initial=0.0) or 1.0) + 0.1
-    dense = hasattr(objective, "curvature") and theta.size <= MANY
-    information: FloatArray | None = objective.curvature(theta)[2] if dense else None  # type: ignore[attr-defined]
+    bend = getattr(objective, "curvature", None) if theta.size <= MANY else None
+    information = None if bend is None else bend(theta)[2]
     trace.passes += 4 if information is None else 1
     largest = 0.0
     for _ in range(4 if information is None else 20):

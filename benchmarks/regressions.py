@@ -1,0 +1,251 @@
+"""Regressions, from the call to the optimum, beside scikit-learn, its Intel extension, glum and statsmodels.
+
+All stop at the same optimum: the largest slope per row is 1e-8 at most, unless the task's name says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from sklearn import linear_model as scikit
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+from benchmarks.harness import Task, Work
+from benchmarks.sums import Array
+from suffice import GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+
+TOL = 1e-8
+SHAPES = {"5e5 × 30": (500_000, 30), "1e5 × 200": (100_000, 200)}
+
+
+def tasks() -> Iterator[Task]:
+    """Yield all tasks."""
+    for name, (rows, features) in SHAPES.items():
+        yield from dense(name, rows, features)
+    yield softmax()
+    yield from counts()
+    yield from paths()
+    yield from texts()
+
+
+def quiet(work: Work) -> Work:
+    """Return work that keeps its warnings to itself."""
+
+    def run() -> object:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
+
+    return run
+
+
+def fits(models: dict[str, Callable[[], Any]], x: Any, y: Any) -> dict[str, Work]:
+    """Return the work of fitting each model."""
+    return {name: quiet(lambda make=make: make().fit(x, y)) for name, make in models.items()}
+
+
+def intel(name: str) -> Any:
+    """Return a model of scikit-learn-intelex, which takes scikit-learn's place where it can."""
+    import sklearnex.linear_model
+
+    return getattr(sklearnex.linear_model, name)
+
+
+def linear_predictor(random: np.random.Generator, x: Array) -> Array:
+    """Return a predictor with a spread of about 2."""
+    return x @ (random.normal(size=x.shape[1]) * 2 / np.sqrt(x.shape[1])) - 0.5
+
+
+def dense(name: str, rows: int, features: int) -> Iterator[Task]:
+    """Yield least squares and logistic regression on dense rows."""
+    import statsmodels.api as sm
+    from glum import GeneralizedLinearRegressor
+
+    random = np.random.default_rng(0)
+    x = random.normal(size=(rows, features))
+    z = linear_predictor(random, x)
+    noisy, classes = z + random.normal(size=rows), (random.random(rows) < 1 / (1 + np.exp(-z))).astype(int)
+    product: dict[str, Work] = {"dsyrk": lambda: dsyrk(1.0, x.T)}
+    rivals = {"LinearRegression.fit": scikit.LinearRegression, "intelex": intel("LinearRegression")}
+    yield Task(
+        f"LinearRegression fit, {name}", lambda: LinearRegression().fit(x, noisy), fits(rivals, x, noisy), product
+    )
+    plain = {"C": np.inf, "tol": TOL, "max_iter": 10_000}
+    rivals = {
+        "lbfgs": lambda: scikit.LogisticRegression(**plain),
+        "newton-cholesky": lambda: scikit.LogisticRegression(solver="newton-cholesky", **plain),
+        "intelex": lambda: intel("LogisticRegression")(**plain),
+        "glum": lambda: GeneralizedLinearRegressor(family="binomial", alpha=0, gradient_tol=TOL),
+    }
+    works = fits(rivals, x, classes)
+    works["statsmodels"] = quiet(lambda: sm.Logit(classes, sm.add_constant(x)).fit(disp=0, method="newton"))
+    for inference, words in ((False, ""), ("auto", " with standard errors")):
+        yield Task(
+            f"LogisticRegression fit{words}, {name}",
+            lambda inference=inference: reached(LogisticRegression(inference=inference).fit(x, classes)),
+            works if not inference else {"statsmodels": works["statsmodels"]},
+            {"X.sum()": x.sum},
+        )
+    mine = LogisticRegression(inference=False).fit(x, classes)
+    its = scikit.LogisticRegression(**plain).fit(x, classes)
+    yield Task(
+        f"LogisticRegression predict_proba, {name}",
+        lambda: mine.predict_proba(x),
+        {"predict_proba": lambda: its.predict_proba(x)},
+        {"X.sum()": x.sum},
+    )
+
+
+def reached(model: Any) -> Any:
+    """Return a model that has reached the optimum."""
+    assert model.solution_.converged, model.solution_.why
+    assert model.solution_.trace[-1].gradient_norm <= TOL
+    return model
+
+
+def softmax() -> Task:
+    """Return softmax regression with many classes."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(200_000, 50))
+    scores = x @ random.normal(size=(50, 10)) * 2 / np.sqrt(50)
+    y = (scores + random.gumbel(size=scores.shape)).argmax(axis=1)
+    plain = {"C": np.inf, "tol": TOL, "max_iter": 10_000}
+    rivals = {
+        "lbfgs": lambda: scikit.LogisticRegression(**plain),
+        "newton-cg": lambda: scikit.LogisticRegression(solver="newton-cg", **plain),
+        "intelex": lambda: intel("LogisticRegression")(**plain),
+    }
+    return Task(
+        "SoftmaxRegression fit, 2e5 × 50, 10 classes",
+        lambda: reached(SoftmaxRegression(inference=False).fit(x, y)),
+        fits(rivals, x, y),
+        {"X.sum()": x.sum},
+    )
+
+
+def counts() -> Iterator[Task]:
+    """Yield Poisson and gamma regression."""
+    from glum import GeneralizedLinearRegressor
+
+    random = np.random.default_rng(0)
+    x = random.normal(size=(500_000, 30))
+    mean = np.exp(linear_predictor(random, x) / 2)
+    for ours, family, y, theirs in (
+        (PoissonRegression, "poisson", random.poisson(mean).astype(float), scikit.PoissonRegressor),
+        (GammaRegression, "gamma", random.gamma(2.0, mean / 2), scikit.GammaRegressor),
+    ):
+        plain = {"alpha": 0.0, "tol": TOL, "max_iter": 10_000}
+        rivals = {
+            "lbfgs": lambda theirs=theirs, plain=plain: theirs(**plain),
+            "newton-cholesky": lambda theirs=theirs, plain=plain: theirs(solver="newton-cholesky", **plain),
+            "glum": lambda family=family: GeneralizedLinearRegressor(
+                family=family, link="log", alpha=0, gradient_tol=TOL
+            ),
+        }
+        yield Task(
+            f"{ours.__name__} fit, 5e5 × 30",
+            lambda ours=ours, y=y: reached(ours(inference=False).fit(x, y)),
+            fits(rivals, x, y),
+            {"X.sum()": x.sum},
+        )
+
+
+def paths() -> Iterator[Task]:
+    """Yield elastic-net paths of 50 penalties."""
+    from glum import GeneralizedLinearRegressor
+
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100_000, 50))
+    z = linear_predictor(random, np.ascontiguousarray(x[:, :20]))
+    y, classes = z + random.normal(size=len(z)), (random.random(len(z)) < 1 / (1 + np.exp(-z))).astype(float)
+    settings = {"alpha_search": True, "n_alphas": 50, "min_alpha_ratio": 1e-3, "l1_ratio": 0.5, "gradient_tol": 1e-6}
+    for family, ours, target in (("normal", LinearRegression, y), ("binomial", LogisticRegression, classes)):
+        rivals: dict[str, Work] = {
+            "glum": quiet(
+                lambda family=family, target=target: GeneralizedLinearRegressor(family=family, **settings).fit(
+                    x, target
+                )
+            )
+        }
+        if family == "normal":
+            rivals["enet_path"] = quiet(
+                lambda: scikit.enet_path(x - x.mean(axis=0), y - y.mean(), l1_ratio=0.5, alphas=50)
+            )
+        yield Task(
+            f"{ours.__name__} elastic-net path of 50 penalties, 1e5 × 50, slopes 1e-6",
+            lambda ours=ours, target=target: ours(tol=1e-6).path(x, target, ratio=0.5),
+            rivals,
+            {"X.sum()": x.sum},
+        )
+
+
+def texts() -> Iterator[Task]:
+    """Yield logistic regression on documents, to the same loss, where SUFFICE_DATA has 20 Newsgroups."""
+    folder = newsgroups()
+    if folder is None:
+        return
+    pair, labels = documents(folder, ["sci.med", "sci.space"])
+    every, topics = documents(folder, sorted(path.name for path in folder.iterdir()))
+    hashed = HashingVectorizer(n_features=2**20, alternate_sign=False)
+    for name, x, y in (
+        ("a pair of 20 Newsgroups, CSR 1,187 × 25,638", TfidfVectorizer().fit_transform(pair), labels),
+        ("20 Newsgroups in two, CSR 11,314 × 1,048,576 hashed", hashed.transform(every), (topics >= 10).astype(int)),
+    ):
+        yield text(name, x, y)
+
+
+def text(name: str, x: Any, y: Any) -> Task:
+    """Return logistic regression on CSR: every solver's loss is within 1e-6 of the least."""
+    plain = {"C": 1.0, "fit_intercept": False, "max_iter": 10_000}
+    settings = {"lbfgs": 1e-5, "liblinear": 1e-3, "newton-cg": 1e-5, "saga": 1e-4}
+    rivals = {
+        solver: lambda solver=solver, tol=tol: scikit.LogisticRegression(solver=solver, tol=tol, **plain)
+        for solver, tol in settings.items()
+    }
+
+    def ours() -> Any:
+        return LogisticRegression(l2=1.0, fit_intercept=False, tol=1e-6).fit(x, y)
+
+    def loss(model: Any) -> float:
+        coef = model.coef_[0]
+        return float(np.logaddexp(0, -(2 * y - 1) * (x @ coef)).sum() + coef @ coef / 2)
+
+    def prepare() -> None:
+        mine = loss(ours())
+        for solver, make in rivals.items():
+            excess = loss(make().fit(x, y)) / mine - 1
+            assert abs(excess) < 2e-6, f"{solver} is off by {excess:.1e}"
+
+    return Task(f"LogisticRegression fit, {name}, to the same loss", ours, fits(rivals, x, y), {}, prepare)
+
+
+def newsgroups() -> Path | None:
+    """Return the folder of the training articles, unpacked once beside the tests' other data."""
+    home = os.environ.get("SUFFICE_DATA")
+    archive = Path(home, "20news-bydate.tar.gz") if home else None
+    if archive is None or not archive.exists():
+        return None
+    cache = Path(__file__).parent.parent / ".cache"
+    folder = cache / "20news" / "20news-bydate-train"
+    if not folder.exists():
+        cache.mkdir(exist_ok=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(cache, filter="data")
+    return folder
+
+
+def documents(folder: Path, groups: list[str]) -> tuple[list[str], Any]:
+    """Return the articles of some groups, and the number of each one's group."""
+    texts, labels = [], []
+    for number, group in enumerate(groups):
+        for path in sorted((folder / group).iterdir()):
+            texts.append(path.read_text(encoding="latin-1"))
+            labels.append(number)
+    return texts, np.array(labels)
