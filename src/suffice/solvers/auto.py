@@ -17,7 +17,9 @@ from suffice.statistics.base import FloatArray
 #: Where a pass with curvature costs no more than this many products, Newton's method is at its end before others start.
 SMALL = 3e7
 #: A pass with curvature over a share s of the rows costs about as much as one without over all: s q is about this.
-FAIR = 15.0
+FAIR = 30.0
+#: The first steps are made on this many times fewer rows than the curvature is taken from.
+FEWER = 4
 #: The curvature of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.
 DAMPING = 1e-3
 
@@ -29,17 +31,18 @@ class Sampled(Multiplied, Protocol):
     def count(self) -> int:
         """How many rows there are."""
 
-    def sample(self, count: int) -> Objective:
-        """Return the log-likelihood of about ``count`` rows, spread over all of them."""
+    def sample(self, count: int, once: bool = False) -> Objective:
+        """Return the log-likelihood of about ``count`` rows, spread over all of them; they may be asked about once."""
 
 
 @dataclass(frozen=True)
 class Auto:
     """The fast default.
 
-    Few rows: Newton's method. Many rows: a sample's optimum is the start, and the sample's curvature there, corrected
-    by how the slopes of all rows change (L-BFGS), makes the steps; about six passes over all rows. Many parameters: the
-    diagonal of the curvature takes the sample's place.
+    Few rows: Newton's method. Many rows: a sample's optimum is the start, and a larger sample's curvature there,
+    corrected by how the slopes of all rows change (L-BFGS), makes the steps: about six passes over all rows. Many
+    parameters: Newton's steps are solved by conjugate gradients, or (with several predictors) L-BFGS starts from the
+    diagonal of the curvature.
 
     Examples
     --------
@@ -67,17 +70,22 @@ class Auto:
         return self._sampled(objective, start, rows)
 
     def _sampled(self, objective: Sampled, start: FloatArray, rows: int) -> Solution:
-        few = objective.sample(rows)
+        few, more = objective.sample(rows // FEWER), objective.sample(rows, once=True)
         trace = Trace.of(objective)
         first = few.curvature(start)
         if not np.isfinite(first.value):
             return Newton(self.tol, self.max_iter).minimise(objective, start)
         rough = QuasiNewton(1e-3, 15).minimise(few, start, inverse_of(first.information))
-        information = few.curvature(rough.theta).information
-        np.fill_diagonal(information, information.diagonal() + DAMPING * first.information.diagonal())
-        trace.passes = (rough.passes + 2) * few.weight / objective.weight
-        guess = inverse_of(information * (objective.weight / few.weight))
-        return QuasiNewton(self.tol, self.max_iter, self.information).minimise(objective, rough.theta, guess, trace)
+        there = more.curvature(rough.theta)
+        information = there.information
+        damping = DAMPING * more.weight / few.weight * first.information.diagonal()
+        np.fill_diagonal(information, information.diagonal() + damping)
+        trace.passes = ((rough.passes + 1) * few.weight + more.weight) / objective.weight
+        solve = inverse_of(information)
+        share = more.weight / objective.weight
+        theta = rough.theta + solve(there.gradient) if np.isfinite(there.value) else rough.theta
+        solver = QuasiNewton(self.tol, self.max_iter, self.information)
+        return solver.minimise(objective, theta, lambda slope: share * solve(slope), trace)
 
     def _large(self, objective: Sampled, start: FloatArray) -> Solution:
         if start.shape[1] == 1:
