@@ -3,6 +3,7 @@
 #include "counts.hpp"
 #include "gaussian_scores.hpp"
 #include "glm.hpp"
+#include "local.hpp"
 #include "moments.hpp"
 #include "posterior.hpp"
 #include "scatter.hpp"
@@ -19,7 +20,8 @@ bool runs_here();
 extern const Kernels table;
 const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,        class_weights,   event_counts, presence_counts,
                     category_counts,           diagonal_moments, scatter,         curvature,    linear_scores,
-                    diagonal_scores,           quadratic_scores, category_scores, read_scores};
+                    diagonal_scores,           quadratic_scores, category_scores, read_scores,
+                    local_sums};
 
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
+from suffice.engines.native_local import NativeLocal
 from suffice.engines.native_rows import (
     Features,
     blame,
@@ -45,7 +46,7 @@ _COMPILED = {
 _SOFTMAX = 4
 
 
-class NativeKernels(NativeScores):
+class NativeKernels(NativeLocal, NativeScores):
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
     Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
