@@ -12,7 +12,7 @@
 namespace suffice {
 namespace SUFFICE_ISA {
 
-constexpr double kNegligible = 100.0;  // a Gaussian weight below exp(-100) of the largest counts as none
+constexpr double kNegligible = 50.0;  // a Gaussian weight below exp(-50) of the largest counts as none
 
 // sums[l, c] (kVector partial sums each, rows of c `sums_row` apart) += left[l] * columns[c], lane by lane.
 template <int tall, int wide>
@@ -107,14 +107,14 @@ private:
     // Finds u and the weights of a strip's rows; returns whether any of them has one.
     bool weigh(index_t s, const double* query) {
         double* __restrict squared = squared_;
-        for (index_t r = 0; r < kStrip; ++r) squared[r] = 0.0;
+        for (index_t r = 0; d_ != 1 && r < kStrip; ++r) squared[r] = 0.0;
         for (index_t j = 0; j < d_; ++j) {
             const double* __restrict x = neighbours_.x(s) + j * kStrip;
             double* __restrict u = u_ + j * kStrip;
             const double at = centre_[j], twice = 2 * shift_[j], per_bandwidth = neighbours_.per_bandwidth();
             for (index_t r = 0; r < kStrip; ++r) {
-                u[r] = (x[r] - at) * per_bandwidth;
-                squared[r] += u[r] * (u[r] + twice);  // beyond the nearest row's
+                const double away = u[r] = (x[r] - at) * per_bandwidth;
+                squared[r] = (d_ == 1 ? 0.0 : squared[r]) + away * (away + twice);  // beyond the nearest row's
             }
         }
         if (local_.shape != Local::gaussian) neighbours_.distances(s, query, squared);
@@ -125,7 +125,8 @@ private:
                 for (index_t r = 0; r < kStrip; ++r) {
                     // Rows without weight may be nearer than the nearest: nothing may overflow there.
                     const double beyond = squared[r] > 0 ? squared[r] : 0.0;
-                    near[r] = beyond > 2 * kNegligible ? 0.0 : exponential(-0.5 * beyond);
+                    const double some = beyond < 2 * kNegligible ? beyond : 2 * kNegligible;
+                    near[r] = beyond > 2 * kNegligible ? 0.0 : bounded_exponential(-0.5 * some);
                 }
                 break;
             case Local::epanechnikov:

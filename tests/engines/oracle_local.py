@@ -65,9 +65,7 @@ def local_moments(queries: Batch, rows: Batch, hood: Any, squares: bool) -> list
 
 def local_curvature(queries: Batch, rows: Batch, hood: Any, theta: np.ndarray) -> list[np.ndarray]:
     parts = []
-    for place, (nearest, shift, terms) in enumerate(
-        around(queries, rows, hood.kernel, hood.bandwidth, hood.degree)
-    ):
+    for place, (nearest, shift, terms) in enumerate(around(queries, rows, hood.kernel, hood.bandwidth, hood.degree)):
         p = theta.shape[1]
         value, gradient, hessian = 0.0, np.zeros(p), np.zeros((p, p))
         for weight, near, f, row in terms:

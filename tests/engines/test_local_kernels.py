@@ -22,7 +22,8 @@ every_degree = pytest.mark.parametrize("degree", [0, 1, 2])
 
 def drawn(weighted: bool = True, n: int = 150, d: int = 2, targets: int = 2) -> tuple[Batch, Batch]:
     rng = np.random.default_rng(0)
-    rows = Batch(rng.normal(size=(n, d)) * 2, rng.normal(size=(n, targets)) + 5, weights_of(rng, n) if weighted else None)
+    x, y = rng.normal(size=(n, d)) * 2, rng.normal(size=(n, targets)) + 5
+    rows = Batch(x, y, weights_of(rng, n) if weighted else None)
     return Batch(rng.normal(size=(9, d)) * 3), rows
 
 
@@ -80,7 +81,8 @@ def test_a_row_can_be_left_out(kernels_and_arrays, shape):
 @every_shape
 def test_ranges_of_queries_and_rows(kernels_and_arrays, shape):
     queries, rows = drawn()
-    check(kernels_and_arrays, replace(queries, start=2, stop=7), replace(rows, start=11, stop=140), Neighbourhood(shape))
+    queries, rows = replace(queries, start=2, stop=7), replace(rows, start=11, stop=140)
+    check(kernels_and_arrays, queries, rows, Neighbourhood(shape))
 
 
 @every_shape

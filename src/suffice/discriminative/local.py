@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, Literal, Self
 
-import array_api_compat
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
+from suffice.discriminative.local_door import beside, check_finite, numbers, warn_of
 from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
 from suffice.engines import Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
 from suffice.engines.neighbourhood import Neighbourhood, Shape
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
-
-#: Below this kernel weight of the nearest row, a query counts as far from all of them (Gaussian: 7.4 bandwidths).
-_FAR = float(np.log(1e-12))
-
-
-class FarFromDataWarning(UserWarning):
-    """A query lies so far from all rows that its answer rests on the nearest of them alone."""
 
 
 def _is_classifier(model: LocallyWeightedRegression) -> bool:
@@ -51,15 +39,15 @@ def _is_regressor(model: LocallyWeightedRegression) -> bool:
 class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     """A polynomial around every query, fitted to the rows near it.
 
-    At a query q it maximises the sum over rows of ``w_i k(|x_i - q| / bandwidth) log p(y_i | theta' [1, x_i - q])``, less
-    ``l2 / 2`` times the squares of all coefficients but the first, and predicts from that first one, the value at q.
+    At a query q it maximises the sum over rows of ``w_i k(|x_i - q| / bandwidth) log p(y_i | theta' [1, x_i - q])``,
+    less ``l2 / 2`` times the squares of all coefficients but the first, and predicts from that one, the value at q.
     Nothing is summarised: the rows are kept, and every prediction reads those around it.
 
     A query far from all rows (the kernel is below 1e-12 at the nearest: for the Gaussian, beyond 7.4 bandwidths) is
     answered from the nearest rows, since weights count relative to the largest, with a :class:`FarFromDataWarning`. So
-    is one with no row within the reach of a bounded kernel: the nearest rows then count alike. A row below e^-100 of the
-    largest weight counts as none. Slopes that the neighbours do not determine (a single one, neighbours in a line) are
-    those of least norm.
+    is one with no row within the reach of a bounded kernel: the nearest rows then count alike. A row below e^-50 of
+    the largest weight counts as none. Slopes that the neighbours do not determine (a single one, neighbours in a line)
+    are those of least norm.
 
     Parameters
     ----------
@@ -68,8 +56,9 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         leave-one-out: each row (of more than 2,000, every so many) is predicted as if it had not been seen.
     family
         ``"gaussian"``: y holds numbers, one column or several, fitted by least squares. ``"bernoulli"``: y holds two
-        classes, fitted by Newton's method. Every coefficient is then held by 1e-4 / 2 times its square (in bandwidths,
-        about the nearest row, whose weight is 1), so that a neighbourhood of one class has a fit.
+        classes, fitted by Newton's method. Every coefficient, the first too, is then held by 1e-4 / 2 times the mean
+        square of what it adds to the log-odds around the query, beside a weight of 1 for the nearest row, so that a
+        neighbourhood of one class has a fit.
     degree
         Of the polynomial: 0, a weighted mean (Nadaraya and Watson's); 1, linear; 2, with all squares and products.
     kernel
@@ -90,6 +79,8 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         With ``bandwidth="auto"``: the bandwidths tried, and the mean squared error (or log-loss) of each.
     classes_ : ndarray of shape (2,)
         The classes, of ``family="bernoulli"``.
+    n_iter_ : int
+        How many bandwidths were tried; 1 where it is given.
     n_features_in_ : int
         How many features there are.
 
@@ -163,6 +154,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             self.bandwidth_, self.leave_one_out_ = rows.tuned(self._settings(), self.engine)
         else:
             self.bandwidth_ = float(self.bandwidth)
+        self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -183,9 +175,9 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         answer = self._asked(X)
         if self.family == "gaussian":
             return self._shaped(X, answer.value)
-        return _beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
+        return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
 
-    @available_if(_is_regressor)
+    @available_if(_is_regressor)  # type: ignore[untyped-decorator]
     def standard_error(self, X: Any) -> Any:
         """Return the standard error of the fit at each query, (n,) or (n, t).
 
@@ -209,25 +201,25 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             self._variance = self._rows.residual_variance(self._settings(), self.bandwidth_, self.engine)
         return float(self._variance[0]) if not self._shape else self._variance
 
-    @available_if(_is_classifier)
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of the second class at each query, (n,)."""
         check_is_fitted(self)
-        return _beside(X, self._asked(X).value[:, 0])
+        return beside(X, self._asked(X).value[:, 0])
 
-    @available_if(_is_classifier)
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
         log_odds = self._asked(X).value
-        return _beside(X, expit(np.hstack([-log_odds, log_odds])))
+        return beside(X, expit(np.hstack([-log_odds, log_odds])))
 
-    @available_if(_is_classifier)
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
         log_odds = self._asked(X).value
-        return _beside(X, log_expit(np.hstack([-log_odds, log_odds])))
+        return beside(X, log_expit(np.hstack([-log_odds, log_odds])))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
@@ -241,7 +233,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"bandwidth must be a number above 0 or 'auto'; got {self.bandwidth!r}")
         for name in ("l2", "tol", *(() if self.bandwidth == "auto" else ("bandwidth",))):
             value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= value < np.inf:
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"{name} must be a finite number, and not negative; got {value!r}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a whole number, at least 1; got {self.max_iter!r}")
@@ -250,7 +242,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     def _targets(self, y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
         """Return the targets as numbers, (n, t), and the shape that one query's answer has."""
         if self.family == "gaussian":
-            return _numbers(y, rows)
+            return numbers(y, rows)
         column = door.targets(y, rows)
         labels, codes = Labels.discover(column)
         if len(labels) != 2:
@@ -269,23 +261,9 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
         """Return what the fits say at the queries, warning of those far from all rows."""
         x = door.features(self, X, reset=False, accept_sparse=False)
+        check_finite(x)
         answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
-        far = np.flatnonzero(answer.log_weight < _FAR)
-        if far.size:
-            warnings.warn(
-                f"{far.size} of the {len(answer.value)} queries lie far from all rows for bandwidth "
-                f"{self.bandwidth_:g}, the first of them X[{far[0]}]: their answers rest on the nearest rows alone",
-                FarFromDataWarning,
-                stacklevel=3,
-            )
-        lost = np.flatnonzero(~answer.converged)
-        if lost.size:
-            warnings.warn(
-                f"the fits at {lost.size} of the {len(answer.value)} queries, the first of them X[{lost[0]}], have not "
-                f"converged after max_iter={self.max_iter} steps: allow more, or raise l2 or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_of(answer, self.bandwidth_, self.max_iter)
         return answer
 
     def _errors(self, answer: Answer) -> FloatArray:
@@ -293,11 +271,13 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         return np.sqrt(np.outer(answer.variance, np.atleast_1d(self.residual_variance_)))
 
     def _shaped(self, X: Any, values: FloatArray) -> Any:
-        return _beside(X, values.reshape(len(values), *self._shape))
+        return beside(X, values.reshape(len(values), *self._shape))
 
     def _contents(self) -> Contents:
         check_is_fitted(self)
-        classes = {"names": self.classes_.tolist(), "dtype": self.classes_.dtype.kind} if self._has_classes() else None
+        classes = None
+        if self.family == "bernoulli":
+            classes = {"names": self.classes_.tolist(), "dtype": self.classes_.dtype.kind}
         tuned = {"leave_one_out": self.leave_one_out_} if hasattr(self, "leave_one_out_") else {}
         return Contents(
             kind=type(self).__name__,
@@ -313,9 +293,6 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             arrays={**self._rows.arrays(), **tuned},
         )
 
-    def _has_classes(self) -> bool:
-        return self.family == "bernoulli"
-
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings, arrays = contents.settings, contents.arrays
@@ -330,37 +307,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             model.classes_ = door.classes_array(Labels(tuple(settings["classes"]["names"])), like)
         if "leave_one_out" in arrays:
             model.leave_one_out_ = arrays["leave_one_out"]
+        model.n_iter_ = len(arrays.get("leave_one_out", [None]))
         model._shape = tuple(settings["shape"])
         model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
         return model
-
-
-def _numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
-    """Return targets in float64, (n, t), every one finite, and the shape of one row's."""
-    if y is None:
-        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
-    column = np.asarray(to_host(y) if is_foreign(y) else y)
-    if column.dtype.kind not in "biufO" or column.ndim not in (1, 2):
-        raise ValueError(
-            f"y must hold numbers, (n,) or (n, t); got {column.dtype} of shape {column.shape}. Use family='bernoulli' "
-            "for classes"
-        )
-    if column.shape[0] != rows:
-        raise ValueError(f"X has {rows} rows and y has {column.shape[0]}: there must be one target per row")
-    column = column.astype(np.float64)
-    bad = np.argwhere(~np.isfinite(column))
-    if bad.size:
-        at = tuple(int(index) for index in bad[0])
-        value = column[at]
-        raise ValueError(
-            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{', '.join(map(str, at))}] is {value:g}; "
-            "targets must be finite"
-        )
-    return column.reshape(rows, -1), column.shape[1:]
-
-
-def _beside(X: Any, answer: npt.NDArray[Any]) -> Any:
-    """Return an answer in the array library of the queries, on their device; labels that are words stay NumPy's."""
-    if not is_foreign(X) or answer.dtype.kind not in "biuf":
-        return answer
-    return array_api_compat.array_namespace(X).asarray(answer, device=array_api_compat.device(X))

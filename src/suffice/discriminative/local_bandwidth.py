@@ -23,7 +23,7 @@ def choose_bandwidth(score: Callable[[float], float], low: float, high: float) -
     Examples
     --------
     >>> best, table = choose_bandwidth(lambda bandwidth: (np.log(bandwidth) - 0.3) ** 2, 0.01, 100)
-    >>> round(np.log(best), 2)
+    >>> round(float(np.log(best)), 2)
     0.3
     """
     tried: dict[float, float] = {}

@@ -18,7 +18,8 @@ from suffice.engines.neighbourhood import Neighbourhood
 from suffice.statistics.base import FloatArray
 
 #: What holds every coefficient of a local logistic curve, so that a neighbourhood of one class has a finite fit: the
-#: weight of (coefficient^2 / 2) beside the log-likelihood of a row as near as the nearest.
+#: weight of half the mean square that the coefficient adds to the log-odds around the query, beside the log-likelihood
+#: of the nearest row.
 STABILISER = 1e-4
 
 _BLOCK_NUMBERS = 1 << 18  # of the products that are held at a time, whatever the number of queries
@@ -64,8 +65,8 @@ class LocalFit(ABC):
         lost = np.flatnonzero(nearest < 0)
         if lost.size:
             raise OverflowError(
-                f"the distances from x[{queries.start + lost[0]}] to the rows overflow float64: rescale the features or "
-                "choose a larger bandwidth"
+                f"the distances from x[{queries.start + lost[0]}] to the rows overflow float64: rescale the features "
+                "or choose a larger bandwidth"
             )
         return self.neighbourhood.log_weight(np.sqrt(inner(shift, shift)))
 
@@ -78,7 +79,7 @@ class LocalFit(ABC):
     def _penalty(self, shift: FloatArray, log_weight: FloatArray) -> FloatArray:
         """Return the matrix of the ridge on the slopes and curvatures at the query, (m, p, p).
 
-        The fit is written about the nearest row and in bandwidths; the penalty is meant for the polynomial in x - query.
+        The fit is written about the nearest row and in bandwidths; the penalty is that of the polynomial in x - query.
         """
         features = shift.shape[1]
         p = self.neighbourhood.parameters(features)
@@ -138,6 +139,7 @@ class Logistic(LocalFit):
         count, p = queries.rows, self.neighbourhood.parameters(queries.features)
         theta, step, shift = np.zeros((count, p)), np.zeros((count, p)), np.zeros((count, queries.features))
         value, length, log_weight = np.full(count, -np.inf), np.ones(count), np.zeros(count)
+        hold: FloatArray | None = None  # (m, p)
         searching = np.arange(count)
         for _ in range(self.max_iter):
             trial = theta[searching] + length[searching, None] * step[searching]
@@ -145,8 +147,11 @@ class Logistic(LocalFit):
             shift[searching] = sums.shift
             log_weight[searching] = self._log_weight(queries, sums.nearest, sums.shift)
             largest = self._largest(log_weight[searching])
+            if hold is None:  # theta is 0, and all rows have the same curvature
+                mean_squares = np.diagonal(sums.hessian, axis1=1, axis2=2) / sums.hessian[:, :1, 0]
+                hold = STABILISER * largest[:, None] * mean_squares
             penalty = self._penalty(sums.shift, log_weight[searching])
-            penalty = penalty + STABILISER * largest[:, None, None] * np.eye(p)
+            penalty[:, range(p), range(p)] += hold[searching]
             pull = inner(trial, penalty)
             reached = sums.value - 0.5 * inner(pull, trial)
             before = value[searching]

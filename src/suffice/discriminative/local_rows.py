@@ -12,10 +12,11 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from suffice.discriminative.local_bandwidth import choose_bandwidth, neighbours_together
+from suffice.discriminative.local_door import check_finite
 from suffice.discriminative.local_fit import Answer, LeastSquares, LocalFit, Logistic
-from suffice.engines import Batch, Engine, complaints
+from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign, is_sparse
+from suffice.engines.choice import engine_for, is_foreign
 from suffice.engines.neighbourhood import Neighbourhood
 from suffice.statistics.base import FloatArray
 
@@ -34,12 +35,10 @@ class LocalRows:
     @classmethod
     def of(cls, x: Any, targets: FloatArray, weight: FloatArray | None, in_order: bool = False) -> LocalRows:
         """Return the rows that weigh anything; those of NumPy in an order that keeps neighbours together."""
-        if is_sparse(x):
-            raise TypeError("LocallyWeightedRegression keeps dense rows, and X is sparse: use X.toarray()")
+        check_finite(x)
         if is_foreign(x):
             return cls._foreign(x, targets, weight)
         x = np.asarray(x, dtype=np.float64)
-        complaints.check_entries("X", x, np.isfinite(x), "it must be finite")
         if not in_order:
             kept = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
             kept = kept[neighbours_together(x[kept])]
@@ -49,8 +48,6 @@ class LocalRows:
     @classmethod
     def _foreign(cls, x: Any, targets: FloatArray, weight: FloatArray | None) -> LocalRows:
         xp, device = array_api_compat.array_namespace(x), array_api_compat.device(x)
-        host = to_host(x)
-        complaints.check_entries("X", host, np.isfinite(host), "it must be finite")
         x = xp.astype(x, xp.float64)
         y = xp.asarray(targets, device=device)
         scale = None if weight is None else xp.asarray(weight, device=device)

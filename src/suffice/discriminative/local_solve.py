@@ -20,8 +20,8 @@ def solve_semidefinite(matrices: FloatArray, size: FloatArray, right: FloatArray
     matrices
         (m, k, k), symmetric.
     size
-        The size of each diagonal entry before rounding can have cut it down, (m, k): the scale of each unknown, in which
-        ranks are judged and norms are taken.
+        The size of each diagonal entry before rounding can have cut it down, (m, k): the scale of each unknown, in
+        which ranks are judged and norms are taken.
     right
         The right-hand sides, (m, k).
 
@@ -61,7 +61,7 @@ def inner(left: FloatArray, right: FloatArray) -> FloatArray:
 def _eliminate(matrices: FloatArray, right: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Return the solutions, (m, k), and where every pivot was large enough for them to mean something, (m,)."""
     # The systems lie last, so that every step is one pass over all of them.
-    rest = np.ascontiguousarray(np.moveaxis(matrices, 0, -1))
+    rest = np.array(np.moveaxis(matrices, 0, -1), order="C")
     x = np.array(right.T, order="C")
     k = len(x)
     determined = np.ones(x.shape[1], dtype=bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -187,6 +188,6 @@ class LocalBlocks:
                 near, empty = xp.astype(squared <= 1, xp.float64), closest > 1
         return xp.where(empty, xp.astype(squared <= closest, xp.float64), near)
 
-    def _joined(self, parts: list[list[FloatArray]], shapes: tuple[tuple[int, ...], ...]) -> list[FloatArray]:
+    def _joined(self, parts: list[list[FloatArray]], shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
         empty = [np.zeros((0, *shape), dtype=np.float64 if place else np.int64) for place, shape in enumerate(shapes)]
         return [np.concatenate(column) for column in zip(empty, *parts, strict=True)]

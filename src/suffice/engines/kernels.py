@@ -140,8 +140,8 @@ class Kernels(Protocol):
     def read_scores(self, scores: Any, reading: Reading) -> Any:
         """Return the reading of scores that are there already, (n, k), in their own array library."""
 
-    # Fits around queries. The batch holds the queries, so that they are what an engine cuts; the rows come beside it, in
-    # the same array library. What is summed about one query does not depend on the others. ``y`` of the batch, where
+    # Fits around queries. The batch holds the queries, so that they are what an engine cuts; the rows come beside it,
+    # in the same array library. What is summed about one query does not depend on the others. ``y`` of the batch, where
     # there is one, is the row that each query does without, or -1: so a row is predicted as if it had not been seen.
     # Where a kernel of bounded support reaches no row that weighs anything, the nearest ones count alike.
 

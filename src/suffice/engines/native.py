@@ -152,7 +152,7 @@ class NativeKernels(NativeLocal, NativeScores):
         sums: Any = None
         for start in range(batch.start, max(batch.stop, batch.start + 1), height):
             stop = min(start + height, batch.stop)
-            columns = {
+            columns: dict[str, Any] = {
                 name: None if getattr(batch, name) is None else getattr(batch, name)[start:stop]
                 for name in ("y", "weight", "offset")
             }

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 Shape = Literal["gaussian", "epanechnikov", "tricube", "uniform"]
 
-#: A Gaussian weight below exp of less this much of the largest counts as none; as kNegligible in native/local.hpp.
-NEGLIGIBLE = 100.0
+#: A Gaussian weight below exp(-50) of the largest counts as none, as it does to the rank of a least-squares solver; a
+#: million such rows do not change the last digit of a sum. It is kNegligible in native/local.hpp.
+NEGLIGIBLE = 50.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Neighbourhood:
                 case "epanechnikov":
                     return np.asarray(np.log1p(-(inside**2)))
                 case "tricube":
-                    return np.asarray(3 * np.log1p(-(inside**3)))
+                    return np.asarray(3 * np.log1p(-(inside**3)) + 0.0)
                 case _:
                     return np.where(distance <= 1, 0.0, -np.inf)
 
