@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks import models, regressions, stochastic, sums
+from benchmarks import local, models, regressions, stochastic, sums
 from benchmarks.harness import Outcome, as_json, machine, measure, table
 
 ROOT = Path(__file__).parent.parent
@@ -15,6 +15,7 @@ SECTIONS = {
     "Models": models.tasks,
     "Regressions": regressions.tasks,
     "Stochastic steps": stochastic.tasks,
+    "Local regressions": local.tasks,
 }
 
 

@@ -409,6 +409,52 @@ void read_scores(nb::object scores, nb::tuple reading) {
     unlocked([&] { active->read_scores(rows, read); });
 }
 
+// Queries come as (x, begin, end, row left out of each or None), rows as (x, begin, end, weight, targets), and the fit as
+// (shape, bandwidth, degree, whether squares are wanted, theta or None).
+nb::tuple local_sums(nb::tuple asked, nb::tuple known, nb::tuple fit) {
+    if (asked.size() != 4 || known.size() != 5 || fit.size() != 5) throw nb::value_error("local fits take three tuples");
+    const auto left_out = nb::cast<std::optional<Codes>>(asked[3]);
+    const auto weight = nb::cast<MaybeDoubles>(known[3]), theta = nb::cast<MaybeDoubles>(fit[4]);
+    const auto targets = nb::cast<Doubles>(known[4]);
+    const auto first = nb::cast<index_t>(known[1]), last = nb::cast<index_t>(known[2]);
+    const Rows queries = rows_of(asked[0], std::nullopt, std::nullopt, nb::cast<index_t>(asked[1]),
+                                 nb::cast<index_t>(asked[2]));
+    const Rows rows = rows_of(known[0], std::nullopt, weight, first, last);
+    Local local;
+    const int shape = nb::cast<int>(fit[0]);
+    local.bandwidth = nb::cast<double>(fit[1]);
+    local.degree = nb::cast<int>(fit[2]);
+    if (shape < Local::gaussian || shape > Local::uniform) throw nb::value_error("no such kernel");
+    if (local.degree < 0 || local.degree > 2) throw nb::value_error("degree must be 0, 1 or 2");
+    if (!(local.bandwidth > 0)) throw nb::value_error("bandwidth must be above 0");
+    if (queries.x.cols != rows.x.cols) throw nb::value_error("queries and rows must have the same features");
+    if (targets.ndim() != 2 || static_cast<index_t>(targets.shape(0)) != last - first) {
+        throw nb::value_error("targets must have one row per row");
+    }
+    const std::size_t m = std::size_t(queries.end - queries.begin), d = std::size_t(rows.x.cols), t = targets.shape(1);
+    const std::size_t p = 1 + (local.degree > 0 ? d : 0) + (local.degree == 2 ? d * (d + 1) / 2 : 0);
+    if (theta && (t != 1 || theta->size() != m * p)) throw nb::value_error("theta must have one row per query");
+    if (left_out && left_out->size() != m) throw nb::value_error("one row must be left out of each query");
+    for (std::size_t i = 0; left_out && i < m; ++i) {
+        const index_t row = left_out->data()[i];
+        if (row != -1 && (row < first || row >= last)) throw nb::index_error("the row left out is out of range");
+    }
+    local.shape = static_cast<Local::Shape>(shape);
+    local.targets = targets.data();
+    local.width = static_cast<index_t>(t);
+    local.left_out = left_out ? left_out->data() : nullptr;
+    local.theta = theta ? theta->data() : nullptr;
+    const bool squared = nb::cast<bool>(fit[3]);
+    Result nearest = zeros({m}), shift = zeros({m, d}), value = zeros({m}), products = zeros({m, p, p});
+    Result cross = zeros({m, p, t}), squares = zeros({squared ? m : 0, p, p});
+    std::vector<index_t> places(m);
+    const LocalSums sums{static_cast<index_t>(p), places.data(), shift.data(), products.data(), cross.data(),
+                         squared ? squares.data() : nullptr, value.data()};
+    unlocked([&] { active->local_sums(queries, rows, local, sums); });
+    for (std::size_t i = 0; i < m; ++i) nearest.data()[i] = static_cast<double>(places[i]);
+    return nb::make_tuple(nearest, shift, products, cross, squares, value);
+}
+
 std::string use(std::optional<std::string> instruction_set) {
     const Kernels* chosen = kernels(instruction_set ? instruction_set->c_str() : nullptr);
     if (chosen == nullptr) throw nb::value_error(("this machine does not run " + *instruction_set).c_str());
@@ -449,6 +495,7 @@ NB_MODULE(_native, m) {
           nb::arg("intercept"), nb::arg("reading"));
     m.def("category_scores", &category_scores, SUFFICE_ROWS, nb::arg("tables"), nb::arg("sizes"),
           nb::arg("intercept"), nb::arg("reading"));
+    m.def("local_sums", &local_sums, nb::arg("queries"), nb::arg("rows"), nb::arg("fit"));
     m.def("read_scores", &read_scores, nb::arg("scores"), nb::arg("reading"));
 #undef SUFFICE_ROWS
 }

@@ -16,10 +16,14 @@ inline double power_of_two(std::int64_t exponent) {  // of -1022 to 1023
     return value;
 }
 
-// exp(x) to about one unit in the last place; 0 and infinity where the result leaves the range, NaN for NaN.
-inline double exponential(double x) {
-    // Past these bounds the result is 0 or infinite anyway; within them the exponent below is safe to build.
-    const double bounded = x > 745.2 ? 745.2 : (x < -745.2 ? -745.2 : x);
+// exp(x) = series * 2^power.
+struct Exponential {
+    double series;
+    std::int64_t power;
+};
+
+// For |x| up to 745.2.
+inline Exponential reduced_exponential(double bounded) {
     const double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number, held in the low bits
     const double shifted = bounded * 1.4426950408889634 + magic;
     const double whole = shifted - magic;
@@ -34,11 +38,24 @@ inline double exponential(double x) {
     const double b = (1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040));
     const double c = (1.0 / 40320 + r * (1.0 / 362880)) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
     const double e = 1.0 / 479001600 + r * (1.0 / 6227020800.0);
-    const double series = a + r4 * b + r8 * (c + r4 * e);
+    return {a + r4 * b + r8 * (c + r4 * e), power};
+}
+
+// exp(x) to about one unit in the last place; 0 and infinity where the result leaves the range, NaN for NaN.
+inline double exponential(double x) {
+    // Past these bounds the result is 0 or infinite anyway; within them the exponent is safe to build.
+    const double bounded = x > 745.2 ? 745.2 : (x < -745.2 ? -745.2 : x);
+    const Exponential e = reduced_exponential(bounded);
     // Two factors: 2^-1074 and 2^1075 are out of reach of one.
-    const std::int64_t half = power >> 1;
-    const double result = series * power_of_two(half) * power_of_two(power - half);
+    const std::int64_t half = e.power >> 1;
+    const double result = e.series * power_of_two(half) * power_of_two(e.power - half);
     return x != x ? x : result;
+}
+
+// The same where x is known to lie within -700 and 700.
+inline double bounded_exponential(double x) {
+    const Exponential e = reduced_exponential(x);
+    return e.series * power_of_two(e.power);
 }
 
 // log(1 + u) for u in [0, 1], to about one unit in the last place.

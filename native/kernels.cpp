@@ -4,6 +4,7 @@
 #include "counts.hpp"
 #include "gaussian_scores.hpp"
 #include "glm.hpp"
+#include "local.hpp"
 #include "moments.hpp"
 #include "posterior.hpp"
 #include "scatter.hpp"
@@ -19,10 +20,24 @@ namespace SUFFICE_ISA {
 bool runs_here();
 
 extern const Kernels table;
-const Kernels table{SUFFICE_TEXT(SUFFICE_ISA), runs_here,     class_weights,      event_counts,    presence_counts,
-                    category_counts,           diagonal_moments, scatter,         curvature,       coordinate_descent,
-                    descend,                   correct,       linear_scores,      diagonal_scores, quadratic_scores,
-                    category_scores,           read_scores};
+const Kernels table{SUFFICE_TEXT(SUFFICE_ISA),
+                    runs_here,
+                    class_weights,
+                    event_counts,
+                    presence_counts,
+                    category_counts,
+                    diagonal_moments,
+                    scatter,
+                    curvature,
+                    coordinate_descent,
+                    descend,
+                    correct,
+                    linear_scores,
+                    diagonal_scores,
+                    quadratic_scores,
+                    category_scores,
+                    read_scores,
+                    local_sums};
 
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

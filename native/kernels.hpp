@@ -85,6 +85,30 @@ struct Linear {
     double threshold = 0.0;
 };
 
+// Fits around queries, from rows weighted by their distance |x - query| / bandwidth.
+struct Local {
+    enum Shape : int { gaussian, epanechnikov, tricube, uniform };
+    Shape shape = gaussian;
+    double bandwidth = 1.0;
+    int degree = 1;                     // of the polynomial, 0 to 2
+    const double* targets = nullptr;    // (rows, t), from row `begin`
+    index_t width = 1;                  // t
+    const index_t* left_out = nullptr;  // (queries,), the row that each query does without, or -1; null: none
+    const double* theta = nullptr;      // (queries, p), where Bernoulli likelihoods are wanted; null: products with y
+};
+
+// The sums of local fits, one for each query, about its nearest row: of w f f' with the local design f, of w f (y - its
+// y) or w f (y - mean), and of w k f f' for a kernel k. The sums come zeroed.
+struct LocalSums {
+    index_t parameters = 1;      // p, the length of f
+    index_t* nearest = nullptr;  // (queries,), -1 where no row weighs anything
+    double* shift = nullptr;     // (queries, d), from the query to its nearest row, in bandwidths
+    double* products = nullptr;  // (queries, p, p)
+    double* targets = nullptr;   // (queries, p, t)
+    double* squares = nullptr;   // (queries, p, p); null where not asked for
+    double* value = nullptr;     // (queries,), the log-likelihood
+};
+
 // One value that must not be there. `what` is a word the Python side turns into a sentence.
 struct Offence : std::exception {
     std::string text;
@@ -119,6 +143,7 @@ struct Kernels {
     void (*category_scores)(const Rows&, const double* tables, const index_t* sizes, const double* intercept,
                             const Reading&);
     void (*read_scores)(const Rows& scores, const Reading&);
+    void (*local_sums)(const Rows& queries, const Rows& rows, const Local&, const LocalSums&);
 };
 
 // The fastest kernels that run on this machine, or those of the named instruction set; null where there are none.

@@ -3,14 +3,27 @@
 from suffice.discriminative.classifier import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
+from suffice.discriminative.local import LocallyWeightedRegression
+from suffice.discriminative.local_door import FarFromDataWarning
+from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
+from suffice.discriminative.separation import Separation, SeparationWarning
+from suffice.discriminative.solving import CollinearityWarning
+from suffice.discriminative.summary import Summary
 
 __all__ = [
     "GLM",
+    "CollinearityWarning",
+    "FarFromDataWarning",
     "GammaRegression",
     "LinearRegression",
+    "LocallyWeightedRegression",
     "LogisticRegression",
+    "Path",
     "Perceptron",
     "PoissonRegression",
+    "Separation",
+    "SeparationWarning",
     "SoftmaxRegression",
+    "Summary",
 ]

@@ -75,7 +75,7 @@ class Likelihood:
         every = max(rows.rows // max(count, 1), 1)
         if once and isinstance(rows.x, np.ndarray):
             some = slice(rows.start + every // 2, rows.stop, every)
-            columns = (rows.x, rows.y, rows.weight, rows.offset)
+            columns: tuple[Any, ...] = (rows.x, rows.y, rows.weight, rows.offset)
             few = Batch(*(None if column is None else column[some] for column in columns))
             return replace(self, rows=few, l2=self.l2 * few.rows / rows.rows)
         places = rows.start + every * np.arange(rows.rows // every)

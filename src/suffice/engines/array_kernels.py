@@ -11,6 +11,7 @@ import numpy as np
 from suffice.engines import complaints
 from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import RunningCurvature, check_regression
+from suffice.engines.array_local import LocalBlocks
 from suffice.engines.array_moments import (
     DiagonalSpread,
     FullSpread,
@@ -24,6 +25,7 @@ from suffice.engines.array_scores import ArrayScores
 from suffice.engines.array_stochastic import ArrayWalks
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import FloatArray
+from suffice.engines.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
@@ -192,6 +194,24 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         for block in blocks:
             curvature.add(block, response)
         return curvature.finished()
+
+    @np.errstate(all="ignore")
+    def local_moments(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False
+    ) -> LocalMoments:
+        """Return the weighted products of the local design and the targets around each query."""
+        complaints.check_queries(batch, rows)
+        return LocalBlocks(batch, rows, neighbourhood, self.block_rows).moments(squares)
+
+    @np.errstate(all="ignore")
+    def local_curvature(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, theta: FloatArray
+    ) -> LocalCurvature:
+        """Return the local log-likelihood of Bernoulli targets and its derivatives around each query."""
+        theta = np.asarray(theta, dtype=np.float64)
+        complaints.check_queries(batch, rows, one_target=True)
+        complaints.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
+        return LocalBlocks(batch, rows, neighbourhood, self.block_rows).curvature(theta)
 
     def _blocks(self, batch: Batch, floats_per_row: int) -> Blocks:
         return Blocks(batch, floats_per_row, self.block_rows)

@@ -24,6 +24,9 @@ class Batch:
         A known part of the linear predictor, (n,) or (n, t); zero where it is None.
     start, stop
         The rows that count; all of them by default.
+    work
+        How many numbers are read for each number of x: for queries against rows, the number of rows. Engines start
+        threads where there is enough to do.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class Batch:
     offset: Any = None
     start: int = 0
     stop: int = -1
+    work: int = 1
 
     def __post_init__(self) -> None:
         shape = getattr(self.x, "shape", None)

@@ -114,6 +114,31 @@ def check_theta(theta: npt.NDArray[Any], parameters: int) -> None:
         raise wrong_shape("theta", f"({parameters}, t)", theta.shape)
 
 
+def check_queries(queries: Any, rows: Any, one_target: bool = False) -> None:
+    """Raise where a batch of queries does not fit the rows that are to answer them."""
+    if queries.features != rows.features:
+        raise ValueError(f"queries have {queries.features} features and rows have {rows.features}")
+    targets = count_targets(rows.y)
+    if one_target and targets != 1:
+        raise wrong_shape("y", f"({rows.y.shape[0]},)", rows.y.shape)
+    if queries.y is not None and len(queries.y.shape) != 1:
+        raise wrong_shape("y", f"({queries.y.shape[0]},)", queries.y.shape)
+
+
+def check_left_out(places: npt.NDArray[np.int64], queries: Any, rows: Any) -> None:
+    """Raise where a query is to do without a row that there is not."""
+    bad = np.flatnonzero((places != -1) & ((places < rows.start) | (places >= rows.stop)))
+    if bad.size:
+        at, allowed = queries.start + bad[0], f"{rows.start} to {rows.stop - 1}, or -1"
+        raise ValueError(f"y[{at}] is {places[bad[0]]}; the row to do without must be {allowed}")
+
+
+def check_local_theta(theta: npt.NDArray[Any], queries: int, parameters: int) -> None:
+    """Raise where theta has not one row per query and one column per column of the local design."""
+    if theta.shape != (queries, parameters):
+        raise wrong_shape("theta", f"({queries}, {parameters})", theta.shape)
+
+
 def check_coef(coef: npt.NDArray[Any], intercept: npt.NDArray[Any], features: int) -> None:
     """Raise where coef and intercept fit neither the features nor each other."""
     if coef.ndim != 2 or coef.shape[1] != features:

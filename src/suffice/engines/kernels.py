@@ -12,6 +12,7 @@ from suffice.engines.reading import JOINT, Reading
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
     from suffice.engines.descent import Correction, Descent, Pace
+    from suffice.engines.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood
     from suffice.families.response import Response
 
 FloatArray = npt.NDArray[np.float64]
@@ -170,3 +171,18 @@ class Kernels(Protocol):
 
     def read_scores(self, scores: Any, reading: Reading) -> Any:
         """Return the reading of scores that are there already, (n, k), in their own array library."""
+
+    # Fits around queries. The batch holds the queries, so that they are what an engine cuts; the rows come beside it,
+    # in the same array library. What is summed about one query does not depend on the others. ``y`` of the batch, where
+    # there is one, is the row that each query does without, or -1: so a row is predicted as if it had not been seen.
+    # Where a kernel of bounded support reaches no row that weighs anything, the nearest ones count alike.
+
+    def local_moments(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False
+    ) -> LocalMoments:
+        """Return the products of the local design and the targets around each query, weighted by how near rows are."""
+
+    def local_curvature(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, theta: FloatArray
+    ) -> LocalCurvature:
+        """Return the local log-likelihood of Bernoulli targets and its derivatives; theta is (m, p), one per query."""

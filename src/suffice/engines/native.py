@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
+from suffice.engines.native_local import NativeLocal
 from suffice.engines.native_regression import COMPILED, read_regression
 from suffice.engines.native_rows import (
     Features,
@@ -36,7 +37,7 @@ R = TypeVar("R")
 Sums = TypeVar("Sums", bound=tuple[FloatArray, ...])
 
 
-class NativeKernels(NativeScores, NativeWalks):
+class NativeKernels(NativeLocal, NativeScores, NativeWalks):
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
     Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
@@ -131,7 +132,7 @@ class NativeKernels(NativeScores, NativeWalks):
         sums: Any = None
         for start in range(batch.start, max(batch.stop, batch.start + 1), height):
             stop = min(start + height, batch.stop)
-            columns = {
+            columns: dict[str, Any] = {
                 name: None if getattr(batch, name) is None else getattr(batch, name)[start:stop]
                 for name in ("y", "weight", "offset")
             }

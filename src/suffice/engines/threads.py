@@ -16,7 +16,7 @@ from suffice.engines.native import NativeKernels
 
 R = TypeVar("R")
 
-#: A batch with fewer stored values than this is summed sooner than a thread is started.
+#: A batch with fewer values to read than this is summed sooner than a thread is started.
 _SMALL = 1 << 15
 
 
@@ -106,4 +106,4 @@ def _cores() -> int:
 
 def _size(batch: Batch) -> int:
     stored = getattr(batch.x, "nnz", None)
-    return batch.rows * batch.features if stored is None else max(batch.rows, int(stored))
+    return batch.work * (batch.rows * batch.features if stored is None else max(batch.rows, int(stored)))

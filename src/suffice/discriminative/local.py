@@ -1,0 +1,313 @@
+"""Locally weighted regression: a small fit around every query, from the rows themselves."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags, Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from suffice import door
+from suffice.discriminative.local_door import beside, check_finite, numbers, warn_of
+from suffice.discriminative.local_fit import Answer
+from suffice.discriminative.local_rows import LocalRows
+from suffice.engines import Engine
+from suffice.engines.neighbourhood import Neighbourhood, Shape
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored, parameters
+
+
+def _is_classifier(model: LocallyWeightedRegression) -> bool:
+    if model.family != "bernoulli":
+        raise AttributeError(f"LocallyWeightedRegression(family={model.family!r}) predicts numbers, not classes")
+    return True
+
+
+def _is_regressor(model: LocallyWeightedRegression) -> bool:
+    if model.family != "gaussian":
+        raise AttributeError(f"LocallyWeightedRegression(family={model.family!r}) predicts classes, not numbers")
+    return True
+
+
+class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
+    """A polynomial around every query, fitted to the rows near it.
+
+    At a query q it maximises the sum over rows of ``w_i k(|x_i - q| / bandwidth) log p(y_i | theta' [1, x_i - q])``,
+    less ``l2 / 2`` times the squares of all coefficients but the first, and predicts from that one, the value at q.
+    Nothing is summarised: the rows are kept, and every prediction reads those around it.
+
+    A query far from all rows (the kernel is below 1e-12 at the nearest: for the Gaussian, beyond 7.4 bandwidths) is
+    answered from the nearest rows, since weights count relative to the largest, with a :class:`FarFromDataWarning`. So
+    is one with no row within the reach of a bounded kernel: the nearest rows then count alike. A row below e^-50 of
+    the largest weight counts as none. Slopes that the neighbours do not determine (a single one, neighbours in a line)
+    are those of least norm.
+
+    Parameters
+    ----------
+    bandwidth
+        The distance that counts as near, in the units of X: scale the features alike first. ``"auto"`` chooses it by
+        leave-one-out: each row (of more than 2,000, every so many) is predicted as if it had not been seen.
+    family
+        ``"gaussian"``: y holds numbers, one column or several, fitted by least squares. ``"bernoulli"``: y holds two
+        classes, fitted by Newton's method. Every coefficient, the first too, is then held by 1e-4 / 2 times the mean
+        square of what it adds to the log-odds around the query, beside a weight of 1 for the nearest row, so that a
+        neighbourhood of one class has a fit.
+    degree
+        Of the polynomial: 0, a weighted mean (Nadaraya and Watson's); 1, linear; 2, with all squares and products.
+    kernel
+        How weights fall with the distance of r bandwidths: ``"gaussian"`` exp(-r^2 / 2), ``"epanechnikov"`` 1 - r^2,
+        ``"tricube"`` (1 - r^3)^3, ``"uniform"`` 1; the last three end at r = 1.
+    l2
+        Weight of the ridge penalty on slopes and curvatures.
+    max_iter, tol
+        Newton steps, and how far from its maximum the log-likelihood around a query may stay; of ``"bernoulli"``.
+    engine
+        Where queries are answered; chosen by the kind of array that X was at :meth:`fit` by default.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+        The bandwidth in use.
+    leave_one_out_ : ndarray of shape (g, 2)
+        With ``bandwidth="auto"``: the bandwidths tried, and the mean squared error (or log-loss) of each.
+    classes_ : ndarray of shape (2,)
+        The classes, of ``family="bernoulli"``.
+    n_iter_ : int
+        How many bandwidths were tried; 1 where it is given.
+    n_features_in_ : int
+        How many features there are.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 6, 200)[:, None]
+    >>> model = LocallyWeightedRegression(bandwidth=0.2).fit(x, np.sin(x[:, 0]))
+    >>> model.predict([[np.pi / 2], [np.pi]]).round(2)
+    array([0.98, 0.  ])
+    """
+
+    def __init__(
+        self,
+        bandwidth: float | Literal["auto"] = 1.0,
+        family: Literal["gaussian", "bernoulli"] = "gaussian",
+        degree: int = 1,
+        kernel: Shape = "gaussian",
+        l2: float = 0.0,
+        max_iter: int = 100,
+        tol: float = 1e-10,
+        engine: Engine | None = None,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.family = family
+        self.degree = degree
+        self.kernel = kernel
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tol = tol
+        self.engine = engine
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.family == "bernoulli":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows, and choose the bandwidth where it is ``"auto"``.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d), dense.
+        y
+            Numbers, (n,) or (n, t); or for ``family="bernoulli"`` one of two classes for each row, (n,).
+        sample_weight
+            One weight per row; a row of weight 2 counts as two rows. Rows of weight 0 are not kept.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        x = door.features(self, X, reset=True, accept_sparse=False)
+        targets, shape = self._targets(y, x.shape[0])
+        rows = LocalRows.of(x, targets, door.weights(sample_weight, x.shape[0]))
+        if self.family == "bernoulli" and len(np.unique(rows.targets)) < 2:
+            only = self.classes_[int(rows.targets[0, 0])]
+            raise ValueError(f"all rows that weigh anything are of the class {only!r}: two classes are needed")
+        self.__dict__.pop("leave_one_out_", None)
+        self.__dict__.pop("_variance", None)
+        self._rows, self._shape = rows, shape
+        if self.bandwidth == "auto":
+            self.bandwidth_, self.leave_one_out_ = rows.tuned(self._settings(), self.engine)
+        else:
+            self.bandwidth_ = float(self.bandwidth)
+        self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
+
+        Parameters
+        ----------
+        X
+            Queries, (n, d).
+        return_std
+            Whether to return :meth:`standard_error` too, as a second array; of ``family="gaussian"``.
+        """
+        check_is_fitted(self)
+        if return_std:
+            _is_regressor(self)
+            answer = self._asked(X, with_variance=True)
+            return self._shaped(X, answer.value), self._shaped(X, self._errors(answer))
+        answer = self._asked(X)
+        if self.family == "gaussian":
+            return self._shaped(X, answer.value)
+        return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
+
+    @available_if(_is_regressor)  # type: ignore[untyped-decorator]
+    def standard_error(self, X: Any) -> Any:
+        """Return the standard error of the fit at each query, (n,) or (n, t).
+
+        The fit is linear in the targets, l(q)'y, so its variance is l'l times that of the targets,
+        :attr:`residual_variance_`. The bias of the fit, which grows with the bandwidth, is not in it.
+        """
+        check_is_fitted(self)
+        return self._shaped(X, self._errors(self._asked(X, with_variance=True)))
+
+    @property
+    def residual_variance_(self) -> Any:
+        """The variance of the targets about the fit: a number, or (t,) for several targets.
+
+        The weighted squares of the residuals, over the weight of the rows less 2 tr H - tr H'H, the degrees of freedom
+        that the fit takes with H the matrix that smooths the targets; from every so many rows where there are more than
+        2,000. It is estimated when it is first asked for.
+        """
+        check_is_fitted(self)
+        _is_regressor(self)
+        if not hasattr(self, "_variance"):
+            self._variance = self._rows.residual_variance(self._settings(), self.bandwidth_, self.engine)
+        return float(self._variance[0]) if not self._shape else self._variance
+
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Return the log-odds of the second class at each query, (n,)."""
+        check_is_fitted(self)
+        return beside(X, self._asked(X).value[:, 0])
+
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the two classes at each query, (n, 2)."""
+        check_is_fitted(self)
+        log_odds = self._asked(X).value
+        return beside(X, expit(np.hstack([-log_odds, log_odds])))
+
+    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
+        check_is_fitted(self)
+        log_odds = self._asked(X).value
+        return beside(X, log_expit(np.hstack([-log_odds, log_odds])))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
+        measure = accuracy_score if self.family == "bernoulli" else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _check_settings(self) -> None:
+        if self.family not in ("gaussian", "bernoulli"):
+            raise ValueError(f"family must be 'gaussian' or 'bernoulli'; got {self.family!r}")
+        if isinstance(self.bandwidth, str) and self.bandwidth != "auto":
+            raise ValueError(f"bandwidth must be a number above 0 or 'auto'; got {self.bandwidth!r}")
+        for name in ("l2", "tol", *(() if self.bandwidth == "auto" else ("bandwidth",))):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                raise ValueError(f"{name} must be a finite number, and not negative; got {value!r}")
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a whole number, at least 1; got {self.max_iter!r}")
+        Neighbourhood(self.kernel, 1.0 if self.bandwidth == "auto" else float(self.bandwidth), self.degree)
+
+    def _targets(self, y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
+        """Return the targets as numbers, (n, t), and the shape that one query's answer has."""
+        if self.family == "gaussian":
+            return numbers(y, rows)
+        column = door.targets(y, rows)
+        labels, codes = Labels.discover(column)
+        if len(labels) != 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{'multiclass' if len(labels) > 2 else 'one class'}: y holds the {len(labels)} class(es) "
+                f"{list(labels)[:5]!r}; family='bernoulli' needs two"
+            )
+        self.classes_ = door.classes_array(labels, column)
+        return codes.astype(np.float64)[:, None], ()
+
+    def _settings(self) -> dict[str, Any]:
+        names = "family", "degree", "kernel", "l2", "max_iter", "tol"
+        return {name: getattr(self, name) for name in names}
+
+    def _asked(self, X: Any, with_variance: bool = False) -> Answer:
+        """Return what the fits say at the queries, warning of those far from all rows."""
+        x = door.features(self, X, reset=False, accept_sparse=False)
+        check_finite(x)
+        answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
+        warn_of(answer, self.bandwidth_, self.max_iter)
+        return answer
+
+    def _errors(self, answer: Answer) -> FloatArray:
+        """Return the standard errors, (n, t)."""
+        return np.sqrt(np.outer(answer.variance, np.atleast_1d(self.residual_variance_)))
+
+    def _shaped(self, X: Any, values: FloatArray) -> Any:
+        return beside(X, values.reshape(len(values), *self._shape))
+
+    def _contents(self) -> Contents:
+        check_is_fitted(self)
+        classes = None
+        if self.family == "bernoulli":
+            classes = {"names": self.classes_.tolist(), "dtype": self.classes_.dtype.kind}
+        tuned = {"leave_one_out": self.leave_one_out_} if hasattr(self, "leave_one_out_") else {}
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": parameters.written(self.get_params(deep=False)),
+                "bandwidth": self.bandwidth_,
+                "classes": classes,
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "shape": list(self._shape),
+            },
+            statistics={},
+            arrays={**self._rows.arrays(), **tuned},
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, arrays = contents.settings, contents.arrays
+        model = cls(**parameters.read(settings["parameters"]))
+        model._check_settings()
+        model.bandwidth_ = float(settings["bandwidth"])
+        model.n_features_in_ = int(settings["features"])
+        if settings["feature_names"] is not None:
+            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        if settings["classes"] is not None:
+            like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
+            model.classes_ = door.classes_array(Labels(tuple(settings["classes"]["names"])), like)
+        if "leave_one_out" in arrays:
+            model.leave_one_out_ = arrays["leave_one_out"]
+        model.n_iter_ = len(arrays.get("leave_one_out", [None]))
+        model._shape = tuple(settings["shape"])
+        model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
+        return model
