@@ -27,10 +27,10 @@ class Likelihood:
 
     @property
     def weight(self) -> float:
-        return float(self.rows) if self.batch.weight is None else float(np.sum(self.batch.weight))
+        return float(self.count) if self.batch.weight is None else float(np.sum(self.batch.weight))
 
     @property
-    def rows(self) -> int:
+    def count(self) -> int:
         return self.batch.rows
 
     def slope(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -42,7 +42,7 @@ class Likelihood:
 
     def descend(self, theta: np.ndarray, order_seed: int | None, pace: Pace) -> Descent:
         self.passes += 1
-        order = shuffled(self.rows, order_seed)
+        order = shuffled(self.count, order_seed)
         return KERNELS.descend(self.batch, self.response, theta, self.intercept, order, pace, self.l2 / self.weight)
 
 

@@ -115,7 +115,7 @@ def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: Float
     >>> elastic_net(2 * np.eye(2), np.array([[3.0], [-0.5]]), 1.0, np.zeros((2, 1))).ravel()
     array([1., 0.])
     """
-    coef = np.ascontiguousarray(start.T)
+    coef = np.array(start.T, order="C")  # a copy: it is moved in place
     penalties = np.full(len(products), float(l1))
     level = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
     matrix = np.ascontiguousarray(products)

@@ -75,8 +75,8 @@ class Likelihood:
         every = max(rows.rows // max(count, 1), 1)
         if once and isinstance(rows.x, np.ndarray):
             some = slice(rows.start + every // 2, rows.stop, every)
-            columns: tuple[Any, ...] = (rows.x, rows.y, rows.weight, rows.offset)
-            few = Batch(*(None if column is None else column[some] for column in columns))
+            y, weight, offset = (None if c is None else c[some] for c in (rows.y, rows.weight, rows.offset))
+            few = Batch(rows.x[some], y, weight, offset)
             return replace(self, rows=few, l2=self.l2 * few.rows / rows.rows)
         places = rows.start + every * np.arange(rows.rows // every)
         places += np.random.default_rng(0).integers(0, every, len(places))  # whatever period the rows may have

@@ -61,7 +61,8 @@ def strengths(steepest: float, penalties: Any, count: int, least: float, ratio: 
         raise ValueError(f"count must be a whole number, 1 or more; got {count!r}")
     if not 0 < least < 1:
         raise ValueError(f"least must be a share between 0 and 1; got {least!r}")
-    return np.asarray(steepest / ratio * np.logspace(0, np.log10(least), int(count)))
+    # A little more than the slope itself, which is rounded.
+    return np.asarray(steepest * (1 + 1e-6) / ratio * np.logspace(0, np.log10(least), int(count)))
 
 
 def walk(
