@@ -92,7 +92,7 @@ def test_many_rows_of_one_feature(kernels_and_arrays, bandwidth, degree):
     rng = np.random.default_rng(5)
     x = np.sort(np.concatenate([rng.normal(size=600), 40 + rng.random(300), np.full(70, 45.0)]))
     x[:200] = rng.permutation(x[:200])
-    rows = Batch(x[:, None], rng.normal(size=(970, 2)) + [0.0, 1e6])
+    rows = Batch(x[:, None], rng.normal(size=(970, 2)) + np.array([0.0, 1e6]))
     queries = Batch(np.array([[-3.0], [0.01], [2.5], [7.0], [39.9], [40.5], [45.0], [60.0]]))
     check(kernels_and_arrays, queries, rows, Neighbourhood("gaussian", bandwidth, degree))
     own = np.array([3, 250, 650, 900, 969])
