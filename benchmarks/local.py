@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.harness import Task, Work
+from benchmarks.harness import Task
 from benchmarks.sums import Array
 from suffice.discriminative import LocallyWeightedRegression
 
+Model = LocallyWeightedRegression
+
 ROWS = 10_000
-BANDWIDTHS = {1: 0.1, 5: 1.0}
-SLOW = 200  # queries that a rival of seconds per thousand is asked; ours are as many then
+SETTINGS = ((1, 0.1, 10_000), (5, 1.0, 2_000))  # features, bandwidth, queries: fewer where rivals take long
 
 
 def waves(rows: int, features: int) -> tuple[Array, Array, Array]:
@@ -56,31 +57,27 @@ def kernel_reg(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
 
 
 def tasks() -> Iterator[Task]:
-    """Yield all tasks: many queries beside the loop, fewer beside all rivals."""
-    for features, bandwidth in BANDWIDTHS.items():
+    """Yield all tasks; the rivals are asked the same queries."""
+    for features, bandwidth, count in SETTINGS:
         x, y, queries = waves(ROWS, features)
+        far = np.linalg.norm(queries, axis=1) > 2 * np.sqrt(features)
+        queries[far] /= 10  # to where every rival has an answer
+        asked = queries[:count]
         model = LocallyWeightedRegression(bandwidth).fit(x, y)
-        near = queries[np.linalg.norm(queries, axis=1) < 2 * np.sqrt(features)]  # where every rival has an answer
+        rivals = {"NumPy, query by query": loop, "NumPy lstsq, query by query": lstsq_loop, "KernelReg": kernel_reg}
 
-        def prepare(model: LocallyWeightedRegression = model, x: Array = x, y: Array = y, near: Array = near) -> None:
+        def prepare(model: Model = model, x: Array = x, y: Array = y, asked: Array = asked[:50]) -> None:
             for rival in (loop, lstsq_loop, kernel_reg):
-                theirs = rival(x, y, near[:50], model.bandwidth_)
-                assert np.allclose(model.predict(near[:50]), theirs, rtol=1e-6), f"{rival.__name__} says otherwise"
+                theirs = rival(x, y, asked, model.bandwidth_)
+                assert np.allclose(model.predict(asked), theirs, rtol=1e-6), f"{rival.__name__} says otherwise"
 
-        for count in (len(near), SLOW):
-            asked = near[:count]
-            rivals: dict[str, Work] = {
-                "NumPy, query by query": lambda x=x, y=y, q=asked, b=bandwidth: loop(x, y, q, b),
-            }
-            if count == SLOW:
-                rivals |= {
-                    "NumPy lstsq, query by query": lambda x=x, y=y, q=asked, b=bandwidth: lstsq_loop(x, y, q, b),
-                    "statsmodels KernelReg": lambda x=x, y=y, q=asked, b=bandwidth: kernel_reg(x, y, q, b),
-                }
-            yield Task(
-                f"LocallyWeightedRegression predict, {ROWS:,} × {features}, {count:,} queries",
-                lambda model=model, q=asked: model.predict(q),
-                rivals,
-                {},
-                prepare,
-            )
+        yield Task(
+            f"LocallyWeightedRegression predict, {ROWS:,} × {features}, {count:,} queries",
+            lambda model=model, asked=asked: model.predict(asked),
+            {
+                name: lambda rival=rival, x=x, y=y, asked=asked, width=bandwidth: rival(x, y, asked, width)
+                for name, rival in rivals.items()
+            },
+            {},
+            prepare,
+        )

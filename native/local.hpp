@@ -6,8 +6,8 @@
 // that a query far from all rows costs no digits; and a row that outweighs all others adds nothing to their products.
 #pragma once
 
+#include "expansions.hpp"
 #include "glm.hpp"
-#include "neighbours.hpp"
 
 namespace suffice {
 namespace SUFFICE_ISA {
@@ -50,7 +50,7 @@ class LocalFit {
 public:
     LocalFit(const Rows& rows, const Local& local, const LocalSums& sums)
         : local_(local), sums_(sums), first_row_(rows.begin), d_(rows.x.cols), t_(local.width), p_(sums.parameters),
-          neighbours_(rows, local), u_(d_ * kStrip), shift_(d_), centre_(d_), products_of_u_((p_ - 1) * kStrip),
+          neighbours_(rows, local), expansions_(neighbours_, rows, local, sums.squares != nullptr), u_(d_ * kStrip), shift_(d_), centre_(d_), products_of_u_((p_ - 1) * kStrip),
           columns_(p_ + t_), products_(p_ * (p_ + t_) * kVector), squares_(sums.squares ? p_ * p_ * kVector : 0),
           deviations_(t_ * kStrip) {
         for (index_t r = 0; r < kStrip; ++r) ones_[r] = 1.0;
@@ -72,13 +72,14 @@ public:
             double* left_out = absent < 0 ? nullptr : neighbours_.weight(0) + absent;
             const double its_weight = left_out ? *left_out : 0.0;
             if (left_out) *left_out = 0.0;
-            fit(m, query);
+            fit(m, query, absent < 0 ? -1 : absent / kStrip);
             if (left_out) *left_out = its_weight;
         }
     }
 
 private:
-    void fit(index_t m, const double* query) {
+    // Fits at a query, without expanding the strip in which a row is left out (-1: none).
+    void fit(index_t m, const double* query, index_t left_out) {
         const index_t found = neighbours_.nearest(query, &closest_);
         sums_.nearest[m] = found < 0 ? -1 : found + first_row_;
         if (found < 0) return;
@@ -92,8 +93,9 @@ private:
         for (index_t i = 0; sums_.squares && i < p_ * p_ * kVector; ++i) squares_[i] = 0.0;
         const double reach = local_.shape == Local::gaussian ? closest_ + 2 * kNegligible : empty_ ? closest_ : 1.0;
         const double* target = neighbours_.y(strip) + lane;
+        if (expansions_.used()) expansions_.add(query, centre_[0], shift_[0], target, reach, left_out);
         for (index_t s = 0; s < neighbours_.strips(); ++s) {
-            if (neighbours_.gap(s) > reach || !weigh(s, query)) continue;
+            if (neighbours_.gap(s) > reach || expansions_.takes(s, query, left_out) || !weigh(s, query)) continue;
             expand();
             if (local_.theta) {
                 curve(m, s);
@@ -216,12 +218,16 @@ private:
         for (index_t j = 0; j < p_; ++j) {
             const double* row = products_ + j * (p_ + t_) * kVector;
             for (index_t k = j; k < p_; ++k) {
-                sums_.products[(m * p_ + j) * p_ + k] = sums_.products[(m * p_ + k) * p_ + j] = gather(row + k * kVector);
+                const double product = gather(row + k * kVector) + (expansions_.used() ? expansions_.power(j + k) : 0.0);
+                sums_.products[(m * p_ + j) * p_ + k] = sums_.products[(m * p_ + k) * p_ + j] = product;
                 if (sums_.squares == nullptr) continue;
                 const double square = gather(squares_ + (j * p_ + k) * kVector);
                 sums_.squares[(m * p_ + j) * p_ + k] = sums_.squares[(m * p_ + k) * p_ + j] = square;
             }
-            for (index_t a = 0; a < t_; ++a) sums_.targets[(m * p_ + j) * t_ + a] = gather(row + (p_ + a) * kVector);
+            for (index_t a = 0; a < t_; ++a) {
+                const double together = expansions_.used() ? expansions_.cross(j, a) : 0.0;
+                sums_.targets[(m * p_ + j) * t_ + a] = gather(row + (p_ + a) * kVector) + together;
+            }
         }
     }
 
@@ -231,6 +237,7 @@ private:
     const LocalSums& sums_;
     const index_t first_row_, d_, t_, p_;
     Neighbours neighbours_;
+    Expansions expansions_;
     double closest_ = 0.0;  // the squared distance of the nearest row, in bandwidths
     bool empty_ = false;    // whether a kernel of bounded support reaches no row: then the nearest rows count alike
     Buffer<double> u_, shift_, centre_, products_of_u_;

@@ -85,6 +85,20 @@ def test_ranges_of_queries_and_rows(kernels_and_arrays, shape):
     check(kernels_and_arrays, queries, rows, Neighbourhood(shape))
 
 
+@pytest.mark.parametrize("bandwidth", [0.02, 0.3, 4.0])
+@every_degree
+def test_many_rows_of_one_feature(kernels_and_arrays, bandwidth, degree):
+    """Native kernels answer from strips of rows, expanded once: in order, with gaps between them, out of order."""
+    rng = np.random.default_rng(5)
+    x = np.sort(np.concatenate([rng.normal(size=600), 40 + rng.random(300), np.full(70, 45.0)]))
+    x[:200] = rng.permutation(x[:200])
+    rows = Batch(x[:, None], rng.normal(size=(970, 2)) + np.array([0.0, 1e6]))
+    queries = Batch(np.array([[-3.0], [0.01], [2.5], [7.0], [39.9], [40.5], [45.0], [60.0]]))
+    check(kernels_and_arrays, queries, rows, Neighbourhood("gaussian", bandwidth, degree))
+    own = np.array([3, 250, 650, 900, 969])
+    check(kernels_and_arrays, Batch(rows.x[own], own), rows, Neighbourhood("gaussian", bandwidth, degree))
+
+
 @every_shape
 def test_far_queries_are_summed_about_the_nearest_row(kernels_and_arrays, shape):
     _, rows = drawn(weighted=False)
@@ -92,9 +106,10 @@ def test_far_queries_are_summed_about_the_nearest_row(kernels_and_arrays, shape)
     check(kernels_and_arrays, queries, rows, Neighbourhood(shape, 5.0, 1))
 
 
-def test_an_offset_costs_no_digits(kernels_and_arrays):
+@pytest.mark.parametrize("d", [1, 2])
+def test_an_offset_costs_no_digits(kernels_and_arrays, d):
     rng = np.random.default_rng(2)
-    x = rng.integers(-400, 400, size=(100, 2)) / 128  # exact beside 1e8
+    x = rng.integers(-400, 400, size=(100, d)) / 128  # exact beside 1e8
     rows, queries = Batch(x, rng.normal(size=100)), Batch(x[:5] + 1 / 256)
     hood, backend = Neighbourhood("gaussian", 1.0, 2), kernels_and_arrays
     near = backend.kernels.local_moments(backend.batch(queries), backend.batch(rows), hood)
