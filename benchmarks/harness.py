@@ -14,7 +14,7 @@ from pathlib import Path
 Work = Callable[[], object]
 
 ROUNDS = 25
-PATIENCE = 12.0  # seconds a contender may take in all, once it has run twice
+PATIENCE = 5.0  # seconds a contender may take in all, once it has run twice
 
 
 @dataclass(frozen=True)

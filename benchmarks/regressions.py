@@ -84,13 +84,14 @@ def dense(name: str, rows: int, features: int) -> Iterator[Task]:
         "intelex": lambda: intel("LogisticRegression")(**plain),
         "glum": lambda: GeneralizedLinearRegressor(family="binomial", alpha=0, gradient_tol=TOL),
     }
-    works = fits(rivals, x, classes)
-    works["statsmodels"] = quiet(lambda: sm.Logit(classes, sm.add_constant(x)).fit(disp=0, method="newton"))
-    for inference, words in ((False, ""), ("auto", " with standard errors")):
+    errors: dict[str, Work] = {
+        "statsmodels": quiet(lambda: sm.Logit(classes, sm.add_constant(x)).fit(disp=0, method="newton"))
+    }
+    for inference, words, works in ((False, "", fits(rivals, x, classes)), ("auto", " with standard errors", errors)):
         yield Task(
             f"LogisticRegression fit{words}, {name}",
             lambda inference=inference: reached(LogisticRegression(inference=inference).fit(x, classes)),
-            works if not inference else {"statsmodels": works["statsmodels"]},
+            works,
             {"X.sum()": x.sum},
         )
     mine = LogisticRegression(inference=False).fit(x, classes)
@@ -119,8 +120,6 @@ def softmax() -> Task:
     plain = {"C": np.inf, "tol": TOL, "max_iter": 10_000}
     rivals = {
         "lbfgs": lambda: scikit.LogisticRegression(**plain),
-        "newton-cg": lambda: scikit.LogisticRegression(solver="newton-cg", **plain),
-        "intelex": lambda: intel("LogisticRegression")(**plain),
     }
     return Task(
         "SoftmaxRegression fit, 2e5 × 50, 10 classes",

@@ -264,6 +264,27 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     return nb::make_tuple(totals, gradient, curve);
 }
 
+using Moved = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+// a, (q, q), is turned into its factor in place; returns the smallest pivot, at most `least` where there is no factor.
+double cholesky(Moved a, double least) {
+    if (a.ndim() != 2 || a.shape(0) != a.shape(1)) throw nb::value_error("a must be square");
+    double smallest = 0.0;
+    unlocked([&] { smallest = active->cholesky(static_cast<index_t>(a.shape(0)), least, a.data()); });
+    return smallest;
+}
+
+// b, (r, q), is turned into the solutions in place, a row for each.
+void cholesky_solve(Doubles factor, Moved b) {
+    if (factor.ndim() != 2 || factor.shape(0) != factor.shape(1) || b.ndim() != 2 || b.shape(1) != factor.shape(0)) {
+        throw nb::value_error("b must have a column for each row of the factor");
+    }
+    unlocked([&] {
+        active->cholesky_solve(static_cast<index_t>(b.shape(1)), static_cast<index_t>(b.shape(0)), factor.data(),
+                               b.data());
+    });
+}
+
 // theta, (q,), is moved in place; returns how often all coordinates were gone through.
 index_t coordinate_descent(Doubles a, Doubles b, Doubles l1,
                            nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> theta, double tol,
@@ -484,6 +505,8 @@ NB_MODULE(_native, m) {
     m.def("correct", &correct, SUFFICE_ROWS, nb::arg("classes"), nb::arg("theta"), nb::arg("intercept"),
           nb::arg("order"), nb::arg("step"));
 #undef SUFFICE_ROWS
+    m.def("cholesky", &cholesky, nb::arg("a").noconvert(), nb::arg("least"));
+    m.def("cholesky_solve", &cholesky_solve, nb::arg("factor"), nb::arg("b").noconvert());
     m.def("coordinate_descent", &coordinate_descent, nb::arg("a"), nb::arg("b"), nb::arg("l1"),
           nb::arg("theta").noconvert(), nb::arg("tol"), nb::arg("most"));
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("begin"), nb::arg("end")

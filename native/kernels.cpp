@@ -1,5 +1,6 @@
 // The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the flags choose it.
 #include "category_scores.hpp"
+#include "cholesky.hpp"
 #include "coordinates.hpp"
 #include "counts.hpp"
 #include "gaussian_scores.hpp"
@@ -29,6 +30,8 @@ const Kernels table{SUFFICE_TEXT(SUFFICE_ISA),
                     diagonal_moments,
                     scatter,
                     curvature,
+                    cholesky,
+                    cholesky_solve,
                     coordinate_descent,
                     descend,
                     correct,

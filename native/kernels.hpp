@@ -131,6 +131,8 @@ struct Kernels {
     void (*scatter)(const Rows&, const Features* targets, index_t k, bool tied, double* weights, double* mean,
                     double* spread);
     void (*curvature)(const Rows&, const Model&, double* weight_and_value, double* gradient, double* hessian);
+    double (*cholesky)(index_t q, double least, double* a);
+    void (*cholesky_solve)(index_t q, index_t r, const double* l, double* b);
     index_t (*coordinate_descent)(index_t q, const double* a, const double* b, const double* l1, double tol,
                                   index_t most, double* theta);
     void (*descend)(const Rows&, const Model&, const Steps&, const Walked&);

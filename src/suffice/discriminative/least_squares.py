@@ -97,7 +97,8 @@ def solve(
         coef = factored.solve(xy)
     if theta is None:
         theta = with_intercept(sums, coef) if intercept else coef
-    residual = yy - coef.T @ xy - xy.T @ coef + coef.T @ xx @ coef
+    across = np.einsum("dt,ds->ts", coef, xy)
+    residual = yy - across - across.T + np.einsum("dt,de,es->ts", coef, xx, coef, optimize=False)
     np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
     return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept))
 

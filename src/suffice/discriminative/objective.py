@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_sparse
 from suffice.engines.descent import Descent, Pace
 from suffice.engines.results import joined, taken
 from suffice.families import Response
@@ -144,12 +145,19 @@ class Likelihood:
         sums = []
         for place in range(curves.shape[1]):
             bend = curves[:, place, place] if weight is None else weight * curves[:, place, place]
-            squares = self.engine.accumulate(DiagonalMoments.over(), replace(self.rows, y=None, weight=bend))
-            total = squares.spread[0] + squares.weight * squares.mean[0] ** 2
-            sums.append(np.concatenate([[squares.weight], total]) if self.intercept else total)
+            total = self._squares(bend)
+            sums.append(np.concatenate([[bend.sum()], total]) if self.intercept else total)
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
             sums.append(np.max(sums, axis=0))
         return np.stack(sums, axis=1) + self._penalty(theta).curvature
+
+    def _squares(self, weight: FloatArray) -> FloatArray:
+        """Return the weighted sum of squares of each feature, (d,)."""
+        x = self.rows.x
+        if is_sparse(x):  # in whatever order its rows are stored
+            return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
+        sums = self.engine.accumulate(DiagonalMoments.over(), replace(self.rows, y=None, weight=weight))
+        return sums.spread[0] + sums.weight * sums.mean[0] ** 2
 
     def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
         """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""

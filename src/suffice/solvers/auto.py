@@ -17,7 +17,7 @@ from suffice.statistics.base import FloatArray
 #: Where a pass with curvature costs no more than this many products, Newton's method is at its end before others start.
 SMALL = 3e7
 #: A pass with curvature over a share s of the rows costs about as much as one without over all: s q is about this.
-FAIR = 30.0
+FAIR = 45.0
 #: The first steps are made on this many times fewer rows than the curvature is taken from.
 FEWER = 4
 #: The curvature of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.solvers.newton import improves, stuck
-from suffice.solvers.objective import MANY, Bend, Objective, Slope, Trace, flat, shaped
+from suffice.solvers.objective import MANY, Bend, Objective, Slope, Trace, flat, inner, shaped
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 
@@ -113,7 +113,8 @@ class ElasticNet:
         at = flat(theta)
         best = at.copy()
         precision = 0.1 * self.tol * np.sqrt(weight)
-        _native.coordinate_descent(matrix, flat(gradient) + matrix @ at, flat(l1), best, precision, ROUNDS)
+        right = flat(gradient) + np.einsum("ij,j->i", matrix, at)
+        _native.coordinate_descent(matrix, right, flat(l1), best, precision, ROUNDS)
         return shaped(best - at, theta)
 
     def _searched(
@@ -141,7 +142,7 @@ class ElasticNet:
     @staticmethod
     def _gain(gradient: FloatArray, theta: FloatArray, step: FloatArray, l1: FloatArray) -> float:
         """Return what a step promises, to first order."""
-        return float(np.vdot(gradient, step) + (l1 * (np.abs(theta) - np.abs(theta + step))).sum())
+        return float(inner(gradient, step) + (l1 * (np.abs(theta) - np.abs(theta + step))).sum())
 
     def _by_working_sets(self, objective: Narrowed, start: FloatArray) -> Solution:
         """Let features in, the steepest first, until none that is left out would help."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpocon
+from scipy.linalg import eigh, solve_triangular
 
+from suffice import _native
 from suffice.statistics.base import FloatArray
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -47,13 +47,9 @@ class Symmetric:
         if size == 0:
             return cls(scale, 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
         if (level > 0).all():
-            try:
-                factor = cho_factor(scaled, lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
-                pass
-            else:
-                if dpocon(factor[0].T, float(np.abs(scaled).sum(axis=0).max(initial=0.0)))[0] > least:
-                    return cls(scale, size, np.zeros(size, dtype=bool), factor, None)
+            factor = np.array(scaled, order="C")
+            if _native.cholesky(factor, 16 * least) > 16 * least:
+                return cls(scale, size, np.zeros(size, dtype=bool), factor, None)
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
@@ -66,7 +62,9 @@ class Symmetric:
         """Return the solution for one right-hand side, (q,), or several, (q, r): the smallest where there are many."""
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
         if self._null is None:
-            return np.asarray(cho_solve(self._factor, right / scale, check_finite=False) / scale)
+            rows = np.array((right / scale).T, order="C", ndmin=2)
+            _native.cholesky_solve(self._factor, rows)
+            return np.asarray((rows[0] if right.ndim == 1 else rows.T) / scale)
         solution = self._factor @ (self._factor.T @ (right / scale)) / scale
         return np.asarray(solution - self._null @ (self._null.T @ solution))
 
@@ -82,7 +80,7 @@ class Symmetric:
     def root(self) -> FloatArray:
         """Return R, (q, rank), for which R R' is the inverse, or the pseudo-inverse, and R' matrix R the identity."""
         if self._null is None:
-            lower = solve_triangular(np.tril(self._factor[0]), np.eye(len(self.scale)), lower=True, check_finite=False)
+            lower = solve_triangular(self._factor, np.eye(len(self.scale)), lower=True, check_finite=False)
             return np.asarray((lower / self.scale).T)
         roots = self._factor / self.scale[:, None]
         return np.asarray(roots - self._null @ (self._null.T @ roots))

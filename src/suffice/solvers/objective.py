@@ -68,6 +68,17 @@ def shaped(vector: FloatArray, like: FloatArray) -> FloatArray:
     return np.ascontiguousarray(vector.reshape(like.T.shape).T)
 
 
+def inner(one: FloatArray, two: FloatArray) -> float:
+    """Return the sum of products of two arrays of one shape. No BLAS, whose threads would wait in the engine's way.
+
+    Examples
+    --------
+    >>> inner(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
+    11.0
+    """
+    return float(np.einsum("i,i->", one.reshape(-1), two.reshape(-1)))
+
+
 def steepest(gradient: FloatArray, weight: float) -> float:
     """Return the largest slope, per unit of weight."""
     return float(np.abs(gradient).max(initial=0.0)) / weight

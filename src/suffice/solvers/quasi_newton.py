@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.solvers.newton import DISTANCE, ROUNDING, improves, stuck
-from suffice.solvers.objective import Bend, Objective, Slope, Trace, flat, shaped
+from suffice.solvers.objective import Bend, Objective, Slope, Trace, flat, inner, shaped
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 
@@ -45,7 +45,7 @@ class Corrections:
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
         """Take in a step and the fall of the slope along it; one that tells of no curvature is left out."""
-        bent = float(np.vdot(step, change))
+        bent = inner(step, change)
         if bent > 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)):
             self._pairs.append((step, change, bent))
 
@@ -54,12 +54,12 @@ class Corrections:
         shares = []
         rest = slope.copy()
         for step, change, bent in reversed(self._pairs):
-            share = float(np.vdot(step, rest)) / bent
+            share = inner(step, rest) / bent
             shares.append(share)
             rest -= share * change
         result = self.guess(rest)
         for (step, change, bent), share in zip(self._pairs, reversed(shares), strict=True):
-            result += (share - float(np.vdot(change, result)) / bent) * step
+            result += (share - inner(change, result) / bent) * step
         return result
 
     def clear(self) -> None:
@@ -103,7 +103,7 @@ class QuasiNewton:
             return solution(False, "the log-likelihood is not finite at the start")
         for _ in range(self.max_iter):
             step = corrections.solve(here.gradient)
-            promise = float(np.vdot(step, here.gradient))
+            promise = inner(step, here.gradient)
             if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
                 return solution(True, "the gradient vanishes")
             # Where the next pass should be the last, it brings the curvature with it.
@@ -150,7 +150,7 @@ def searched(
             share = low + (share - low) * min(max(cut, 0.1), 0.5)
         else:
             best = (share, there)
-            if float(np.vdot(there.gradient, step)) <= 0.9 * promise:
+            if inner(there.gradient, step) <= 0.9 * promise:
                 return best
             low = share
             share = 2 * share if high == np.inf else (low + high) / 2

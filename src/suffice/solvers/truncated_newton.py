@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from suffice.solvers.newton import DISTANCE, stuck
-from suffice.solvers.objective import Objective, Slope, Trace
+from suffice.solvers.objective import Objective, Slope, Trace, inner
 from suffice.solvers.quasi_newton import searched
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
@@ -17,6 +17,8 @@ from suffice.statistics.base import FloatArray
 Product = Callable[[FloatArray], FloatArray]
 #: The most products with the information for one step.
 MOST = 200
+#: How much of the slope the first steps may leave.
+ROUGH = 0.1
 
 
 class Multiplied(Objective, Protocol):
@@ -41,7 +43,9 @@ class TruncatedNewton:
         trace = Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         here: Slope = objective.slope(theta)
-        norm = trace.add(here.value, here.gradient)
+        norm = first = trace.add(here.value, here.gradient)
+        across = objective.diagonal(theta)
+        across = np.where(across > 0, across, 1.0)
 
         def solution(converged: bool, why: str) -> Solution:
             return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps))
@@ -51,13 +55,11 @@ class TruncatedNewton:
         for _ in range(self.max_iter):
             product = objective.products(theta)
             assert product is not None
-            across = objective.diagonal(theta)
-            across = np.where(across > 0, across, 1.0)
             # Far from the optimum a rough step does; near it, a step as exact as the slope is small.
-            exactness = min(0.1, float(np.sqrt(norm)))
+            exactness = min(ROUGH, float(np.sqrt(norm / first)))
             step, count = conjugate_gradients(product, here.gradient, across, exactness)
-            trace.passes += count + 2
-            promise = float(np.vdot(step, here.gradient))
+            trace.passes += count + 1
+            promise = inner(step, here.gradient)
             if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
                 return solution(True, "the gradient vanishes")
             share, there = searched(objective, theta, here, step, promise, trace)
@@ -90,18 +92,18 @@ def conjugate_gradients(
     step = np.zeros_like(right)
     rest = right.copy()
     direction = rest / across
-    size = first = float(np.vdot(rest, direction))
+    size = first = inner(rest, direction)
     count = 0
     while count < MOST and size > exactness**2 * first:
         bent = product(direction)
         count += 1
-        curvature = float(np.vdot(direction, bent))
+        curvature = inner(direction, bent)
         if not curvature > 0:  # nothing more is known this way
             break
         share = size / curvature
         step += share * direction
         rest -= share * bent
         scaled = rest / across
-        size, before = float(np.vdot(rest, scaled)), size
+        size, before = inner(rest, scaled), size
         direction = scaled + (size / before) * direction
     return (step if count and np.any(step) else direction), count
