@@ -157,7 +157,7 @@ class Likelihood:
         if is_sparse(x):  # in whatever order its rows are stored
             return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
         sums = self.engine.accumulate(DiagonalMoments.over(), replace(self.rows, y=None, weight=weight))
-        return sums.spread[0] + sums.weight * sums.mean[0] ** 2
+        return np.asarray(sums.spread[0] + sums.weight * sums.mean[0] ** 2)
 
     def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
         """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""

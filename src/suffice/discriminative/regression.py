@@ -22,6 +22,7 @@ from suffice.engines.choice import engine_for
 from suffice.families.bernoulli import log_choose
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
+from suffice.solvers.objective import MANY
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 
@@ -231,7 +232,7 @@ class Regression(Fitted):
     def _wants_information(self, likelihood: Likelihood, start: FloatArray) -> bool:
         if self.inference != "auto":
             return bool(self.inference)
-        return likelihood.count * float(start.size) ** 2 <= DEAR
+        return start.size <= MANY and likelihood.count * float(start.size) ** 2 <= DEAR
 
     def _start(self, likelihood: Likelihood, targets: int, layout: Layout) -> FloatArray:
         """Return where the solver starts: from the mean of y, or from what was learnt before."""

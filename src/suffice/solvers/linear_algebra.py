@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from suffice import _native
 from suffice.statistics.base import FloatArray
@@ -15,6 +15,8 @@ from suffice.statistics.base import FloatArray
 EPSILON = float(np.finfo(np.float64).eps)
 #: An unknown takes part in what is not determined where its share of it, squared, is above this: rounding leaves less.
 LEAST_SHARE = 1e-8
+#: Larger matrices are left to LAPACK, whatever its threads do to the engine's.
+LARGE = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,8 @@ class Symmetric:
         if size == 0:
             return cls(scale, 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
         if (level > 0).all():
-            factor = np.array(scaled, order="C")
-            if _native.cholesky(factor, 16 * least) > 16 * least:
+            factor = _cholesky(scaled, 16 * least)
+            if factor is not None:
                 return cls(scale, size, np.zeros(size, dtype=bool), factor, None)
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
@@ -96,6 +98,18 @@ class Symmetric:
         reduced = np.linalg.qr(roots[:, ::-1], mode="r")
         upper[: len(reduced)] = reduced
         return np.ascontiguousarray(upper[::-1, ::-1])
+
+
+def _cholesky(matrix: FloatArray, least: float) -> FloatArray | None:
+    """Return the lower factor of a matrix, or None where a pivot is no larger than the least."""
+    if len(matrix) <= LARGE:
+        factor = np.array(matrix, order="C")
+        return factor if _native.cholesky(factor, least) > least else None
+    try:
+        factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
+    except np.linalg.LinAlgError:
+        return None
+    return factor if float(np.diagonal(factor).min()) ** 2 > least else None
 
 
 def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:
