@@ -1,4 +1,4 @@
-"""Fit and compare models on data that comes with scikit-learn, then merge, forget, explain and guess what is missing.
+"""Fit and compare models on data that comes with scikit-learn, then merge, forget, explain, regress and complain.
 
 The rows of each fold are summed once; the sums of the other folds, added up, are the training set. That is five-fold
 cross-validation for one pass over the data.
@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB as TheirGaussianNB
 from sklearn.naive_bayes import MultinomialNB as TheirMultinomialNB
 from sklearn.preprocessing import scale
 
-from suffice import GDA, GaussianNB, MultinomialNB, __version__
+from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, MultinomialNB, __version__
 from suffice.selection import cross_validate
 
 MODELS: dict[str, tuple[Any, Any]] = {
@@ -82,7 +82,22 @@ def live_with_it() -> None:
         print(f"  {name:<30} {reason.value:>8.4g}  {reason.log_odds:+.2f} in log-odds")
 
 
+def regress() -> None:
+    """Print what regressions say about themselves."""
+    x, y = datasets.load_diabetes(return_X_y=True)
+    model = LinearRegression().fit(x[:, :4], y)
+    print(f"\n{model.summary()}\n")
+    prediction, low, high = model.predict(x[:1, :4], interval=0.95)
+    print(f"the first patient: {prediction[0]:.0f}, and 95 of 100 like this one between {low[0]:.0f} and {high[0]:.0f}")
+    x, y = datasets.load_iris(return_X_y=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LogisticRegression().fit(x, y == 0)
+    print(f"setosa against the others: {caught[-1].message}")
+
+
 if __name__ == "__main__":
     print(f"suffice {__version__}\n")
     compare()
     live_with_it()
+    regress()

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from suffice import door
+from suffice.discriminative.classes import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.growing import Growing
 from suffice.discriminative.layout import Layout
@@ -146,23 +146,7 @@ class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
         return (codes.astype(np.float64), 1) if self._two else (codes, len(labels))
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
-        if self.class_weight is None:
-            return weight
-        codes = np.asarray(targets, dtype=np.int64)
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(f"class_weight must be 'balanced', a dict, or None; got {self.class_weight!r}")
-            places = np.arange(len(self._labels))
-            each = compute_class_weight("balanced", classes=places, y=codes, sample_weight=weight)
-        else:
-            strange = [label for label in self.class_weight if label not in set(self._labels)]
-            if strange:
-                raise ValueError(f"class_weight names {strange[0]!r}; the classes are {list(self._labels)!r}")
-            each = np.array([float(self.class_weight.get(label, 1.0)) for label in self._labels])
-            if not ((each >= 0) & np.isfinite(each)).all():
-                raise ValueError(f"class_weight must hold finite numbers, 0 or more; got {self.class_weight!r}")
-        shares = np.asarray(each, dtype=np.float64)[codes]
-        return shares if weight is None else weight * shares
+        return class_weights(self.class_weight, self._labels, np.asarray(targets, dtype=np.int64), weight)
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Self
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
+from suffice.discriminative.classes import class_weights
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for
 from suffice.engines.descent import Correction
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
+from suffice.engines.results import joined, named_classes
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -148,7 +146,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = door.features(self, X, reset=True)
         column = door.targets(y, x.shape[0])
         labels, codes = Labels.discover(column)
-        weight = self._weights(sample_weight, labels, column, codes)
+        weight = self._weights(sample_weight, labels, codes)
         if known is not None and (labels != self._labels or known.shape[0] != x.shape[1] + self.fit_intercept):
             known = None
         self._begin(labels, column, known)
@@ -191,14 +189,14 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: give a dict of weights, or use fit"
             )
-        weight = self._weights(sample_weight, labels, column, codes, every=not first or classes is not None)
+        weight = self._weights(sample_weight, labels, codes, every=not first or classes is not None)
         if first:
             self._begin(labels, column if classes is None else np.asarray(classes), None)
         self._epoch(Batch(x, codes, weight), np.arange(x.shape[0]))
         return self
 
     def _weights(
-        self, sample_weight: Any, labels: Labels, column: Any, codes: npt.NDArray[np.int64], every: bool = False
+        self, sample_weight: Any, labels: Labels, codes: npt.NDArray[np.int64], every: bool = False
     ) -> FloatArray | None:
         """Return what each row's steps are multiplied by; unless ``every`` class is known, there must be two here."""
         weight = door.weights(sample_weight, len(codes))
@@ -208,17 +206,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"a perceptron needs rows of at least 2 classes; those with weight are of 1 class, {name!r}"
             )
-        if self.class_weight is None:
-            return weight
-        names = door.classes_array(labels, column)
-        if isinstance(self.class_weight, Mapping):
-            strange = [name for name in self.class_weight if name not in set(labels)]
-            if strange:
-                raise ValueError(f"class_weight names {strange[0]!r}, which is none of the classes {list(labels)!r}")
-            factors = np.array([float(self.class_weight.get(name, 1.0)) for name in labels])
-        else:
-            factors = compute_class_weight(self.class_weight, classes=names, y=column)
-        return door.weights(factors[codes] if weight is None else factors[codes] * weight, len(codes))
+        return class_weights(self.class_weight, labels, codes, weight)
 
     def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
         """Start at a theta, or at 0."""
@@ -235,7 +223,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def visit(seen: Correction, part: Batch, kernels: Kernels) -> Correction:
             return kernels.correct(part, seen.theta, len(self._labels), self.fit_intercept, order, self.step)
 
-        with _in_words():
+        with door.naming_cells():
             seen = engine_for(self.engine, batch.x).fold(visit, Correction(self._theta, self._total, 0), batch)
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
@@ -286,7 +274,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             codes = (to_host(self._scores(X, JOINT))[:, 0] >= 0).astype(np.int64)
         else:
             codes = to_host(self._scores(X, Reading("best")))
-        return self.classes_[codes]
+        return named_classes(self.classes_, codes)
 
     def _labels_checked(self) -> Labels:
         check_is_fitted(self, "classes_")
@@ -300,9 +288,8 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def score(part: Batch, kernels: Kernels) -> Any:
             return kernels.linear_scores(part, coef, intercept, reading)
 
-        with _in_words():
-            parts = list(engine_for(self.engine, x).map(score, Batch(x)))
-        return parts[0] if len(parts) == 1 else array_api_compat.array_namespace(parts[0]).concat(parts, axis=0)
+        with door.naming_cells():
+            return joined(engine_for(self.engine, x).map(score, Batch(x)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -343,16 +330,3 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.separated_ = model.mistakes_[-1] == 0
         model.why_ = str(settings["why"])
         return model
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Say of a cell that is no number what scikit-learn's users look for."""
-    try:
-        yield
-    except ValueError as error:
-        cell, _, rest = str(error).partition(" is ")
-        if not cell.startswith("x["):
-            raise
-        kind = "NaN" if rest.startswith("nan") else "infinity"
-        raise ValueError(f"Input X contains {kind}: X{cell[1:]} is {rest}") from None

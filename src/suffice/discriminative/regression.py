@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from suffice import door
+from suffice.discriminative.arriving import Arriving
 from suffice.discriminative.facts import facts_of
-from suffice.discriminative.fitted import Fitted
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
 from suffice.discriminative.objective import Likelihood
@@ -19,7 +18,6 @@ from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
-from suffice.families.bernoulli import log_choose
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY
@@ -41,7 +39,7 @@ def check_penalties(model: Any) -> None:
         raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
 
 
-class Regression(Fitted):
+class Regression(Arriving):
     """A model of p(y | x): y is of an exponential family whose mean is a link away from theta' [1, x]."""
 
     #: Whether every class has its own column of theta where there is a penalty, none being pinned at 0.
@@ -81,15 +79,6 @@ class Regression(Fitted):
         self.covariance = covariance
         self.random_state = random_state
         self.engine = engine
-
-    # What a subclass says.
-
-    @abstractmethod
-    def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
-        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers).
-
-        They are remembered (reset), or compared with those that were.
-        """
 
     def _check_settings(self) -> None:
         """Raise where a setting makes no sense, before any row is read."""
@@ -154,62 +143,6 @@ class Regression(Fitted):
             self.__dict__.pop(name, None)
         self._information = self._covariance = None
         self._notes = []
-
-    def _rows(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
-    ) -> tuple[Batch, int, float]:
-        """Return rows as engines read them, how many classes or parts y has, and what y adds to the log-likelihood."""
-        x = door.features(self, X, reset)
-        count = x.shape[0]
-        targets, levels = self._targets(y, count, reset)
-        weight = self._weights(targets, door.weights(sample_weight, count))
-        known = self._offset(offset, exposure, count)
-        constant = 0.0
-        if trials is not None:
-            targets, weight, constant = self._proportions(targets, weight, trials, count)
-        response = self._response()
-        if levels == 1 or response.vector_targets:
-            response.check_targets(targets)
-        return Batch(x, targets, weight, known), levels, constant
-
-    def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
-        """Return the weights of rows; a classifier multiplies in those of their classes."""
-        return weight
-
-    def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
-        known = door.per_row("offset", offset, count)
-        if exposure is None:
-            return known
-        if self._response().link.name != "log":
-            raise ValueError(
-                f"exposure needs a log link, under which its log is an offset; this is {self._response().name}: give "
-                "an offset"
-            )
-        times = door.per_row("exposure", exposure, count)
-        assert times is not None
-        bad = np.flatnonzero(times <= 0)
-        if bad.size:
-            raise ValueError(f"exposure[{bad[0]}] is {times[bad[0]]:g}; it must be above 0")
-        return np.log(times) if known is None else known + np.log(times)
-
-    def _proportions(
-        self, successes: FloatArray, weight: FloatArray | None, trials: Any, count: int
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """Return the share of successes, the trials as weights, and the log of the binomial coefficients."""
-        if self._response().family.name != "bernoulli":
-            raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
-        times = door.per_row("trials", trials, count)
-        assert times is not None
-        bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
-        if bad.size:
-            row = int(bad[0])
-            raise ValueError(
-                f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be 0 to the trials, "
-                "of which there must be some"
-            )
-        each = np.asarray(log_choose(times, successes))
-        constant = float(each.sum() if weight is None else weight @ each)
-        return successes / times, times if weight is None else weight * times, constant
 
     def _learn(self, rows: Batch, targets: int, constant: float) -> None:
         laid, layout = lay_out(rows, self.fit_intercept)
