@@ -251,3 +251,20 @@ def test_units_do_not_matter(case: Case) -> None:
     np.testing.assert_allclose(other.theta_[first:] * units[:, None], plain.theta_[first:], rtol=1e-5, atol=1e-8)
     np.testing.assert_allclose(other.facts_.log_likelihood if hasattr(other, "facts_") else 0.0,
                                plain.facts_.log_likelihood if hasattr(plain, "facts_") else 0.0, rtol=1e-9)  # fmt: skip
+
+
+def test_targets_of_a_hundred_million_cost_no_digits() -> None:
+    x, y = rows(CASES[0])
+    for make in (LinearRegression, GLM):
+        plain, moved = make().fit(x, y).summary().inference, make().fit(x, y + 1e8).summary().inference
+        np.testing.assert_allclose(moved.deviance, plain.deviance, rtol=1e-5)
+        np.testing.assert_allclose(moved.null_deviance, plain.null_deviance, rtol=1e-5)
+        np.testing.assert_allclose(moved.standard_errors, plain.standard_errors, rtol=1e-5)
+
+
+def test_robust_errors_of_many_classes_need_one_to_be_pinned() -> None:
+    x, y = rows(next(case for case in CASES if case.name == "softmax"))
+    assert np.isfinite(LogisticRegression(covariance="HC3").fit(x, y).summary().inference.standard_errors).all()
+    assert np.isfinite(SoftmaxRegression(covariance="HC3", l2=1.0).fit(x, y).summary().inference.standard_errors).all()
+    with pytest.raises(ValueError, match="covariance='HC3' of more than two classes with a penalty"):
+        LogisticRegression(covariance="HC3", l2=1.0).fit(x, y)

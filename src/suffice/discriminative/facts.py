@@ -58,6 +58,10 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int,
     free = weight - rank
     name = response.family.name
     if name == "gaussian":
+        # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
+        deviance = _total((y - likelihood.means(theta)) ** 2, weights)
+        if rows.offset is None:
+            null_deviance = _total((y - np.average(y, weights=weights)) ** 2, weights)
         dispersion = deviance / free if free > 0 else np.nan
         full = [gaussian_log_likelihood(weight, each) for each in (deviance, null_deviance)]
     elif name == "gamma":

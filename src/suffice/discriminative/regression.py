@@ -234,6 +234,11 @@ class Regression(Arriving):
         self.facts_ = facts_of(likelihood, theta, value, rank, constant)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
+        if likelihood.symmetric and self.covariance != "classical":
+            raise ValueError(
+                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use 'classical', "
+                "l2=0, or SoftmaxRegression"
+            )
         if self._information is not None and self.l1 == 0 and self.covariance != "classical":
             self._covariance = layout.covariance_outward(
                 robust_covariance(
