@@ -236,8 +236,8 @@ class Regression(Arriving):
         self._covariance = None
         if likelihood.symmetric and self.covariance != "classical":
             raise ValueError(
-                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use 'classical', "
-                "l2=0, or SoftmaxRegression"
+                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
+                "'classical', l2=0, or SoftmaxRegression"
             )
         if self._information is not None and self.l1 == 0 and self.covariance != "classical":
             self._covariance = layout.covariance_outward(
