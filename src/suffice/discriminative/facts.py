@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -100,6 +101,17 @@ def _total(values: FloatArray, weights: FloatArray | None) -> float:
     return float(values.sum() if weights is None else weights @ values)
 
 
+def _summed(function: Callable[[Any], Any], y: FloatArray, weights: FloatArray | None) -> float:
+    """Return the sum of a function of the targets; of counts, it is asked once for each that occurs."""
+    if y.ndim == 1 and y.min(initial=0.0) >= 0 and y.max(initial=0.0) < len(y):
+        counts = y.astype(np.int64)
+        if np.array_equal(counts, y):
+            often = np.bincount(counts, weights=weights)
+            seen = np.flatnonzero(often)
+            return float(often[seen] @ function(seen.astype(np.float64)))
+    return _total(function(y), weights)
+
+
 def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the log-likelihood of a model that predicts every row; that of classes, or of 0 and 1, is 0."""
     name = response.family.name
@@ -107,12 +119,12 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
         return np.nan  # their densities have no bound
     if name == "multinomial" or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
         return 0.0
-    return _total(response.saturated(y), weights)
+    return _summed(response.saturated, y, weights)
 
 
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the sum of log b(y)."""
-    return 0.0 if response.family.name in ("multinomial", "bernoulli") else _total(response.log_base(y), weights)
+    return 0.0 if response.family.name in ("multinomial", "bernoulli") else _summed(response.log_base, y, weights)
 
 
 def gaussian_log_likelihood(weight: float, deviance: float) -> float:
