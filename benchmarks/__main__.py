@@ -1,43 +1,48 @@
-"""Measure everything, print the table, and store it where the documentation shows it."""
+"""Measure, print the table, and store it where the documentation shows it."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import local, models, regressions, stochastic, sums
-from benchmarks.harness import Outcome, as_json, machine, measure, table
+from benchmarks.harness import Outcome, Task, from_json, machine, measure, table, to_json
 
-ROOT = Path(__file__).parent.parent
-SECTIONS = {
+SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
     "Sums": sums.tasks,
     "Models": models.tasks,
     "Regressions": regressions.tasks,
     "Stochastic steps": stochastic.tasks,
     "Local regressions": local.tasks,
 }
+RESULTS = Path(__file__).with_name("results.json")
 
 
 def main() -> None:
-    """Run the tasks whose name contains the given words; store the table when all were run."""
+    """Run the sections or tasks with the given words in their name; take them into the stored table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("only", nargs="?", default="", help="run only the tasks with this in their name")
+    parser.add_argument("only", nargs="*", default=[""], help="run only what has one of these in its name")
     only = parser.parse_args().only
-    sections: dict[str, list[Outcome]] = {}
+    stored = from_json(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
     for section, tasks in SECTIONS.items():
-        outcomes = sections[section] = []
-        for task in tasks():
-            if only in task.name:
-                outcomes.append(measure(task))
-                print(_plain("\n".join(table(outcomes[-1:]).splitlines()[2:])), flush=True)
-    tables = "\n\n".join(f"## {section}\n\n{table(outcomes)}" for section, outcomes in sections.items() if outcomes)
-    print(f"\n{machine()}\n\n{_plain(tables)}")
-    if not only:
-        everything = [outcome for outcomes in sections.values() for outcome in outcomes]
-        (ROOT / "benchmarks" / "results.json").write_text(json.dumps(as_json(everything), indent=1) + "\n")
-        (ROOT / "benchmarks" / "results.md").write_text(f"{machine()}\n\n{tables}\n")
-        print("\nstored in benchmarks/results.md and results.json")
+        wanted = any(word in section for word in only)
+        known = {outcome.task: outcome for outcome in stored.get(section, [])}
+        measured: list[Outcome] = []
+        if wanted or any(word in name for word in only for name in known) or section not in stored:
+            for task in tasks():
+                if wanted or any(word in task.name for word in only):
+                    measured.append(measure(task))
+                    print(_plain("\n".join(table(measured[-1:]).splitlines()[2:])), flush=True)
+                elif task.name in known:
+                    measured.append(known[task.name])
+            stored[section] = measured
+    stored = {section: stored[section] for section in SECTIONS if stored.get(section)}
+    tables = "\n\n".join(f"## {section}\n\n{table(outcomes)}" for section, outcomes in stored.items())
+    RESULTS.write_text(json.dumps(to_json(stored), indent=1) + "\n")
+    RESULTS.with_suffix(".md").write_text(f"{machine()}\n\n{tables}\n")
+    print("\nstored in benchmarks/results.md and results.json")
 
 
 def _plain(markdown: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 Work = Callable[[], object]
 
@@ -148,6 +149,17 @@ def _megabytes(timing: Timing | None) -> str:
     return "" if timing is None or timing.extra_memory is None else f"{timing.extra_memory / 2**20:.0f}&nbsp;MB"
 
 
-def as_json(outcomes: list[Outcome]) -> dict[str, object]:
+def to_json(sections: dict[str, list[Outcome]]) -> dict[str, Any]:
     """Return everything measured, for machines to read."""
-    return {"machine": machine(), "outcomes": [asdict(outcome) for outcome in outcomes]}
+    measured = {section: [asdict(outcome) for outcome in outcomes] for section, outcomes in sections.items()}
+    return {"machine": machine(), "sections": measured}
+
+
+def from_json(data: dict[str, Any]) -> dict[str, list[Outcome]]:
+    """Return what :func:`to_json` wrote."""
+    return {section: [_outcome(each) for each in outcomes] for section, outcomes in data["sections"].items()}
+
+
+def _outcome(data: dict[str, Any]) -> Outcome:
+    rivals, limits = ({name: Timing(**each) for name, each in data[key].items()} for key in ("rivals", "limits"))
+    return Outcome(data["task"], Timing(**data["ours"]), rivals, limits)
