@@ -17,7 +17,7 @@ from suffice.engines.native import NativeKernels
 R = TypeVar("R")
 
 #: A batch with fewer values to read than this is summed sooner than a thread is started.
-_SMALL = 1 << 15
+_SMALL = 1 << 18
 
 
 class ThreadEngine(Engine):
