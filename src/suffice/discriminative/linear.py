@@ -68,7 +68,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     (array([2.15]), 0.9)
     >>> prediction, low, high = model.predict([[4.0]], interval=0.95)
     >>> low.round(3), high.round(3)
-    (array([8.302]), array([10.698]))
+    (array([8.183]), array([10.817]))
     >>> model.forget(x[3:], y[3:]).coef_.round(6)
     array([2.])
     """

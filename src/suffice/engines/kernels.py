@@ -149,7 +149,7 @@ class Kernels(Protocol):
     def quadratic_scores(
         self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> Any:
-        """Return the reading of intercept[c] - |whitener[c] (x - mean[c])|^2 / 2 for each class c.
+        """Return the reading of ``intercept[c] - |whitener[c] (x - mean[c])|^2 / 2`` for each class c.
 
         Mean is (k, d), whitener (k, d, d) and lower triangular: what is above its diagonal is not read. The intercept,
         (k,), holds log-determinants too. A row so far off that its distance overflows scores -inf.

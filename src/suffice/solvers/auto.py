@@ -52,7 +52,7 @@ class Auto:
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 1.0, 4.0]))
     >>> solution = Auto().minimise(Likelihood(ThreadEngine(), rows, Response.of("poisson")), np.zeros((2, 1)))
     >>> solution.theta.ravel().round(4), solution.converged
-    (array([-1.3652,  0.9141]), True)
+    (array([-1.6784,  1.012 ]), True)
     """
 
     tol: float = 1e-8

@@ -34,7 +34,7 @@ class Newton:
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0]))
     >>> solution = Newton().minimise(Likelihood(ThreadEngine(), rows, Response.of("bernoulli")), np.zeros((2, 1)))
     >>> solution.theta.ravel().round(4), solution.why
-    (array([-1.2565,  0.8377]), 'the gradient vanishes')
+    (array([-1.3623,  0.9082]), 'the gradient vanishes')
     """
 
     tol: float = 1e-8
