@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal, Self
 
+import array_api_compat
 import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
@@ -19,6 +20,7 @@ from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
 from suffice.engines import Engine
 from suffice.engines.neighbourhood import Neighbourhood, Shape
+from suffice.engines.results import joined
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
@@ -155,6 +157,31 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         else:
             self.bandwidth_ = float(self.bandwidth)
         self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Keep more rows: all batches together give what :meth:`fit` gives.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes
+            Not needed: the classes are those of the rows.
+        """
+        if "_rows" not in vars(self):
+            return self.fit(X, y, sample_weight)
+        x = door.features(self, X, reset=False, accept_sparse=False)
+        known, weight = self._rows, door.weights(sample_weight, x.shape[0])
+        x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
+        old = self.classes_[known.targets[:, 0].astype(int)] if self.family == "bernoulli" else known.targets
+        new = np.asarray(y)
+        targets = np.concatenate([old if new.ndim > 1 or old.ndim == 1 else old[:, 0], new])
+        weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
+        names = vars(self).get("feature_names_in_")
+        self.fit(x, targets, weights)
+        if names is not None:
+            self.feature_names_in_ = names
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
