@@ -9,15 +9,19 @@ import numpy as np
 from sklearn.base import clone
 
 from suffice import door
-from suffice.discriminative.layout import lay_out
+from suffice.discriminative.layout import Layout, lay_out
+from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import Regression
 from suffice.discriminative.solving import warn_unless_converged
 from suffice.engines.descent import Pace
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
-from suffice.solvers.gradient import diverged, largest_curvature
-from suffice.solvers.objective import Trace
+from suffice.solvers.gradient import diverged
+from suffice.solvers.stochastic import chosen_pace
 from suffice.statistics.base import FloatArray
+
+#: A step that we choose is not made shorter than this.
+SHORTEST = 1e-12
 
 
 class Growing(Regression):
@@ -31,31 +35,27 @@ class Growing(Regression):
         first = not self.__sklearn_is_fitted__()
         if first:
             self._check_settings()
-            self._pace = None
         rows, targets, _ = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
         likelihood = self._likelihood(rows, targets)
         # The penalty is that of all rows learnt: a batch bears its share.
-        self._seen = likelihood.weight + (0.0 if first else self._seen)
-        share = likelihood.weight / self._seen
-        likelihood = replace(likelihood, l2=likelihood.l2 * share)
+        before = 0.0 if first else self._seen
+        seen = before + likelihood.weight
+        likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         with door.naming_cells():
-            shape = self._shape(rows, targets)
-            theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
-            if self._pace is None:
-                if first:
-                    theta = self._start(likelihood, targets, lay_out(rows, self.fit_intercept)[1])
-                slopes = likelihood.slope(theta).gradient
-                step = 0.5 / largest_curvature(likelihood, theta, slopes, Trace(likelihood.weight))
-                chosen = self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
-                decay = 1 / max(likelihood.count, 100) if chosen.decay is None else chosen.decay
-                self._pace = Pace(chosen.step or step, decay, chosen.power, chosen.batch_rows)
-            descent = likelihood.descend(theta, None, self._pace)
-            length = float(self._pace.size(self._pace.first + np.arange(descent.steps)).sum())
-            theta = self._soft(descent.theta, length * self.l1 / self._seen)
+            if first:
+                theta = self._start(likelihood, targets, Layout(rows.features, self.fit_intercept))
+            else:
+                theta = np.array(self._pinned_theta(self._shape(rows, targets)[1]))
+            pace = self._batch_pace(likelihood, theta, first, before)
+            descent = likelihood.descend(theta, None, pace)
+            while not descent.finite and self._stochastic().step is None and pace.step > SHORTEST:
+                pace = replace(pace, step=pace.step / 4)  # it was ours to choose, by rows that were easier
+                descent = likelihood.descend(theta, None, pace)
         if not descent.finite:
-            step = self._pace.step
-            raise diverged(step, "in this batch", 0.0, np.nan, likelihood.weight, step / 16)
-        self._pace = replace(self._pace, first=self._pace.first + descent.steps)
+            raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
+        length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
+        theta = self._soft(descent.theta, length * self.l1 / seen)
+        self._seen, self._pace = seen, replace(pace, first=pace.first + descent.steps)
         self._forget_facts()
         trace = self.solution_.trace if not first and hasattr(self, "solution_") else ()
         passed = Step(len(trace) + 1.0, descent.log_likelihood, float("nan"), 0.0)
@@ -64,6 +64,23 @@ class Growing(Regression):
         self.n_iter_ = len(self.solution_.trace)
         self._set_theta(theta)
         return self
+
+    def _batch_pace(self, likelihood: Likelihood, theta: FloatArray, first: bool, before: float) -> Pace:
+        """Return the pace at which to go through a batch: where the last one ended, or as the first batch bears.
+
+        The rows that were learnt before, all at once, count as steps: the next ones do not start from afar.
+        """
+        if self._pace is not None and not first:
+            return self._pace
+        settings = self._stochastic()
+        return replace(chosen_pace(settings, likelihood, theta), first=int(before) // settings.batch_rows)
+
+    def _stochastic(self) -> StochasticGradient:
+        return self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
+
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
+        super()._take(likelihood, layout, solution, constant)
+        self._seen, self._pace = likelihood.weight, None
 
     def _progress(self) -> dict[str, Any]:
         return {"seen": self._seen, "pace": None if self._pace is None else asdict(self._pace)}

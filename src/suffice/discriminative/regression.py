@@ -127,8 +127,8 @@ class Regression(Arriving):
         self
         """
         self._check_settings()
-        self._forget_facts()
         rows, targets, constant = self._rows(X, y, sample_weight, offset, exposure, trials, reset=True)
+        self._forget_facts()
         with door.naming_cells():
             try:
                 self._learn(rows, targets, constant)
@@ -147,6 +147,11 @@ class Regression(Arriving):
     def _learn(self, rows: Batch, targets: int, constant: float) -> None:
         laid, layout = lay_out(rows, self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
+        if likelihood.symmetric and self.covariance != "classical":
+            raise ValueError(
+                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
+                "'classical', l2=0, or SoftmaxRegression"
+            )
         start = self._start(likelihood, targets, layout)
         solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
         self._take(likelihood, layout, solution, constant)
@@ -171,9 +176,10 @@ class Regression(Arriving):
         """Return where the solver starts: from the mean of y, or from what was learnt before."""
         response, rows = likelihood.response, likelihood.rows
         shape = self._shape(rows, targets)
-        predictors = shape[1]
-        if self.warm_start and "theta_" in vars(self) and len(self._pinned_theta(predictors)) == self._parameters():
-            return layout.inward(self._pinned_theta(predictors))
+        if self.warm_start and "theta_" in vars(self):
+            before = self._pinned_theta(shape[1])
+            if before.shape == (self.n_features_in_ + int(self.fit_intercept), shape[1]):
+                return layout.inward(before)
         start = np.zeros(shape)
         if targets == 1 or response.vector_targets:
             mean = np.average(rows.y, axis=0, weights=rows.weight)
@@ -190,9 +196,6 @@ class Regression(Arriving):
         """Return the shape of theta as a solver sees it."""
         alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
         return rows.features + self.fit_intercept, self._response().predictors(targets) + alike
-
-    def _parameters(self) -> int:
-        return self.n_features_in_ + int(self.fit_intercept)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
         """Return theta with so many columns: as the solver sees it."""
@@ -234,11 +237,6 @@ class Regression(Arriving):
         self.facts_ = facts_of(likelihood, theta, value, rank, constant)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
-        if likelihood.symmetric and self.covariance != "classical":
-            raise ValueError(
-                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
-                "'classical', l2=0, or SoftmaxRegression"
-            )
         if self._information is not None and self.l1 == 0 and self.covariance != "classical":
             self._covariance = layout.covariance_outward(
                 robust_covariance(

@@ -131,6 +131,13 @@ class StochasticGradient:
         return walk.solution(False, why)
 
 
+def chosen_pace(settings: StochasticGradient, objective: Wanders, theta: FloatArray) -> Pace:
+    """Return the pace of settings; without a step size in them, that under which an epoch from theta predicts best."""
+    if settings.step is not None:
+        return _Walk(settings, objective, theta)._pace
+    return _Walk(settings, objective, theta)._chosen(None)[0]
+
+
 class _Walk:
     """A solver on its way."""
 
