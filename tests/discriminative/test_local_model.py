@@ -117,9 +117,9 @@ def test_two_natures_of_one_class() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"bandwidth": 0}, "bandwidth must be finite and above 0; got 0"),
-        ({"bandwidth": -2.0}, "bandwidth must be a finite number, and not negative; got -2.0"),
-        ({"bandwidth": "wide"}, "bandwidth must be a number above 0 or 'auto'; got 'wide'"),
+        ({"bandwidth": 0}, "bandwidth must be a finite number above 0, or 'auto'; got 0"),
+        ({"bandwidth": -2.0}, "bandwidth must be a finite number above 0, or 'auto'; got -2.0"),
+        ({"bandwidth": "wide"}, "bandwidth must be a finite number above 0, or 'auto'; got 'wide'"),
         ({"kernel": "box"}, "kernel must be one of gaussian, epanechnikov, tricube, uniform; got 'box'"),
         ({"family": "poisson"}, "family must be 'gaussian' or 'bernoulli'; got 'poisson'"),
         ({"degree": 3}, "degree must be 0, 1 or 2; got 3"),

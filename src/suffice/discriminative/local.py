@@ -256,15 +256,16 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     def _check_settings(self) -> None:
         if self.family not in ("gaussian", "bernoulli"):
             raise ValueError(f"family must be 'gaussian' or 'bernoulli'; got {self.family!r}")
-        if isinstance(self.bandwidth, str) and self.bandwidth != "auto":
-            raise ValueError(f"bandwidth must be a number above 0 or 'auto'; got {self.bandwidth!r}")
-        for name in ("l2", "tol", *(() if self.bandwidth == "auto" else ("bandwidth",))):
+        width = 1.0 if isinstance(self.bandwidth, str) and self.bandwidth == "auto" else self.bandwidth
+        if not isinstance(width, Real) or not 0 < float(width) < np.inf:
+            raise ValueError(f"bandwidth must be a finite number above 0, or 'auto'; got {self.bandwidth!r}")
+        for name in ("l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"{name} must be a finite number, and not negative; got {value!r}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a whole number, at least 1; got {self.max_iter!r}")
-        Neighbourhood(self.kernel, 1.0 if self.bandwidth == "auto" else float(self.bandwidth), self.degree)
+        Neighbourhood(self.kernel, float(width), self.degree)
 
     def _targets(self, y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
         """Return the targets as numbers, (n, t), and the shape that one query's answer has."""
