@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*.* native/*/*)
 SANITIZED := .venv-sanitize
 SANITIZERS := address,undefined
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "text_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace suffice;
@@ -488,6 +489,7 @@ std::string use(std::optional<std::string> instruction_set) {
 NB_MODULE(_native, m) {
     m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
     active = kernels(nullptr);
+    bind_text(m);
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")

@@ -8,6 +8,8 @@ _Codes = npt.NDArray[np.int64]
 
 class OffenceError(ValueError): ...
 
+text: Any  # the submodule of documents, words and tokens, which suffice.text wraps
+
 def use(instruction_set: str | None = None) -> str: ...
 def class_weights(
     x: Any, y: _Codes | None, weight: _Doubles | None, begin: int, end: int, classes: int

@@ -1,0 +1,123 @@
+// A growing vocabulary: words, each with its place, in the order in which they came.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "hashing.hpp"
+
+namespace suffice::text {
+
+using place_t = std::int32_t;
+
+struct Bytes {
+    const char* data;
+    std::size_t size;
+};
+
+class Words {
+public:
+    place_t size() const { return static_cast<place_t>(end_.size()); }
+    Bytes operator[](place_t place) const {
+        const std::size_t begin = place > 0 ? end_[static_cast<std::size_t>(place - 1)] : 0;
+        return {text_.data() + begin, end_[static_cast<std::size_t>(place)] - begin};
+    }
+    const std::vector<char>& text() const { return text_; }
+    const std::vector<std::size_t>& ends() const { return end_; }
+
+    // Returns a word's place, or -1.
+    place_t find(const char* data, std::size_t size, std::uint64_t hash) const {
+        if (slots_.empty()) return -1;
+        return slots_[slot(data, size, hash)].place;
+    }
+
+    place_t add(const char* data, std::size_t size, std::uint64_t hash) {
+        if (2 * (end_.size() + 1) > slots_.size()) widen();
+        Slot& at = slots_[slot(data, size, hash)];
+        if (at.place < 0) {
+            if (end_.size() >= 0x7FFFFFFF) throw std::length_error("a vocabulary holds at most 2,147,483,647 words");
+            at = {hash, size_word(size), static_cast<place_t>(end_.size())};
+            text_.insert(text_.end(), data, data + size);
+            end_.push_back(text_.size());
+        }
+        return at.place;
+    }
+    place_t add(Bytes word) { return add(word.data, word.size, hash_of(word.data, word.size)); }
+
+    // Asks for the memory in which a word of this hash will be looked for.
+    void fetch(std::uint64_t hash) const {
+        if (!slots_.empty()) suffice::text::fetch(&slots_[hash & (slots_.size() - 1)]);
+    }
+
+    // The places in the order of the words: that of their bytes, which is that of their characters.
+    std::vector<place_t> sorted() const {
+        struct Key {
+            std::uint64_t head;  // the first eight bytes, highest first: most comparisons end here
+            place_t place;
+        };
+        std::vector<Key> keys(end_.size());
+        for (place_t i = 0; i < size(); ++i) {
+            const Bytes word = (*this)[i];
+            std::uint64_t head = 0;
+            for (std::size_t b = 0; b < 8; ++b) {
+                head = head << 8 | (b < word.size ? static_cast<unsigned char>(word.data[b]) : 0u);
+            }
+            keys[static_cast<std::size_t>(i)] = {head, i};
+        }
+        std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+            if (a.head != b.head) return a.head < b.head;
+            const Bytes one = (*this)[a.place], two = (*this)[b.place];
+            const int order = std::memcmp(one.data, two.data, std::min(one.size, two.size));
+            return order != 0 ? order < 0 : one.size < two.size;
+        });
+        std::vector<place_t> places(keys.size());
+        std::transform(keys.begin(), keys.end(), places.begin(), [](const Key& key) { return key.place; });
+        return places;
+    }
+
+private:
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint32_t size = 0;
+        place_t place = -1;
+    };
+
+    // A size that does not fit is told apart by its bytes.
+    static std::uint32_t size_word(std::size_t size) { return static_cast<std::uint32_t>(size); }
+
+    // Where a word is, or belongs.
+    std::size_t slot(const char* data, std::size_t size, std::uint64_t hash) const {
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+            const Slot& here = slots_[at];
+            if (here.place < 0) return at;
+            if (here.hash == hash && here.size == size_word(size)) {
+                if (size <= 8) return at;  // the hashes of words of one such size are as different as the words
+                const Bytes word = (*this)[here.place];
+                if (word.size == size && std::memcmp(word.data, data, size) == 0) return at;
+            }
+        }
+    }
+
+    void widen() {
+        std::vector<Slot> old(slots_.empty() ? 1024 : 2 * slots_.size());
+        old.swap(slots_);
+        const std::size_t mask = slots_.size() - 1;
+        for (const Slot& each : old) {
+            if (each.place < 0) continue;
+            std::size_t at = each.hash & mask;
+            while (slots_[at].place >= 0) at = (at + 1) & mask;
+            slots_[at] = each;
+        }
+    }
+
+    std::vector<Slot> slots_;  // twice as many as words, at least; a power of two
+    std::vector<char> text_;
+    std::vector<std::size_t> end_;
+};
+
+}  // namespace suffice::text

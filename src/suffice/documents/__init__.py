@@ -1,0 +1,1 @@
+"""Documents in, classes and reasons out."""

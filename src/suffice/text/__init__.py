@@ -1,0 +1,35 @@
+"""Text: documents to words, words to columns, and what is counted of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from suffice.text.counts import Counting, DocumentCounts
+from suffice.text.documents import Documents
+from suffice.text.features import Features
+from suffice.text.vocabulary import HashedVocabulary, Vocabulary
+
+if TYPE_CHECKING:
+    from suffice.text.vectorizers import CountVectorizer, HashingVectorizer, TfidfVectorizer
+
+
+__all__ = [
+    "CountVectorizer",
+    "Counting",
+    "DocumentCounts",
+    "Documents",
+    "Features",
+    "HashedVocabulary",
+    "HashingVectorizer",
+    "TfidfVectorizer",
+    "Vocabulary",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the vectorisers when they are asked for: scikit-learn takes a second to import."""
+    if name not in ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"):
+        raise AttributeError(f"module 'suffice.text' has no attribute {name!r}")
+    from suffice.text import vectorizers
+
+    return getattr(vectorizers, name)

@@ -1,0 +1,129 @@
+"""Documents as engines read them, whatever they came as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import _native
+from suffice.text.features import Features
+
+#: So many documents are gathered at a time.
+_TOGETHER = 1 << 16
+
+
+class Documents:
+    """Texts, as the rows of a batch: an engine cuts it into parts of about as many bytes.
+
+    Parameters
+    ----------
+    texts
+        Strings, or bytes in UTF-8; bytes that are no text separate words.
+    lower
+        Whether they are to be read in lower case.
+    first
+        The position of the first one, for complaints.
+
+    Examples
+    --------
+    >>> Documents(["free money", b"lunch?"]).shape
+    (2, 1)
+    """
+
+    def __init__(self, texts: Sequence[str | bytes] | Any, lower: bool = True, first: int = 0) -> None:
+        given: Any = texts
+        self.native = (
+            given if isinstance(given, _native.text.Documents) else _native.text.Documents(list(given), first, lower)
+        )
+        self.shape = (len(self.native), 1)
+        self.indptr: npt.NDArray[np.int64] = self.native.ends()
+
+    @property
+    def nnz(self) -> int:
+        """How many bytes there are to read."""
+        return int(self.indptr[-1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+def texts_of(X: Any) -> list[str | bytes]:
+    """Return a collection of documents, in memory, as a list.
+
+    Lists, arrays, columns of data frames (also with one column), and anything that can be iterated over. A path stands
+    for the file's contents.
+
+    Examples
+    --------
+    >>> texts_of(np.array(["free money", "lunch?"]))
+    ['free money', 'lunch?']
+    """
+    if isinstance(X, str | bytes | Path):
+        raise ValueError(
+            f"X must be a collection of documents, not one {type(X).__name__}: pass [text], or "
+            "suffice.text.folder(path) or suffice.text.lines(path) for files"
+        )
+    texts = X if isinstance(X, list) else _column(X)
+    if any(isinstance(text, Path) for text in texts):
+        return [text.read_bytes() if isinstance(text, Path) else text for text in texts]
+    return texts
+
+
+def _column(X: Any) -> list[Any]:
+    """Return the entries of an array, a column or an iterable."""
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 2:
+        if shape[1] != 1:
+            raise ValueError(f"X must be one column of documents; it has {shape[1]}: pass the one with the text")
+        X = X.iloc[:, 0] if hasattr(X, "iloc") else X[:, 0] if isinstance(X, np.ndarray) else X.to_series()
+    elif shape is not None and len(shape) != 1:
+        raise ValueError(f"X must be one column of documents; its shape is {tuple(shape)}")
+    for method in ("tolist", "to_list", "to_pylist"):  # NumPy and pandas, polars, Arrow
+        if hasattr(X, method):
+            return list(getattr(X, method)())
+    if not isinstance(X, Iterable):
+        raise TypeError(f"X must be a collection of documents; got {type(X).__name__}")
+    return list(X)
+
+
+def gathered(texts: list[str | bytes], features: Features) -> Iterator[Documents]:
+    """Yield documents in batches: what is not ASCII is copied, and need not be all at once.
+
+    Examples
+    --------
+    >>> [len(batch) for batch in gathered(["free money", "lunch?"], Features())]
+    [2]
+    """
+    for first in range(0, len(texts), _TOGETHER):
+        yield Documents(texts[first : first + _TOGETHER], features.lowers, first)
+
+
+def decoded(X: Any, encoding: str = "utf-8", errors: str = "strict") -> list[str | bytes]:
+    r"""Return documents as a list in which all bytes are UTF-8.
+
+    Examples
+    --------
+    >>> decoded([b"caf\xe9"], "latin-1")
+    ['café']
+    """
+    texts = texts_of(X)
+    plain = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    if plain and errors == "replace":
+        return texts
+    for place, text in enumerate(texts):
+        if isinstance(text, bytes):
+            try:
+                decodes = text.decode(encoding, errors)
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"documents[{place}] is no {encoding} text ({error}): name its encoding, or let what cannot be "
+                    "read be replaced (decode_error='replace')"
+                ) from error
+            if not plain or errors != "strict":
+                texts = list(texts) if texts is X else texts
+                texts[place] = decodes
+    return texts

@@ -1,0 +1,414 @@
+"""scikit-learn's vectorisers over the native tokeniser: the same matrices, sooner."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from suffice.engines import Engine
+from suffice.engines.choice import engine_for
+from suffice.text.documents import decoded, gathered
+from suffice.text.features import Features
+from suffice.text.rows import known_rows, new_rows
+from suffice.text.vocabulary import HashedVocabulary, Vocabulary
+
+#: The patterns of words that the tokeniser knows, with the unit and the least length they stand for.
+PATTERNS = {
+    r"(?u)\b\w\w+\b": ("words", 2),
+    r"\b\w\w+\b": ("words", 2),
+    r"(?u)\b\w+\b": ("words", 1),
+    r"\b\w+\b": ("words", 1),
+    r"(?u)\w+": ("words", 1),
+    r"\w+": ("words", 1),
+    r"(?u)\S+": ("chunks", 1),
+    r"\S+": ("chunks", 1),
+}
+_UNITS = {"char": "characters", "char_wb": "characters_in_words"}
+
+
+class _Vectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both vectorisers do with their settings."""
+
+    encoding: str
+    decode_error: str
+    strip_accents: Any
+    lowercase: bool
+    stop_words: Any
+    token_pattern: str
+    ngram_range: tuple[int, int]
+    analyzer: str
+    binary: bool
+    dtype: Any
+    engine: Engine | None
+
+    def _features(self) -> Features:
+        """Return the features that scikit-learn's settings stand for."""
+        unit, shortest = _UNITS.get(self.analyzer), 1
+        if self.analyzer == "word":
+            if self.token_pattern not in PATTERNS:
+                raise ValueError(
+                    f"token_pattern={self.token_pattern!r} is none of those that are compiled "
+                    f"({', '.join(sorted(PATTERNS))}): use scikit-learn's vectoriser for it"
+                )
+            unit, shortest = PATTERNS[self.token_pattern]
+        if unit is None:
+            raise ValueError(f"analyzer must be 'word', 'char' or 'char_wb'; got {self.analyzer!r}")
+        return Features(
+            unit,  # type: ignore[arg-type]
+            tuple(self.ngram_range),  # type: ignore[arg-type]
+            lower=self.lowercase,
+            accents=self.strip_accents,
+            shortest=shortest,
+            stop_words=self.stop_words if self.analyzer == "word" else None,
+        )
+
+    def _documents(self, raw_documents: Any) -> Any:
+        features = self._features()
+        return features, gathered(decoded(raw_documents, self.encoding, self.decode_error), features)
+
+    def _engine(self) -> Engine:
+        return engine_for(self.engine, np.zeros((0, 0)))
+
+    def _finished(self, rows: Any) -> Any:
+        if self.binary:
+            rows.data.fill(1)
+        return sparse.csr_matrix(rows.astype(self.dtype))
+
+    def build_analyzer(self) -> Any:
+        """Return what turns one document into its features."""
+        features = self._features()
+        return lambda text: features.of(decoded([text], self.encoding, self.decode_error)[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = True
+        return tags
+
+
+class CountVectorizer(_Vectorizer):
+    """Documents as counts of words: scikit-learn's class of the same name, over the native tokeniser.
+
+    The matrix is the same, to the last entry; so are the settings, but for functions as ``analyzer``, ``tokenizer`` or
+    ``preprocessor`` and patterns of words that are not compiled.
+
+    Parameters
+    ----------
+    encoding, decode_error
+        How bytes become text.
+    strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
+        What counts as a word, as in scikit-learn.
+    max_df, min_df, max_features
+        Words in more or fewer documents than these (numbers, or shares as floats), and those beyond the most frequent,
+        are left out.
+    vocabulary
+        The words that count, or a dictionary from word to column; learnt by default.
+    binary
+        Whether a word counts once in a document.
+    dtype
+        The type of the counts.
+    engine
+        What reads the documents; all cores by default.
+
+    Examples
+    --------
+    >>> vectorizer = CountVectorizer()
+    >>> vectorizer.fit_transform(["free money, free", "lunch money"]).toarray()
+    array([[2, 0, 1],
+           [0, 1, 1]])
+    >>> vectorizer.get_feature_names_out()
+    array(['free', 'lunch', 'money'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        *,
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        stop_words: Any = None,
+        token_pattern: str = r"(?u)\b\w\w+\b",
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: str = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.int64,
+        engine: Engine | None = None,
+    ) -> None:
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_df = max_df
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.engine = engine
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary of documents."""
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary of documents, and return their counts, (n, V)."""
+        if self.vocabulary is not None:
+            self._words = _given(self.vocabulary)
+            return self.transform(raw_documents)
+        features, batches = self._documents(raw_documents)
+        rows, words = new_rows(batches, features, self._engine())
+        if not len(words):
+            raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
+        kept = self._kept(rows.counts)
+        counts = rows.counts
+        if len(kept) < len(words):
+            if not len(kept):
+                raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
+            counts, words = counts[:, kept], words.take(kept)
+        self._words = words
+        return self._finished(counts)
+
+    def _kept(self, rows: Any) -> npt.NDArray[np.intp]:
+        """Return the columns that neither too many nor too few documents have."""
+        n, width = rows.shape
+        least, most = (_documents(name, getattr(self, name), n) for name in ("min_df", "max_df"))
+        if most < least:
+            raise ValueError("max_df corresponds to < documents than min_df")
+        documents = np.bincount(rows.indices, minlength=width)
+        kept = np.flatnonzero((documents >= least) & (documents <= most))
+        if self.max_features is not None and len(kept) > self.max_features:
+            totals = np.bincount(rows.indices, rows.data, width).astype(np.int64)[kept]
+            kept = np.sort(kept[(-totals).argsort()[: self.max_features]])  # of words alike, those scikit-learn takes
+        return kept
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the counts of documents, (n, V); words that were not learnt are left out."""
+        self._check_fitted()
+        features, batches = self._documents(raw_documents)
+        rows = known_rows(batches, features, self._words, self._engine()).counts
+        rows.sort_indices()
+        return self._finished(rows)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_words"):
+            if self.vocabulary is None:
+                raise NotFittedError("Vocabulary not fitted or provided")
+            self._words = _given(self.vocabulary)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a vocabulary."""
+        return hasattr(self, "_words") or self.vocabulary is not None
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each word."""
+        self._check_fitted()
+        return {word: column for column, word in enumerate(self._words)}
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return the words, in the order of their columns."""
+        self._check_fitted()
+        return self._words.names().copy()
+
+
+class HashingVectorizer(_Vectorizer):
+    """Documents as counts of hashed words: nothing to learn, and the same width for any text.
+
+    As scikit-learn's class of the same name, but for its hash, and for signs: counts are never negative here, so that
+    naive Bayes can read them.
+
+    Parameters
+    ----------
+    n_features
+        How many columns there are: a power of two.
+    encoding, decode_error, strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
+        As for :class:`CountVectorizer`.
+    binary, dtype, engine
+        As for :class:`CountVectorizer`.
+
+    Examples
+    --------
+    >>> HashingVectorizer(n_features=2**10).transform(["free money, free"]).sum(axis=1).tolist()
+    [[3]]
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: int = 1 << 20,
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        stop_words: Any = None,
+        token_pattern: str = r"(?u)\b\w\w+\b",
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: str = "word",
+        binary: bool = False,
+        dtype: Any = np.int64,
+        engine: Engine | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.strip_accents = strip_accents
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.binary = binary
+        self.dtype = dtype
+        self.engine = engine
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Do nothing but check the settings: there is nothing to learn."""
+        self._slots()
+        self._features()
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Return the counts of documents, (n, n_features)."""
+        return self.transform(raw_documents)
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the counts of documents, (n, n_features)."""
+        slots = self._slots()
+        features, batches = self._documents(raw_documents)
+        return self._finished(known_rows(batches, features, slots, self._engine()).counts)
+
+    def _slots(self) -> HashedVocabulary:
+        size = self.n_features
+        if not isinstance(size, numbers.Integral) or size < 2 or int(size) & (int(size) - 1):
+            raise ValueError(f"n_features must be a power of two, such as 2**20; got {size!r}")
+        return HashedVocabulary(int(size).bit_length() - 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+class TfidfVectorizer(CountVectorizer):
+    """Documents as weighted counts: :class:`CountVectorizer` followed by scikit-learn's ``TfidfTransformer``.
+
+    Parameters
+    ----------
+    norm, use_idf, smooth_idf, sublinear_tf
+        As in scikit-learn.
+    **counting
+        The settings of :class:`CountVectorizer`.
+
+    Examples
+    --------
+    >>> TfidfVectorizer().fit_transform(["free money", "money"]).toarray().round(3)
+    array([[0.815, 0.58 ],
+           [0.   , 1.   ]])
+    """
+
+    def __init__(
+        self,
+        *,
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        stop_words: Any = None,
+        token_pattern: str = r"(?u)\b\w\w+\b",
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: str = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Any = None,
+        binary: bool = False,
+        dtype: Any = np.float64,
+        norm: str | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            analyzer=analyzer,
+            max_df=max_df,
+            min_df=min_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            binary=binary,
+            dtype=dtype,
+            engine=engine,
+        )
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary and the documents' frequencies, and return weighted counts, (n, V)."""
+        counts = super().fit_transform(raw_documents)
+        self._weights = TfidfTransformer(
+            norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
+        )
+        return self._weights.fit_transform(counts)
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the weighted counts of documents, (n, V)."""
+        counts = super().transform(raw_documents)
+        return self._weights.transform(counts) if hasattr(self, "_weights") else counts
+
+    @property
+    def idf_(self) -> npt.NDArray[np.float64]:
+        """The weight of each word, (V,)."""
+        return np.asarray(self._weights.idf_)
+
+
+def _documents(name: str, value: Any, n: int) -> float:
+    """Return a limit on documents: a number, or a share of them as a float."""
+    if isinstance(value, numbers.Integral) and int(value) >= 1:
+        return float(value)
+    if isinstance(value, float | np.floating) and 0 <= value <= 1:
+        return float(value) * n
+    raise ValueError(f"{name} must be a whole number, 1 or more, or a float from 0 to 1; got {value!r}")
+
+
+def _given(vocabulary: Any) -> Vocabulary:
+    """Return a vocabulary that the user has given, in the order of its columns."""
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    if isinstance(vocabulary, Mapping):
+        columns = sorted(vocabulary.values())
+        if columns != list(range(len(columns))):
+            raise ValueError(f"the columns of a vocabulary must be 0 to {len(columns) - 1}, each once")
+        words = sorted(vocabulary, key=lambda word: vocabulary[word])
+    else:
+        words = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
+    if not words:
+        raise ValueError("empty vocabulary passed to fit")
+    return Vocabulary(words)
