@@ -10,6 +10,7 @@
 #include <string>
 
 #include "text/counting.hpp"
+#include "text/left_out.hpp"
 #include "text/lines.hpp"
 #include "text_bindings.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Result = nb::ndarray<nb::numpy, T>;
 
@@ -236,6 +238,35 @@ nb::tuple rows(const Tokeniser& tokeniser, const Documents& documents, std::size
                           handed(std::move(found.counts)), handed(std::move(unknown)));
 }
 
+template <class Places>
+void score(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop, Places places,
+           const Scoring& scoring, double* scores) {
+    Tokens tokens(tokeniser.settings());
+    Bag bag;
+    for (std::size_t i = start; i < stop; ++i, scores += scoring.classes) {
+        fill(bag, tokens, documents[i], places);
+        scoring.add(bag, scores);
+    }
+}
+
+// Linear scores of documents, (documents, classes); the table is (places, classes).
+Result<double> scores(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop,
+                      const Words* words, int bits, Table table, Column<double> intercept, bool presence, bool normed) {
+    check_range(documents, start, stop);
+    const std::size_t k = intercept.size();
+    const std::size_t width = words != nullptr ? static_cast<std::size_t>(words->size()) : std::size_t(1) << bits;
+    if (table.shape(0) != width || table.shape(1) != k) throw nb::value_error("the table must have a row for each place");
+    const Scoring scoring{table.data(), intercept.data(), width, k, presence, normed};
+    Result<double> found = zeros(stop - start, k);
+    nb::gil_scoped_release release;
+    if (words != nullptr) {
+        score(tokeniser, documents, start, stop, Fixed{*words}, scoring, found.data());
+    } else {
+        score(tokeniser, documents, start, stop, Hashed{width - 1}, scoring, found.data());
+    }
+    return found;
+}
+
 // Counts per class of new words, (events, presences, documents per word, class weights), and the sample as
 // (limit, hashes, codes, weights, row ends, columns, counts).
 nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop,
@@ -292,9 +323,7 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
 }
 
 // The sum of two tables of counts, (k, v) and (k, w): columns of the second go where `places` says, among `width`.
-Result<double> added(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> one,
-                     nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> two,
-                     Column<std::int64_t> places, std::size_t width) {
+Result<double> added(Table one, Table two,                     Column<std::int64_t> places, std::size_t width) {
     const std::size_t k = one.shape(0), v = one.shape(1), w = two.shape(1);
     if (two.shape(0) != k || places.size() != w || width < v) throw nb::value_error("the tables do not fit");
     for (std::size_t j = 0; j < w; ++j) {
@@ -392,16 +421,48 @@ Result<std::uint64_t> hashes(const Words& words) {
     return handed(std::move(found));
 }
 
-// One document a line: where labels (before the first separator) and documents begin and end.
-nb::tuple lines(const nb::bytes& buffer, std::size_t size, std::optional<std::string> separator) {
+// One document a line, after a label if there is a vocabulary of them: (begins, ends, places of labels).
+nb::tuple lines(const nb::bytes& buffer, std::size_t size, const std::string& separator, Words* labels) {
     if (size > buffer.size()) throw nb::index_error("the buffer is not that long");
-    if (separator && separator->size() != 1) throw nb::value_error("separator must be one byte");
+    if (separator.size() != 1) throw nb::value_error("separator must be one byte");
     Lines found;
     {
         nb::gil_scoped_release release;
-        found = cut_lines(buffer.c_str(), size, separator ? (*separator)[0] : '\n');
+        found = cut_lines(buffer.c_str(), size, separator[0], labels);
     }
-    return nb::make_tuple(handed(std::move(found.begins)), handed(std::move(found.cuts)), handed(std::move(found.ends)));
+    return nb::make_tuple(handed(std::move(found.begins)), handed(std::move(found.ends)),
+                          handed(std::move(found.codes)));
+}
+
+// Scores of documents, each left out of what was learnt, (alphas, documents, classes).
+nb::object left_out(Table counts, std::optional<Column<double>> others, Column<std::int64_t> ends,
+                    Column<std::int64_t> columns, Column<double> times, Column<std::int64_t> codes,
+                    Column<double> weights, Column<double> alphas, std::size_t begin, std::size_t end) {
+    const std::size_t k = counts.shape(0), v = counts.shape(1), documents = codes.size();
+    if (ends.size() != documents + 1 || weights.size() != documents || times.size() != columns.size() ||
+        begin > end || end > documents || (others && others->size() != v)) {
+        throw nb::value_error("counts and documents do not fit");
+    }
+    for (std::size_t i = 0; i < documents; ++i) {
+        const std::int64_t first = ends.data()[i], last = ends.data()[i + 1], code = codes.data()[i];
+        if (first < 0 || last < first || last > static_cast<std::int64_t>(columns.size()) || code < 0 ||
+            code >= static_cast<std::int64_t>(k)) {
+            throw nb::index_error("a document is out of range");
+        }
+    }
+    for (std::size_t s = 0; s < columns.size(); ++s) {
+        if (columns.data()[s] < 0 || columns.data()[s] >= static_cast<std::int64_t>(v)) {
+            throw nb::index_error("a column is out of range");
+        }
+    }
+    const Learnt learnt{counts.data(), others ? others->data() : nullptr, k, v, ends.data(), columns.data(),
+                        times.data(), codes.data(), weights.data()};
+    std::vector<double> scores(alphas.size() * (end - begin) * k);
+    {
+        nb::gil_scoped_release release;
+        left_out_scores(learnt, alphas.data(), alphas.size(), begin, end, scores.data());
+    }
+    return handed(std::move(scores)).cast().attr("reshape")(alphas.size(), end - begin, k);
 }
 
 }  // namespace
@@ -443,11 +504,16 @@ void bind_text(nb::module_& module) {
         .def("tokens", &Tokeniser::tokens)
         .def("rows", &rows, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("words").none(),
              nb::arg("grow"), nb::arg("bits"))
+        .def("scores", &scores, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("words").none(),
+             nb::arg("bits"), nb::arg("table"), nb::arg("intercept"), nb::arg("presence"), nb::arg("normed"))
         .def("counts", &counts, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("codes"),
              nb::arg("weights").none(), nb::arg("classes"), nb::arg("words"), nb::arg("events"),
              nb::arg("presences"), nb::arg("sample"));
     text.def("words", &words_of);
     text.def("added", &added);
     text.def("sort_rows", &sort_rows);
-    text.def("lines", &lines, nb::arg("buffer"), nb::arg("size"), nb::arg("separator").none());
+    text.def("lines", &lines, nb::arg("buffer"), nb::arg("size"), nb::arg("separator"), nb::arg("labels").none());
+    text.def("left_out", &left_out, nb::arg("counts"), nb::arg("others").none(), nb::arg("ends"), nb::arg("columns"),
+             nb::arg("times"), nb::arg("codes"), nb::arg("weights"), nb::arg("alphas"), nb::arg("begin"),
+             nb::arg("end"));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -143,6 +144,33 @@ struct Rows {
     void add(const Entry* entries, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) columns.push_back(entries[i].place), counts.push_back(entries[i].count);
         ends.push_back(static_cast<std::int64_t>(columns.size()));
+    }
+};
+
+// Linear scores of documents, one per class, without any rows.
+struct Scoring {
+    const double* table;      // (places, classes): what each occurrence of a feature adds
+    const double* intercept;  // (classes,)
+    std::size_t places, classes;
+    bool presence;  // whether a feature counts once in a document
+    bool normed;    // whether what features add is divided by the length of the vector of counts
+
+    void add(const Bag& bag, double* scores) const {
+        constexpr std::size_t kAhead = 8;
+        double squares = 0.0;
+        for (std::size_t c = 0; c < classes; ++c) scores[c] = 0.0;
+        for (std::size_t i = 0; i < bag.count; ++i) {
+            if (i + kAhead < bag.count) {
+                const double* later = table + static_cast<std::size_t>(bag.entries[i + kAhead].place) * classes;
+                for (std::size_t c = 0; c < classes; c += 8) fetch(later + c);
+            }
+            const double times = presence ? 1.0 : bag.entries[i].count;
+            const double* row = table + static_cast<std::size_t>(bag.entries[i].place) * classes;
+            squares += times * times;
+            for (std::size_t c = 0; c < classes; ++c) scores[c] += times * row[c];
+        }
+        const double scale = normed && squares > 0 ? 1.0 / std::sqrt(squares) : 1.0;
+        for (std::size_t c = 0; c < classes; ++c) scores[c] = scores[c] * scale + intercept[c];
     }
 };
 

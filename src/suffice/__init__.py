@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PoissonRegression,
         SoftmaxRegression,
     )
+    from suffice.documents import TextClassifier
     from suffice.generative import (
         GDA,
         BernoulliNB,
@@ -58,6 +59,7 @@ _ROOMS = {
         ),
         "suffice.discriminative",
     ),
+    "TextClassifier": "suffice.documents",
     "load": "suffice.loading",
 }
 __all__ = [
@@ -77,6 +79,7 @@ __all__ = [
     "PoissonNB",
     "PoissonRegression",
     "SoftmaxRegression",
+    "TextClassifier",
     "__version__",
     "load",
 ]

@@ -1,7 +1,8 @@
 """Loading a model of any room."""
 
 import suffice.discriminative
-import suffice.generative  # noqa: F401  (a file may hold a model of either room)
+import suffice.documents
+import suffice.generative  # noqa: F401  (a file may hold a model of any room)
 from suffice.store import load
 
 __all__ = ["load"]

@@ -150,13 +150,15 @@ class ComplementNB(MultinomialNB):
         return np.asarray(self.statistics_.counts.sum(axis=0))
 
     def _read(self, statistics: Any) -> Joint:
-        joint = super()._read(statistics)
         alpha = self._alpha(statistics.counts.shape[1])
         others = statistics.counts.sum(axis=0) + alpha - statistics.counts
-        others = np.maximum(others, FORCED)  # a word of this class alone, unsmoothed: its weight is large, not infinite
-        logged = np.log(others / others.sum(axis=1, keepdims=True))
-        weights = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
-        return Joint(joint.labels, np.ones(len(weights)), Linear(weights, np.zeros(len(weights))), joint.temperature)
+        # A word of this class alone, unsmoothed: its weight is large, not infinite.
+        np.maximum(others, FORCED, out=others)
+        others /= others.sum(axis=1, keepdims=True)
+        logged = np.log(others, out=others)
+        weights = logged / logged.sum(axis=1, keepdims=True) if self.norm else np.negative(logged, out=logged)
+        level = np.zeros(len(weights))
+        return Joint(self._labels_of(statistics), np.ones(len(weights)), Linear(weights, level), self._temperature())
 
     def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
         return None

@@ -108,15 +108,16 @@ def best_temperature(joint: FloatArray, codes: npt.NDArray[np.int64], weights: F
     true = scores[np.arange(len(codes)), codes]
     low, high, at = 1e-4, 1e4, 1.0  # of 1 / temperature
     for _ in range(100):
-        p = np.exp(log_posterior(at * scores))
-        mean = (p * scores).sum(axis=1)
+        p = np.exp(at * scores)  # the best class of each row scores 0: nothing overflows
+        total, mean = p.sum(axis=1), np.einsum("ij,ij->i", p, scores)
+        mean /= total
         slope = float(weights @ (true - mean))
-        curvature = float(weights @ ((p * scores**2).sum(axis=1) - mean**2))
+        curvature = float(weights @ (np.einsum("ij,ij,ij->i", p, scores, scores) / total - mean**2))
         low, high = (at, high) if slope > 0 else (low, at)
         following = at + slope / curvature if curvature > 0 else np.inf
         if not low < following < high:
             following = np.sqrt(low * high)
-        if abs(following - at) <= 1e-10 * at:
+        if abs(following - at) <= 1e-9 * at:
             break
         at = float(following)
     return 1.0 / at

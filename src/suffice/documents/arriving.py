@@ -1,0 +1,86 @@
+"""Documents and classes as they come in: lists, columns, paths, sources, streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import door
+from suffice.statistics.base import FloatArray
+from suffice.text.documents import Documents, decoded
+from suffice.text.features import Features
+from suffice.text.sources import Cut, folder, lines
+
+#: So many single documents of a stream are learnt at a time.
+_TOGETHER = 4096
+
+
+class Arrived(NamedTuple):
+    """Some documents that passed the door."""
+
+    documents: Documents
+    labels: npt.NDArray[Any] | None
+    weight: FloatArray | None
+
+
+def source_of(X: Any) -> Any:
+    """Return a path as what reads it: a folder of files, or the lines of a file."""
+    if isinstance(X, Path):
+        return folder(X) if X.is_dir() else lines(X)
+    return X
+
+
+def is_stream(X: Any) -> bool:
+    """Whether documents bring their classes with them."""
+    return isinstance(X, folder | lines) or door.is_stream(X)
+
+
+def arrived(X: Any, y: Any, weight: Any, features: Features, encoding: str) -> Arrived:
+    """Return documents in memory, their classes and weights, checked."""
+    documents = read(X, features, encoding)
+    labels = None if y is None else door.targets(y, len(documents))
+    return Arrived(documents, labels, door.weights(weight, len(documents)))
+
+
+def read(X: Any, features: Features, encoding: str) -> Documents:
+    """Return documents in memory as engines read them; bytes that are no text separate words."""
+    if isinstance(X, Documents):
+        return X
+    if isinstance(X, Cut):
+        return Documents(X.native(features.lowers))
+    return Documents(decoded(X, encoding, "replace"), features.lowers)
+
+
+def batches(stream: Any, features: Features, encoding: str) -> Iterator[Arrived]:
+    """Yield what a stream brings: batches (texts, labels) or (texts, labels, weights), or pairs (text, label)."""
+    waiting: list[tuple[Any, Any]] = []
+    for number, item in enumerate(stream):
+        if not isinstance(item, tuple) or len(item) not in (2, 3):
+            raise ValueError(
+                f"item {number} of the stream is a {type(item).__name__}; a stream brings pairs (text, label), or "
+                "batches (texts, labels) or (texts, labels, weights)"
+            )
+        if len(item) == 2 and isinstance(item[0], str | bytes):
+            waiting.append(item)
+            if len(waiting) == _TOGETHER:
+                yield _paired(waiting, features, encoding)
+                waiting = []
+            continue
+        if waiting:
+            yield _paired(waiting, features, encoding)
+            waiting = []
+        texts, labels, weight = (*item, None)[:3]
+        if labels is None:
+            raise ValueError("these documents come without classes: there is nothing to learn from them")
+        yield arrived(texts, labels, weight, features, encoding)
+    if waiting:
+        yield _paired(waiting, features, encoding)
+
+
+def _paired(pairs: list[tuple[Any, Any]], features: Features, encoding: str) -> Arrived:
+    texts, labels = zip(*pairs, strict=True)
+    return arrived(list(texts), np.array(labels), None, features, encoding)

@@ -1,0 +1,105 @@
+"""Why a text was given its class: the log-odds, word by word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics.base import FloatArray
+
+
+class WordReason(NamedTuple):
+    """One word's part in a text's log-odds."""
+
+    word: str
+    times: int  # it occurs in the text
+    log_odds: float
+
+
+@dataclass(frozen=True, eq=False)
+class TextExplanation:
+    """The log-odds of a text's classes, taken apart.
+
+    ``log_odds[k]``, log p(class k | text) - log p(class ``against`` | text), is ``base[k]``, which holds the prior and
+    what does not depend on the words, plus the sum of ``contributions[k]`` over the words.
+    """
+
+    classes: npt.NDArray[Any]  # (k,)
+    probabilities: FloatArray  # (k,)
+    against: Any  # the class that log-odds are taken against
+    words: list[str]  # (w,) the words that are known, in the order of the text
+    counts: npt.NDArray[np.int64]  # (w,) how often each occurs
+    contributions: FloatArray  # (k, w)
+    base: FloatArray  # (k,)
+    unseen: list[str]  # words that were never learnt, and change nothing
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """The log-odds of each class against the reference class, (k,)."""
+        return np.asarray(self.base + self.contributions.sum(axis=1))
+
+    @property
+    def label(self) -> Any:
+        """The most probable class."""
+        return self.classes[int(np.argmax(self.log_odds))]
+
+    @property
+    def by_prior_alone(self) -> bool:
+        """Whether no word of the text is known: the answer is that of the priors."""
+        return not self.words
+
+    def reasons(self, label: Any = None, against: Any = None, n: int | None = None) -> list[WordReason]:
+        """Return the words that speak for one class rather than another, the strongest first.
+
+        Parameters
+        ----------
+        label
+            The class; by default the most probable one.
+        against
+            The other class; by default the most probable of the others.
+        n
+            How many words at most; all of them by default.
+        """
+        one, two = self._pair(label, against)
+        effects = self.contributions[one] - self.contributions[two]
+        order = np.argsort(-np.abs(effects), kind="stable")
+        order = order[effects[order] != 0][:n]
+        return [WordReason(self.words[i], int(self.counts[i]), float(effects[i])) for i in order]
+
+    def _pair(self, label: Any, against: Any) -> tuple[int, int]:
+        odds = self.log_odds
+        one = int(np.argmax(odds)) if label is None else self._code(label)
+        if against is not None:
+            return one, self._code(against)
+        others = np.where(np.arange(len(odds)) == one, -np.inf, odds)
+        return one, int(np.argmax(others)) if len(odds) > 1 else one
+
+    def _code(self, label: Any) -> int:
+        found = np.flatnonzero(self.classes == label)
+        if not found.size:
+            raise ValueError(f"unknown class {label!r}; known: {self.classes.tolist()!r}")
+        return int(found[0])
+
+    def __str__(self) -> str:
+        """Show the class, the strongest words for and against it, and what was not known."""
+        one, two = self._pair(None, None)
+        odds = self.log_odds[one] - self.log_odds[two]
+        lines = [
+            f"{self.classes[one]!s}: probability {self.probabilities[one]:.4f}, log-odds {odds:+.3f} against "
+            f"{self.classes[two]!s}",
+            f"  {self.base[one] - self.base[two]:+9.3f}  prior and base",
+        ]
+        if self.by_prior_alone:
+            lines.append("  no word of this text is known: the answer is that of the priors")
+        for word, times, effect in self.reasons(n=10):
+            lines.append(f"  {effect:+9.3f}  {word}" + (f" × {times}" if times > 1 else ""))
+        if len(self.words) > 10:
+            rest = odds - (self.base[one] - self.base[two]) - sum(each.log_odds for each in self.reasons(n=10))
+            lines.append(f"  {rest:+9.3f}  {len(self.words) - 10} other words")
+        if self.unseen:
+            shown = ", ".join(self.unseen[:10]) + (", …" if len(self.unseen) > 10 else "")
+            lines.append(f"  never learnt: {shown}")
+        return "\n".join(lines)

@@ -1,0 +1,314 @@
+"""How a text classifier learns: all at once, batch by batch, merged from others; and how it forgets."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from suffice import door
+from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
+from suffice.documents.forms import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
+from suffice.documents.kept import Kept
+from suffice.documents.reading import Reading, Settings, read
+from suffice.engines import Batch, Engine
+from suffice.engines.choice import engine_for
+from suffice.statistics import Labels
+from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
+from suffice.text.counts import SAMPLED
+from suffice.text.features import features_of
+from suffice.text.rows import known_rows, new_rows
+from suffice.text.vocabulary import Columns, vocabulary_of
+
+Codes = npt.NDArray[np.int64]
+#: Documents wait to be added until they have so many bytes: adding to a sum touches every word of its vocabulary.
+_ENOUGH = 1 << 18
+
+
+class Learning(BaseEstimator):  # type: ignore[misc]
+    """What is kept of documents grows, merges and shrinks; the model follows."""
+
+    model: str
+    features: Any
+    vocabulary: Any
+    presence: bool | None
+    alpha: Any
+    l2: Any
+    class_prior: Any
+    temperature: Any
+    min_documents: float
+    max_share: float
+    max_words: int | None
+    encoding: str
+    engine: Engine | None
+    classes_: npt.NDArray[Any]
+    model_: Form
+    _learnt: DocumentCounts | Kept
+    _labels: Labels
+    _fixed: bool  # whether the classes were announced
+    _waiting: list[tuple[Documents, Codes, Any]]
+    _reading: Reading | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents and their classes, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X
+            Documents: a list, array or data-frame column of str or bytes; a :class:`pathlib.Path`, or
+            :class:`suffice.text.folder` or :class:`suffice.text.lines` of one, which bring their classes; or an
+            iterator of pairs (text, label), or of batches (texts, labels) or (texts, labels, weights).
+        y
+            The class of each document; None where X brings them.
+        sample_weight
+            One weight per document; every document counts once by default.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        X = source_of(X)
+        if y is None and is_stream(X):
+            if sample_weight is not None:
+                raise ValueError("a stream brings its own weights: leave out sample_weight")
+            return self._fit_stream(X)
+        fresh = self._fresh()
+        came = arrived(X, y, sample_weight, self._features, self.encoding)
+        fresh._first(came, *Labels.discover(door.targets(came.labels, len(came.documents))), False)
+        return self._become(fresh)
+
+    def _fit_stream(self, stream: Any) -> Self:
+        fresh = self._fresh()
+        for came in batches(stream, self._features, self.encoding):
+            fresh._learn(came, None)
+        if not hasattr(fresh, "_learnt"):
+            raise ValueError("the stream holds no documents: there is nothing to learn from")
+        skipped = list(getattr(stream, "skipped", []))
+        self._become(fresh)
+        self.skipped_ = skipped
+        if skipped:
+            some = "; ".join(f"{path}: {why}" for path, why in skipped[:3])
+            warnings.warn(
+                f"{len(skipped)} files could not be read and were left out ({some}{' …' if len(skipped) > 3 else ''}); "
+                "skipped_ lists them",
+                stacklevel=3,
+            )
+        return self
+
+    def _fresh(self) -> Self:
+        fresh: Self = clone(self)
+        fresh.engine = self.engine
+        return fresh
+
+    def _become(self, fresh: Self) -> Self:
+        for name in [name for name in vars(self) if _is_learnt(name)]:
+            delattr(self, name)
+        self.__dict__.update({name: value for name, value in vars(fresh).items() if _is_learnt(name)})
+        _ = self._read()  # what cannot be read is said now, not at the first prediction
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more documents. All batches together give what :meth:`fit` gives, in any split and order.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Documents, their classes and weights.
+        classes
+            All classes there will be; others are then refused. Without it, classes are discovered as they come.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        self._learn(arrived(X, y, sample_weight, self._features, self.encoding), classes)
+        return self
+
+    def _learn(self, came: Arrived, classes: Any) -> None:
+        column = door.targets(came.labels, len(came.documents))
+        if not hasattr(self, "_learnt"):
+            known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
+            labels, codes = door.known_codes(known, column, fixed)
+            self._first(came, labels, codes, fixed)
+            if classes is not None:
+                self.classes_ = door.classes_array(labels, np.asarray(classes))
+            return
+        if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(self._labels):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        labels, codes = door.known_codes(self._labels, column, self._fixed)
+        self._waiting.append((came.documents, codes, came.weight))
+        if labels is not self._labels:
+            self._settle()  # codes of other labels cannot wait together
+            self._labels = labels
+            self.classes_ = door.classes_array(labels, self.classes_)
+        self._reading = None
+        if sum(documents.nnz for documents, _, _ in self._waiting) >= _ENOUGH:
+            self._settle()
+
+    def _first(self, came: Arrived, labels: Labels, codes: Codes, fixed: bool) -> None:
+        """Learn from the first documents."""
+        self.model_ = self._form(came.documents, codes, labels, came.weight)
+        self._labels, self._fixed, self._waiting, self._reading = labels, fixed, [], None
+        self._learnt = self._part(came.documents, codes, came.weight, labels)
+        self.classes_ = door.classes_array(labels, came.labels)
+
+    def _form(self, documents: Documents, codes: Codes, labels: Labels, weight: Any) -> Form:
+        """Return the form of the model; "auto" is chosen by a subclass."""
+        form: Form = self.model  # type: ignore[assignment]
+        return form
+
+    def _settle(self) -> None:
+        """Add the documents that wait to what was learnt."""
+        waiting, self._waiting = self._waiting, []
+        for documents, codes, weight in waiting:
+            self._learnt = self._learnt + self._part(documents, codes, weight, self._labels)  # type: ignore[operator]
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn documents exactly: what is left is what :meth:`fit` learns from the others.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Documents that were learnt, with their classes and weights.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NegativeEvidenceError
+            Where that can be known: documents that were never learnt. Nothing is changed then.
+        """
+        check_is_fitted(self)
+        came = arrived(X, y, sample_weight, self._features, self.encoding)
+        labels, codes = door.known_codes(self._labels, door.targets(came.labels, len(came.documents)), fixed=True)
+        self._settle()
+        learnt: Any = self._learnt
+        self._learnt = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
+        self._reading = None
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        for each in (self, other):
+            check_is_fitted(each)
+            each._settle()
+        if self.model_ != other.model_:
+            raise ValueError(f"models of the forms {self.model_!r} and {other.model_!r} cannot be merged")
+        if self._features != other._features:
+            raise ValueError(f"models with {self._features} and {other._features} cannot be merged")
+        merged = self._fresh()
+        learnt: Any = self._learnt
+        merged._learnt = learnt + other._learnt
+        merged._labels, _, _ = self._labels.union(other._labels)
+        merged.model_, merged._waiting, merged._reading = self.model_, [], None
+        merged._fixed = self._fixed and other._fixed
+        merged.classes_ = door.classes_array(merged._labels, self.classes_)
+        return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum(models)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _part(self, documents: Documents, codes: Codes, weight: Any, labels: Labels) -> DocumentCounts | Kept:
+        """Return what is kept of some documents."""
+        engine, vocabulary = self._engine, self._columns
+        if self.model_ in GENERATIVE:
+            presence = self._presence
+            counting = Counting(self._features, vocabulary, not presence, presence, SAMPLED)
+            return engine.accumulate(DocumentCounts.over(labels, counting), Batch(documents, codes, weight))
+        if isinstance(vocabulary, Vocabulary) and not len(vocabulary):
+            rows, vocabulary = new_rows([documents], self._features, engine)
+        else:
+            rows = known_rows([documents], self._features, vocabulary, engine)
+            rows.counts.sort_indices()
+        weights = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+        return Kept(labels, vocabulary, rows.counts, codes, weights)
+
+    def _read(self) -> Reading:
+        """Return the model that is read from what was learnt, reading it once."""
+        check_is_fitted(self)
+        self._settle()
+        if self._reading is None:
+            self._reading = read(self._learnt, self._settings())
+        return self._reading
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if not _is_learnt(name) and "_reading" in vars(self):
+            self._reading = None  # another smoothing is another reading of the same sum: no second pass
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is something to predict from."""
+        return "_learnt" in vars(self)
+
+    # Settings.
+
+    @property
+    def _features(self) -> Features:
+        return features_of(self.features)
+
+    @property
+    def _columns(self) -> Columns:
+        return vocabulary_of(self.vocabulary)
+
+    @property
+    def _engine(self) -> Engine:
+        return engine_for(self.engine, np.zeros((0, 0)))
+
+    @property
+    def _presence(self) -> bool:
+        return self.model_ not in COUNTING if self.presence is None else bool(self.presence)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            form=self.model_,
+            presence=self._presence,
+            alpha=self.alpha,
+            l2=self.l2,
+            class_prior=self.class_prior,
+            temperature=self.temperature,
+            min_documents=self.min_documents,
+            max_share=self.max_share,
+            max_words=self.max_words,
+            engine=self._engine,
+        )
+
+    def _check_settings(self) -> None:
+        forms = (*GENERATIVE, *DISCRIMINATIVE, "auto")
+        if self.model not in forms:
+            raise ValueError(f"model must be one of {', '.join(map(repr, forms))}; got {self.model!r}")
+        for name in ("alpha", "l2", "temperature"):
+            value = getattr(self, name)
+            least = "above 0" if name == "temperature" else "0 or more"
+            if isinstance(value, str):
+                if value != "auto":
+                    raise ValueError(f"{name} must be a number, {least}, or 'auto'; got {value!r}")
+            elif not (0 <= value < np.inf) or (name == "temperature" and value == 0):
+                raise ValueError(f"{name} must be a finite number, {least}, or 'auto'; got {value!r}")
+        if not self.min_documents >= 0:
+            raise ValueError(f"min_documents must be a number, 0 or more; got {self.min_documents!r}")
+        if not 0 < self.max_share <= 1:
+            raise ValueError(f"max_share must be above 0 and at most 1; got {self.max_share!r}")
+        if self.max_words is not None and not self.max_words >= 1:
+            raise ValueError(f"max_words must be 1 or more, or None; got {self.max_words!r}")
+        if self.presence is False and self.model == "bernoulli":
+            raise ValueError("model='bernoulli' looks at whether words are there: presence cannot be False")
+        if self.presence is False and self.model == "boolean":
+            raise ValueError("model='boolean' is the multinomial model on presence: for counts, use 'multinomial'")
+        _ = self._features, self._columns
+
+
+def _is_learnt(name: str) -> bool:
+    """Whether an attribute of this name is learnt, and no setting."""
+    return name.endswith("_") or name.startswith("_")

@@ -1,0 +1,154 @@
+"""What is read from documents that were learnt: a vocabulary, and a model over its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import door
+from suffice.discriminative import LogisticRegression
+from suffice.documents.forms import GENERATIVE, Form, naive_bayes
+from suffice.documents.kept import Kept
+from suffice.documents.smoothing import choose
+from suffice.engines import Batch, Engine
+from suffice.engines.reading import Reading as KernelReading
+from suffice.generative.conditional import Theta
+from suffice.generative.joint import What
+from suffice.statistics.base import FloatArray
+from suffice.text import DocumentCounts, Documents, Features, Vocabulary
+from suffice.text.rows import known_rows
+from suffice.text.vocabulary import Columns, Places
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How documents are read; none of this changes what is kept of them."""
+
+    form: Form
+    presence: bool
+    alpha: Any
+    l2: Any
+    class_prior: Any
+    temperature: Any
+    min_documents: float
+    max_share: float
+    max_words: int | None
+    engine: Engine
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A model over the columns of a vocabulary: its scores are linear in counts, or in presences."""
+
+    vocabulary: Columns
+    model: Any  # an estimator over rows of counts
+    presence: bool  # whether a word counts once in a document
+    normed: bool = False  # whether a document's counts are divided by their length as a vector
+
+    @cached_property
+    def theta(self) -> Theta:
+        """The coefficients, (k, V), and intercepts, (k,), of the log-posterior, up to what classes share."""
+        if not hasattr(self.model, "_joint"):
+            return Theta(*self.model._scores_of_classes())
+        joint = self.model._joint
+        return Theta(joint.theta.coef / joint.temperature, joint.theta.intercept / joint.temperature)
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        """What each word adds, (V, k): the classes of a word side by side."""
+        return np.ascontiguousarray(self.theta.coef.T)
+
+    def ask(self, documents: Documents, features: Features, engine: Engine, what: What) -> npt.NDArray[Any]:
+        """Return one reading of each document."""
+        places = {name: self.vocabulary.places[name] for name in ("words", "bits")}
+        finite = bool(np.isfinite(self.theta.coef).all() and np.isfinite(self.theta.intercept).all())
+
+        def score(batch: Batch, kernels: Any) -> npt.NDArray[Any]:
+            scores = features.native.scores(
+                batch.x.native,
+                batch.start,
+                batch.stop,
+                **places,
+                table=self._table,
+                intercept=self.theta.intercept,
+                presence=self.presence,
+                normed=self.normed,
+            )
+            found: npt.NDArray[Any] = kernels.read_scores(scores, KernelReading(what))
+            return found
+
+        if not finite:  # where a word makes a class impossible, 0 times its -inf is nothing: the model knows that
+            rows = known_rows([documents], features, self.vocabulary, engine).counts
+            if self.presence:
+                rows.data.fill(1)
+            return np.asarray(self.model._ask(self.model._joint, rows, what))
+        return np.concatenate(list(engine.map(score, Batch(documents))))
+
+    def scale(self, times: npt.NDArray[Any]) -> float:
+        """Return what the coefficients of a text whose words occur so often are multiplied by."""
+        length = float(np.sqrt((times.astype(np.float64) ** 2).sum()))
+        return 1.0 / length if self.normed and length > 0 else 1.0
+
+
+def read(learnt: DocumentCounts | Kept, settings: Settings) -> Reading:
+    """Return the model that the settings read from what was learnt."""
+    learnt = learnt.taken(_kept(learnt, settings))
+    if isinstance(learnt, Kept):
+        return _discriminative(learnt, settings)
+    return _generative(learnt, settings)
+
+
+def _kept(learnt: DocumentCounts | Kept, settings: Settings) -> Places:
+    """Return the columns of the words that neither too few nor too many documents have."""
+    every = np.arange(len(learnt.documents))
+    if (settings.min_documents, settings.max_share, settings.max_words) == (1, 1.0, None):
+        return every
+    if not isinstance(learnt.vocabulary, Vocabulary):
+        raise ValueError(
+            "min_documents, max_share and max_words are for an exact vocabulary: the slots of a hashed one are many "
+            "words each"
+        )
+    documents = learnt.documents
+    kept = every[(documents >= settings.min_documents) & (documents <= settings.max_share * learnt.weight)]
+    if settings.max_words is not None and len(kept) > settings.max_words:
+        most = np.argsort(-documents[kept], kind="stable")[: settings.max_words]
+        kept = np.sort(kept[most])
+    return kept
+
+
+def _generative(counts: DocumentCounts, settings: Settings) -> Reading:
+    form, presence = settings.form, settings.presence
+    prior = None if settings.class_prior is None else door.priors(settings.class_prior, counts.labels, "class_prior")
+    alpha, temperature = settings.alpha, settings.temperature
+    if isinstance(alpha, str) or isinstance(temperature, str):
+        best = choose(form, counts, presence, alpha, prior, settings.engine)
+        alpha = best.alpha if isinstance(alpha, str) else alpha
+        temperature = best.temperature if isinstance(temperature, str) else temperature
+    model = naive_bayes(form, counts, presence, alpha, prior, temperature, settings.engine)
+    _ = model._joint  # what cannot be read from the counts is said now
+    return Reading(counts.vocabulary, model, presence)
+
+
+def _discriminative(kept: Kept, settings: Settings) -> Reading:
+    model = discriminative(settings.form, settings.alpha, settings.l2, settings.engine)
+    rows = kept.counts.astype(np.float64)
+    if settings.presence:
+        rows.data.fill(1.0)
+    weight = None if (kept.weights == 1).all() else kept.weights
+    model.fit(rows, np.asarray(kept.labels.names, dtype=object)[kept.codes], sample_weight=weight)
+    model.classes_ = door.classes_array(kept.labels)
+    return Reading(kept.vocabulary, model, settings.presence, True)
+
+
+def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> Any:
+    """Return the discriminative model of this form, not fitted yet."""
+    assert form not in GENERATIVE
+    if form == "logistic":
+        return LogisticRegression(l2=1.0 if isinstance(l2, str) else l2, inference=False, engine=engine)
+    from suffice.discriminative import NBLogisticRegression
+
+    return NBLogisticRegression(alpha=1.0 if isinstance(alpha, str) else alpha, engine=engine)
