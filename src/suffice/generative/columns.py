@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_array
 
 from suffice.engines.array_blocks import to_host
@@ -21,6 +19,7 @@ from suffice.engines.choice import is_foreign, is_sparse
 from suffice.generative.categories import is_known
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+from suffice.text import Features
 
 Name = str | int
 Column1D = npt.NDArray[Any]
@@ -32,6 +31,7 @@ IGNORE = "ignore"
 
 #: Whole numbers may be counts where their variance is no more than this many times their mean; a Poisson's is once.
 _DISPERSION = 3.0
+_FEATURES = Features()
 #: Strings are text where they have this many words on average, and more than half of them differ.
 _WORDS = 3.0
 
@@ -209,7 +209,7 @@ def _look_counted(cells: FloatArray) -> bool:
 
 def _look_written(cells: list[str]) -> bool:
     """Whether strings are sentences rather than names."""
-    return 2 * len(set(cells)) > len(cells) and sum(len(words(cell)) for cell in cells) >= _WORDS * len(cells)
+    return 2 * len(set(cells)) > len(cells) and sum(len(_FEATURES.of(cell)) for cell in cells) >= _WORDS * len(cells)
 
 
 def _check_type(column: Column) -> None:
@@ -275,21 +275,3 @@ def _check_cells(column: Column, is_fine: Callable[[Any], bool], lack: str) -> N
                 f"column {column.name!r} holds {value!r} in row {column.row_of(cell)}, which is {lack}: convert the "
                 "column, or give it another kind"
             )
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text: runs of two or more letters and digits, in lower case.
-
-    Examples
-    --------
-    >>> words("Buy 2 NOW, or: never!")
-    ['buy', 'now', 'or', 'never']
-    """
-    found: list[str] = _analyzer()(text)
-    return found
-
-
-@cache
-def _analyzer() -> Callable[[str], list[str]]:
-    analyzer: Callable[[str], list[str]] = CountVectorizer().build_analyzer()
-    return analyzer

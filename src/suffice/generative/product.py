@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from suffice.engines import Batch
+from suffice.engines.choice import engine_for
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.families import Multinomial
@@ -32,6 +33,8 @@ from suffice.statistics import (
     WordCounts,
 )
 from suffice.statistics.base import FloatArray
+from suffice.text import Documents, Features
+from suffice.text.rows import new_rows
 
 #: What is summed over the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {
@@ -80,17 +83,14 @@ class Bags:
         >>> bags.vocabularies[0].names, bags.counts.toarray().tolist()
         (('buy', 'now'), [[1, 1], [0, 2]])
         """
-        pairs = [_counted([columns.words(text) for text in column]) for column in texts]
+        pairs = [_counted(list(column)) for column in texts]
         return cls(sparse.hstack([counts for _, counts in pairs], format="csr"), tuple(names for names, _ in pairs))
 
 
-def _counted(rows: list[list[str]]) -> tuple[Labels, Any]:
-    """Return the vocabulary of rows of words, and how often each occurs in each row, (n, words) CSR."""
-    names, codes = Labels.discover([word for row in rows for word in row])
-    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    counts = sparse.csr_array((np.ones(len(codes), dtype=np.int64), codes, ends), shape=(len(rows), len(names)))
-    counts.sum_duplicates()
-    return names, counts
+def _counted(texts: list[str | bytes]) -> tuple[Labels, Any]:
+    """Return the vocabulary of texts, and how often each word occurs in each of them, (n, words) CSR."""
+    rows, vocabulary = new_rows([Documents(texts)], Features(), engine_for(None, np.zeros((0, 0))))
+    return Labels(tuple(vocabulary)), rows.counts.astype(np.int64)
 
 
 def _columns_moved(counts: Any, places: npt.NDArray[np.int64], width: int) -> Any:
