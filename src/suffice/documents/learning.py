@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
 from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
+from suffice.documents.choosing import Candidate, candidates
 from suffice.documents.forms import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
 from suffice.documents.kept import Kept
 from suffice.documents.reading import Reading, Settings, read
@@ -47,6 +48,7 @@ class Learning(BaseEstimator):  # type: ignore[misc]
     engine: Engine | None
     classes_: npt.NDArray[Any]
     model_: Form
+    selection_: list[Candidate]
     _learnt: DocumentCounts | Kept
     _labels: Labels
     _fixed: bool  # whether the classes were announced
@@ -161,9 +163,12 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         self.classes_ = door.classes_array(labels, came.labels)
 
     def _form(self, documents: Documents, codes: Codes, labels: Labels, weight: Any) -> Form:
-        """Return the form of the model; "auto" is chosen by a subclass."""
-        form: Form = self.model  # type: ignore[assignment]
-        return form
+        """Return the form of the model, chosen by the first documents where it is "auto"."""
+        if self.model != "auto":
+            form: Form = self.model  # type: ignore[assignment]
+            return form
+        self.selection_ = candidates(self._kept(documents, codes, weight, labels), self.alpha, self.l2, self._engine)
+        return self.selection_[0].model
 
     def _settle(self) -> None:
         """Add the documents that wait to what was learnt."""
@@ -227,6 +232,11 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             presence = self._presence
             counting = Counting(self._features, vocabulary, not presence, presence, SAMPLED)
             return engine.accumulate(DocumentCounts.over(labels, counting), Batch(documents, codes, weight))
+        return self._kept(documents, codes, weight, labels)
+
+    def _kept(self, documents: Documents, codes: Codes, weight: Any, labels: Labels) -> Kept:
+        """Return documents as rows of counts."""
+        engine, vocabulary = self._engine, self._columns
         if isinstance(vocabulary, Vocabulary) and not len(vocabulary):
             rows, vocabulary = new_rows([documents], self._features, engine)
         else:

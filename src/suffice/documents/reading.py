@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.preprocessing import normalize
 
 from suffice import door
-from suffice.discriminative import LogisticRegression
-from suffice.documents.forms import GENERATIVE, Form, naive_bayes
+from suffice.discriminative import LogisticRegression, NBLogisticRegression
+from suffice.documents.forms import Form, naive_bayes
 from suffice.documents.kept import Kept
 from suffice.documents.smoothing import choose
 from suffice.engines import Batch, Engine
@@ -22,6 +24,9 @@ from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.rows import known_rows
 from suffice.text.vocabulary import Columns, Places
+
+#: The penalty of plain logistic regression, over documents of length 1.
+RIDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -134,21 +139,23 @@ def _generative(counts: DocumentCounts, settings: Settings) -> Reading:
 
 
 def _discriminative(kept: Kept, settings: Settings) -> Reading:
-    model = discriminative(settings.form, settings.alpha, settings.l2, settings.engine)
+    model, scale = discriminative(settings.form, settings.alpha, settings.l2, settings.engine)
     rows = kept.counts.astype(np.float64)
     if settings.presence:
         rows.data.fill(1.0)
     weight = None if (kept.weights == 1).all() else kept.weights
-    model.fit(rows, np.asarray(kept.labels.names, dtype=object)[kept.codes], sample_weight=weight)
-    model.classes_ = door.classes_array(kept.labels)
+    model.fit(scale(rows), np.asarray(kept.labels.names, dtype=object)[kept.codes], sample_weight=weight)
     return Reading(kept.vocabulary, model, settings.presence, True)
 
 
-def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> Any:
-    """Return the discriminative model of this form, not fitted yet."""
-    assert form not in GENERATIVE
+def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> tuple[Any, Callable[[Any], Any]]:
+    """Return the discriminative model of this form, not fitted yet, and what makes its rows of counts."""
     if form == "logistic":
-        return LogisticRegression(l2=1.0 if isinstance(l2, str) else l2, inference=False, engine=engine)
-    from suffice.discriminative import NBLogisticRegression
+        penalty = RIDGE if isinstance(l2, str) else l2
+        return LogisticRegression(l2=penalty, inference=False, engine=engine), partial(normalize, copy=False)
+    given = {name: value for name, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
+    return NBLogisticRegression(**given, engine=engine), _as_it_is  # it divides rows by their length itself
 
-    return NBLogisticRegression(alpha=1.0 if isinstance(alpha, str) else alpha, engine=engine)
+
+def _as_it_is(rows: Any) -> Any:
+    return rows
