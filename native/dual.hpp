@@ -2,8 +2,8 @@
 // where they agree with the predictors that they themselves bring about.
 //
 // With probabilities p of every row, theta = sum over rows of w (y - p) scale x / l2. What theta falls short of the
-// optimum by is at most the sum of w KL(p || softmax of the row's predictors): the gap, which every row tells as it is
-// visited.
+// optimum by is at most the sum of w KL(p || softmax of the row's predictors). Every row tells its part as it is
+// visited; as theta moves in between, their sum, the gap, is no bound but close to one.
 #pragma once
 
 #include <cmath>
@@ -85,7 +85,7 @@ private:
     Buffer<Short> value_;
 };
 
-// Moves the probabilities p, (k,), of one row to where p = softmax(z + q (before - p)); returns KL(before || softmax(z)).
+// Moves the probabilities p of a row, (k,), to where p = softmax(z + q (before - p)); returns KL(before || softmax z).
 class RowDual {
 public:
     explicit RowDual(index_t k) : k_(k), log_(k), soft_(k), next_(k), off_(k), ease_(k) {}

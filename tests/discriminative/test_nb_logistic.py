@@ -237,7 +237,7 @@ def test_bad_input_is_named(name: str) -> None:
 
 
 def test_few_rounds_are_said_to_be_too_few() -> None:
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds were made, and theta may fall short"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds were made, and theta falls short"):
         NBLogisticRegression(max_iter=1, tol=1e-9).fit(X, Y)
 
 

@@ -70,7 +70,7 @@ class NBLogisticRegression(ScoredClasses):
     ratios_ : (1, d), or (k, d), r
     l2_ : the penalty
     losses_ : by ``l2="auto"``, the mean log-loss of rows held out under each penalty; else empty
-    gap_ : how much log-likelihood per row theta falls short of the optimum by, at most
+    gap_ : how much log-likelihood per row theta falls short of the optimum by, as the last round saw it
     n_iter_ : how many rounds were made
 
     References
@@ -167,8 +167,8 @@ class NBLogisticRegression(ScoredClasses):
         self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
         if not self.gap_ <= self.tol:
             warnings.warn(
-                f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta may "
-                f"fall short of the optimum by {self.gap_:.2g} per row. Raise max_iter, tol or l2",
+                f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
+                f"falls short of the optimum by about {self.gap_:.2g} per row. Raise max_iter, tol or l2",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -95,7 +95,7 @@ class Ascent(NamedTuple):
 
     theta: FloatArray  # (p, t), of the scaled features
     rounds: int
-    gap: float  # the most that the penalised log-likelihood may fall short of the highest by
+    gap: float  # what the penalised log-likelihood falls short of the highest by, as the last round's rows saw it
 
 
 def read_order(order: npt.ArrayLike, batch: Batch) -> npt.NDArray[np.int64]:
