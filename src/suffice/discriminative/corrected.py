@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.discriminative.ratios import LogRatios
-from suffice.engines import Batch, ThreadEngine
+from suffice.engines import Batch, Engine
 from suffice.engines.descent import Ascent
 from suffice.engines.native_stochastic import Ridge
 from suffice.families import Response
@@ -41,7 +41,7 @@ class Texts:
 class Corrected:
     """Naive Bayes on some rows, whose theta is to be corrected; every penalty goes on from where the last one ended."""
 
-    engine: ThreadEngine
+    engine: Engine
     batch: Batch  # its offset is naive Bayes's part of the scores
     response: Response
     scale: FloatArray  # (d, t), the ratios
@@ -51,9 +51,7 @@ class Corrected:
     probabilities: FloatArray  # (n, k)
 
     @classmethod
-    def of(
-        cls, engine: ThreadEngine, texts: Texts, classes: int, alpha: float, towards: float, intercept: bool
-    ) -> Self:
+    def of(cls, engine: Engine, texts: Texts, classes: int, alpha: float, towards: float, intercept: bool) -> Self:
         """Return naive Bayes on these rows."""
         two, codes = classes == 2, texts.codes
         labels = Labels(tuple(range(classes)))
@@ -61,7 +59,8 @@ class Corrected:
         ratios = LogRatios(sums.counts, alpha)
         offset = None
         if towards != 0:
-            light = 1.0 if texts.weight is None else min(1.0, float(texts.weight[texts.weight > 0].min()))
+            weight = texts.weight
+            light = 1.0 if weight is None else float(np.min(weight, initial=1.0, where=weight > 0))
             offset = towards * ratios.scores(texts.counted, texts.rows, codes, light)
         probabilities = np.zeros((len(codes), classes))
         probabilities[np.arange(len(codes)), 1 - codes if two else codes] = 1.0

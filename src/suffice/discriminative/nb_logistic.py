@@ -17,7 +17,7 @@ from suffice.discriminative.corrected import Corrected, Texts
 from suffice.discriminative.inference import Inference
 from suffice.engines import Engine, ThreadEngine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import engine_for, is_foreign
 from suffice.engines.complaints import negative_count, not_finite
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -84,7 +84,7 @@ class NBLogisticRegression(ScoredClasses):
     >>> model.predict([[1, 0, 1], [0, 1, 0]])
     array(['ham', 'spam'], dtype='<U4')
     >>> model.ratios_.round(2)
-    array([[-1.79,  1.43,  0.34]])
+    array([[-1.81,  1.41,  0.31]])
     """
 
     ratios_: FloatArray
@@ -195,7 +195,7 @@ class NBLogisticRegression(ScoredClasses):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _corrected(self, texts: Texts) -> Corrected:
-        engine = self.engine if isinstance(self.engine, ThreadEngine) else ThreadEngine()
+        engine = engine_for(self.engine, texts.rows)
         towards = float(self.towards) if self._two else float(self.towards) / 2
         return Corrected.of(engine, texts, len(self._labels), float(self.alpha), towards, bool(self.fit_intercept))
 
