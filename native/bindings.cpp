@@ -353,6 +353,28 @@ nb::tuple correct(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, ind
     return nb::make_tuple(journey.theta, journey.sum, journey.totals);
 }
 
+// p, (n, k), is moved in place; returns theta, (p, t), and the rounds made and the gap left.
+nb::tuple dual_ascent(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
+                      MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, MaybeDoubles scale,
+                      double l2, bool symmetric, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> p,
+                      index_t most, double gap, std::uint64_t seed) {
+    const Rows rows = rows_of(x, y, w, begin, end);
+    const Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    if (model.family != Model::bernoulli && model.family != Model::softmax) {
+        throw nb::value_error("only the Bernoulli family and the softmax have this dual");
+    }
+    if (!(l2 > 0)) throw nb::value_error("l2 must be above 0");
+    const std::size_t t = theta.shape(1), d = static_cast<std::size_t>(rows.x.cols);
+    if (scale && scale->size() != d * t) throw nb::value_error("scale must have one entry per feature and predictor");
+    if (static_cast<index_t>(p.shape(0)) != end - begin || p.shape(1) != t + (symmetric ? 0 : 1)) {
+        throw nb::value_error("p must have one entry per row and class");
+    }
+    const Ridge ridge{l2, scale ? scale->data() : nullptr, symmetric};
+    Result moved = zeros({theta.shape(0), t}), totals = zeros({2});
+    unlocked([&] { active->dual_ascent(rows, model, ridge, most, gap, seed, p.data(), moved.data(), totals.data()); });
+    return nb::make_tuple(moved, totals);
+}
+
 // A reading comes as (what, temperature, prior, array for the results).
 Reading reading_of(const nb::tuple& parts, index_t count, std::size_t k) {
     if (parts.size() != 4) throw nb::value_error("a reading must come as (what, temperature, prior, results)");
@@ -506,6 +528,9 @@ NB_MODULE(_native, m) {
           nb::arg("theta"), nb::arg("intercept"), nb::arg("order"), nb::arg("pace"), nb::arg("l2"));
     m.def("correct", &correct, SUFFICE_ROWS, nb::arg("classes"), nb::arg("theta"), nb::arg("intercept"),
           nb::arg("order"), nb::arg("step"));
+    m.def("dual_ascent", &dual_ascent, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(),
+          nb::arg("offset").none(), nb::arg("theta"), nb::arg("intercept"), nb::arg("scale").none(), nb::arg("l2"),
+          nb::arg("symmetric"), nb::arg("p").noconvert(), nb::arg("most"), nb::arg("gap"), nb::arg("seed"));
 #undef SUFFICE_ROWS
     m.def("cholesky", &cholesky, nb::arg("a").noconvert(), nb::arg("least"));
     m.def("cholesky_solve", &cholesky_solve, nb::arg("factor"), nb::arg("b").noconvert());

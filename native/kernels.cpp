@@ -3,6 +3,7 @@
 #include "cholesky.hpp"
 #include "coordinates.hpp"
 #include "counts.hpp"
+#include "dual.hpp"
 #include "gaussian_scores.hpp"
 #include "glm.hpp"
 #include "local.hpp"
@@ -35,6 +36,7 @@ const Kernels table{SUFFICE_TEXT(SUFFICE_ISA),
                     coordinate_descent,
                     descend,
                     correct,
+                    dual_ascent,
                     linear_scores,
                     diagonal_scores,
                     quadratic_scores,

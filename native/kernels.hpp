@@ -45,6 +45,13 @@ struct Model {
     bool hessian = true;
 };
 
+// A ridge penalty on multiples of the coefficients: theta is penalised, scale * theta is what x is multiplied by.
+struct Ridge {
+    double l2 = 1.0;                // above 0
+    const double* scale = nullptr;  // (d, t); null: 1
+    bool symmetric = false;         // every class has its predictor; else that of the last one is pinned at 0
+};
+
 // Steps along rows, one after another.
 struct Steps {
     const index_t* order = nullptr;  // (count,), the rows in the order in which they are visited
@@ -137,6 +144,8 @@ struct Kernels {
                                   index_t most, double* theta);
     void (*descend)(const Rows&, const Model&, const Steps&, const Walked&);
     void (*correct)(const Rows&, const Steps&, const Walked&);
+    void (*dual_ascent)(const Rows&, const Model&, const Ridge&, index_t most, double gap, std::uint64_t seed,
+                        double* p, double* theta, double* totals);
     void (*linear_scores)(const Rows&, const Linear&, const Reading&);
     void (*diagonal_scores)(const Rows&, const double* mean, const double* variance, const double* intercept,
                             const Reading&);

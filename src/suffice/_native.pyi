@@ -90,6 +90,25 @@ def correct(
     order: _Codes,
     step: float,
 ) -> tuple[_Doubles, _Doubles, _Doubles]: ...
+def dual_ascent(
+    x: Any,
+    y: _Codes | None,
+    weight: _Doubles | None,
+    begin: int,
+    end: int,
+    family: int,
+    target: _Doubles | None,
+    offset: _Doubles | None,
+    theta: _Doubles,
+    intercept: bool,
+    scale: _Doubles | None,
+    l2: float,
+    symmetric: bool,
+    p: _Doubles,
+    most: int,
+    gap: float,
+    seed: int,
+) -> tuple[_Doubles, _Doubles]: ...
 def cholesky(a: _Doubles, least: float) -> float: ...
 def cholesky_solve(factor: _Doubles, b: _Doubles) -> None: ...
 def coordinate_descent(a: _Doubles, b: _Doubles, l1: _Doubles, theta: _Doubles, tol: float, most: int) -> int: ...

@@ -5,6 +5,7 @@ from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
 from suffice.discriminative.local_door import FarFromDataWarning
+from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
 from suffice.discriminative.separation import Separation, SeparationWarning
@@ -19,6 +20,7 @@ __all__ = [
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
+    "NBLogisticRegression",
     "Path",
     "Perceptron",
     "PoissonRegression",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 
 from suffice import door
+from suffice.discriminative.answers import ScoredClasses
 from suffice.discriminative.classes import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.growing import Growing
@@ -18,8 +17,6 @@ from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.separation import SeparationWarning, find_separation
 from suffice.engines import Engine
-from suffice.engines.reading import Reading
-from suffice.engines.results import named_classes
 from suffice.families import Response
 from suffice.solvers import Solution
 from suffice.solvers.linear_algebra import Symmetric
@@ -31,13 +28,8 @@ from suffice.statistics.base import FloatArray
 RESTLESS = 1e-3
 
 
-class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
+class LinearClassifier(ScoredClasses, Growing):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
-
-    classes_: npt.NDArray[Any]
-    coef_: FloatArray
-    intercept_: FloatArray
-    _labels: Labels
 
     def __init__(
         self,
@@ -72,11 +64,6 @@ class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
         self.penalty = penalty
         self.class_weight = class_weight
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.penalty not in (None, "firth"):
@@ -90,13 +77,6 @@ class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
 
     def _response(self) -> Response:
         return Response.of("bernoulli" if self._two else "multinomial")
-
-    @property
-    def _two(self) -> bool:
-        """Whether there are two classes, and one predictor: that of the second."""
-        return len(self._labels) <= 2 and self._one_predictor_of_two
-
-    _one_predictor_of_two: ClassVar[bool] = True
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
@@ -175,38 +155,6 @@ class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
 
     # Answers.
 
-    def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients, (k, d), and intercepts, (k,), of every class."""
-        coef, intercept = self._linear()
-        if self._two:
-            return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
-        return coef, intercept
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
-        self._check_fitted()
-        coef, intercept = self._scores_of_classes()
-        if len(coef) > 2:
-            return self._read(X, coef, intercept)
-        return self._read(X, coef[1:] - coef[:1], intercept[1:] - intercept[:1])[:, 0]
-
-    def _ask(self, X: Any, reading: Reading) -> Any:
-        self._check_fitted()
-        return self._read(X, *self._scores_of_classes(), reading)
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row, (n,)."""
-        codes = self._ask(X, Reading("best"))
-        return named_classes(self.classes_, codes)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return p(y | x), (n, k)."""
-        return self._ask(X, Reading("posterior"))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return log p(y | x), (n, k)."""
-        return self._ask(X, Reading("log_posterior"))
-
     def _parameter_names(self) -> list[str]:
         names = self._names()
         if self._two:
@@ -215,12 +163,10 @@ class LinearClassifier(ClassifierMixin, Growing):  # type: ignore[misc]
         return [f"{label}: {name}" for label in self.classes_[:columns] for name in names]
 
     def _more_settings(self) -> dict[str, Any]:
-        return {"classes": {"names": list(self._labels), "dtype": self.classes_.dtype.kind}}
+        return self._classes_written()
 
     def _restore(self, settings: Any) -> None:
-        self._labels = Labels(tuple(settings["classes"]["names"]))
-        like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-        self.classes_ = door.classes_array(self._labels, like)
+        self._restore_classes(settings)
         self.separation_ = None
 
 

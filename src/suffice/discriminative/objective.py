@@ -13,10 +13,12 @@ import numpy.typing as npt
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_sparse
-from suffice.engines.descent import Descent, Pace
+from suffice.engines.descent import Ascent, Descent, Pace
+from suffice.engines.native_stochastic import Ridge
 from suffice.engines.results import joined, taken
 from suffice.families import Response
 from suffice.families.priors import Penalty, ridge
+from suffice.solvers.dual import Climb
 from suffice.solvers.objective import Bend, Slope
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
@@ -111,6 +113,34 @@ class Likelihood:
         # The penalty of all classes alike is taken after the epoch, in one step as long as all of them.
         length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
         return descent._replace(theta=self._shrunk(descent.theta, length), mean=self._shrunk(descent.mean, length))
+
+    def climb(self, start: FloatArray) -> Climb | None:
+        """Return what goes round by the dual; None where there is none, or rows are not CSR in threads."""
+        kernels: Any = getattr(self.engine, "kernels", None)
+        has_dual = self.response.name in ("bernoulli/logit", "multinomial/softmax") and self.l2 > 0
+        x = self.rows.x
+        readable = is_sparse(x) and self.rows.features < 2**31 and hasattr(kernels, "dual_ascent")
+        if not (has_dual and readable and self.free is None and x.has_canonical_format):  # every cell stored once
+            return None
+        y, rows = np.asarray(self.rows.y), self.rows
+        if start.shape[1] == 1 and y.dtype.kind == "f":
+            probabilities = np.stack([y, 1 - y], axis=1)
+        else:
+            probabilities = np.eye(start.shape[1] + (not self.symmetric))[y]
+        if rows.offset is not None and self.symmetric:  # of the last class it is 0
+            offset = np.broadcast_to(rows.offset.reshape(len(y), -1), (len(y), start.shape[1] - 1))
+            rows = replace(rows, offset=np.concatenate([offset, np.zeros((len(y), 1))], axis=1))
+        ridge = Ridge(self.l2, None, self.symmetric)
+        theta = np.array(start)
+
+        def go(gap: float, most: int) -> tuple[FloatArray, int, float]:
+            found: Ascent = kernels.dual_ascent(
+                rows, self.response, theta, self.intercept, ridge, probabilities, most, gap, 0
+            )
+            theta[:] = found.theta
+            return found
+
+        return go
 
     def _shrunk(self, pinned: FloatArray, length: float) -> FloatArray:
         """Return theta of all classes, where that of the last was pinned, after a step along the penalty's slope."""

@@ -49,7 +49,12 @@ class LinearPredictor(Stored, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         x = door.features(self, X, reset=False)
         with door.naming_cells():
+            x = self._as_read(x)
             return joined(engine_for(self.engine, x).map(partial(_scores, coef, intercept, reading), Batch(x)))
+
+    def _as_read(self, x: Any) -> Any:
+        """Return features as the predictors are linear in them."""
+        return x
 
     def _names(self) -> list[str]:
         """Return the names of a column of theta: of the intercept and the features."""

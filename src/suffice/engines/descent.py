@@ -90,6 +90,14 @@ class Correction(NamedTuple):
     mistakes: int  # the rows with weight whose class was not the one named
 
 
+class Ascent(NamedTuple):
+    """Where rounds over the rows of a ridge-penalised logistic or softmax regression have led, by its dual."""
+
+    theta: FloatArray  # (p, t), of the scaled features
+    rounds: int
+    gap: float  # what the penalised log-likelihood falls short of the highest by, as the last round's rows saw it
+
+
 def read_order(order: npt.ArrayLike, batch: Batch) -> npt.NDArray[np.int64]:
     """Return the positions of the rows to visit, all of them among the batch's rows."""
     places = np.asarray(order)

@@ -35,8 +35,11 @@ class Regression(NamedTuple):
     theta: FloatArray  # (p, t)
 
 
-def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: bool) -> Regression:
-    """Return targets, offset and theta, or raise where they fit neither the family nor each other."""
+def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: bool, alike: bool = False) -> Regression:
+    """Return targets, offset and theta, or raise where they fit neither the family nor each other.
+
+    With softmax, theta has a column less than there are classes, or as many where all are treated ``alike``.
+    """
     theta = np.ascontiguousarray(theta, dtype=np.float64)
     complaints.check_theta(theta, batch.features + int(intercept))
     predictors = theta.shape[1]
@@ -46,7 +49,7 @@ def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: boo
     offset = None if batch.offset is None else read_column("offset", batch.offset, batch)
     if offset is not None and offset.size != batch.rows * predictors:
         offset = np.repeat(offset, predictors)
-    codes = read_codes(batch, predictors + 1) if family == _SOFTMAX else None
+    codes = read_codes(batch, predictors + (not alike)) if family == _SOFTMAX else None
     target = None if family == _SOFTMAX else np.ascontiguousarray(read_targets(batch), dtype=np.float64).reshape(-1)
     if target is not None and target.size != batch.rows:
         raise complaints.wrong_shape("y", f"({len(batch.y)},)", batch.y.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
 from suffice.engines.batch import Batch
-from suffice.engines.descent import Correction, Descent, Pace, check_correction, check_ridge, read_order
+from suffice.engines.descent import Ascent, Correction, Descent, Pace, check_correction, check_ridge, read_order
 from suffice.engines.native_regression import COMPILED, read_regression
 from suffice.engines.native_rows import Features, blame, intact, is_csr, read_codes, read_column
 
@@ -25,12 +25,26 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
+class Ridge(NamedTuple):
+    """A ridge penalty on theta, where scale * theta is what x is multiplied by."""
+
+    l2: float  # above 0
+    scale: FloatArray | None = None  # (d, t); 1 by default
+    symmetric: bool = False  # whether every class has its predictor, none being pinned at 0
+
+
 class NativeWalks(ABC):
     """The kernels that walk along rows; see :class:`~suffice.engines.kernels.Kernels` for what each returns."""
 
     @abstractmethod
     def _read(self, batch: Batch, act: Callable[[Features], R], classes: int = 1, arguments: tuple[Any, ...] = ()) -> R:
         """Run what reads the features of a batch, turning an offence into a sentence."""
+
+    @abstractmethod
+    def _call(
+        self, kernel: Callable[..., R], batch: Batch, codes: npt.NDArray[np.int64] | None, classes: int, *arguments: Any
+    ) -> R:
+        """Run a kernel over the rows of a batch and their weights."""
 
     @abstractmethod
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
@@ -81,6 +95,36 @@ class NativeWalks(ABC):
             blame(replace(batch, offset=None))
             raise complaints.overflowing_scores(int(overflow) if overflow >= 0 else int(places[-1]))
         return Correction(last, total, int(mistakes))
+
+    def dual_ascent(
+        self,
+        batch: Batch,
+        response: Response,
+        theta: FloatArray,
+        intercept: bool,
+        ridge: Ridge,
+        probabilities: FloatArray,
+        most: int,
+        gap: float,
+        seed: int,
+    ) -> Ascent:
+        """Return where at most so many rounds lead, by which the rows' probabilities, (n, k), move in place.
+
+        Only the intercepts of theta, (p, t), are read: the probabilities tell all else. With k predictors each class
+        has its own; with k - 1 that of the last class is 0. Of two classes and one predictor it is the first class's.
+        """
+        rows = read_regression(batch, COMPILED[response.name], theta, intercept, alike=ridge.symmetric)
+        more = rows.target, rows.offset, rows.theta, intercept, ridge.scale, float(ridge.l2), ridge.symmetric
+        moved, totals = self._call(
+            _native.dual_ascent,
+            batch,
+            rows.codes,
+            probabilities.shape[1],
+            *(COMPILED[response.name], *more, probabilities, int(most), float(gap), int(seed)),
+        )
+        if not np.isfinite(totals).all():
+            blame(batch)
+        return Ascent(moved, int(totals[0]), float(totals[1]))
 
     def _walk(
         self,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from suffice.solvers.dual import Climbed, DualAscent
 from suffice.solvers.newton import Newton
 from suffice.solvers.objective import MANY, Objective, Trace
 from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
@@ -22,9 +23,11 @@ FAIR = 45.0
 FEWER = 4
 #: The curvature of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.
 DAMPING = 1e-3
+#: So many rounds by the dual lead to the optimum, or show that it is far.
+ROUNDS = 40
 
 
-class Sampled(Multiplied, Protocol):
+class Sampled(Multiplied, Climbed, Protocol):
     """A log-likelihood that can be asked about some of its rows."""
 
     @property
@@ -41,8 +44,9 @@ class Auto:
 
     Few rows: Newton's method. Many rows: a sample's optimum is the start, and a larger sample's curvature there,
     corrected by how the slopes of all rows change (L-BFGS), makes the steps: about six passes over all rows. Many
-    parameters: Newton's steps are solved by conjugate gradients, or (with several predictors) L-BFGS starts from the
-    diagonal of the curvature.
+    parameters: the dual, row after row, of classes on sparse rows under a ridge; else, and from there on, Newton's
+    steps are solved by conjugate gradients, or (with several predictors) L-BFGS starts from the diagonal of the
+    curvature.
 
     Examples
     --------
@@ -88,6 +92,11 @@ class Auto:
         return solver.minimise(objective, theta, lambda slope: share * solve(slope), trace)
 
     def _large(self, objective: Sampled, start: FloatArray) -> Solution:
+        near = DualAscent(self.tol, ROUNDS).minimise(objective, start)
+        if near is not None and near.converged:
+            return near
+        if near is not None and np.isfinite(near.log_likelihood):
+            start = near.theta
         if start.shape[1] == 1:
             return TruncatedNewton(self.tol, self.max_iter).minimise(objective, start)
         trace = Trace.of(objective)

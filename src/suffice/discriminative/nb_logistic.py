@@ -1,0 +1,280 @@
+"""Logistic regression for text: naive Bayes's log-count ratios, corrected by what tells the classes apart."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from suffice import door
+from suffice.discriminative.answers import ScoredClasses
+from suffice.discriminative.classes import class_weights
+from suffice.discriminative.corrected import Corrected, Texts
+from suffice.discriminative.inference import Inference
+from suffice.engines import Engine, ThreadEngine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import engine_for, is_foreign
+from suffice.engines.complaints import negative_count, not_finite
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, parameters
+
+#: The penalties among which ``l2="auto"`` chooses, and on how many parts of the rows it tries them.
+PENALTIES = (1.0, 0.5, 0.2, 0.1, 0.05)
+PARTS = 3
+
+
+class NBLogisticRegression(ScoredClasses):
+    """Logistic regression on naive Bayes's log-count ratios, for text: NBSVM with probabilities, and any classes.
+
+    A row x says which features are present, and is of length 1. The score of class k is
+    ``b_k + sum_j theta_kj r_kj x_j``, where r_kj is the log-ratio of how often feature j occurs in class k and in all
+    others; p(y | x) is the softmax of the scores. With theta = 1 of two classes (1/2 of more) this is naive Bayes, and
+    that is what theta is shrunk towards: ``-log-likelihood + l2 (theta - towards)² / 2`` is least. While learning,
+    naive Bayes's part of a row's score is that of all other rows, as the row's own words would tell its class.
+
+    Parameters
+    ----------
+    alpha
+        What is added to each count of a feature in a class.
+    l2
+        How strongly theta is held at naive Bayes; ``"auto"`` chooses among a few by the likelihood of rows held out.
+    towards
+        What theta is shrunk towards, in units of naive Bayes: 0 is Wang and Manning's model.
+    binarize
+        A feature is present, and counts as 1, where x is above this; None takes x as it is.
+    norm
+        ``"l2"`` divides a row by its length, so that long texts do not weigh more; None leaves it.
+    fit_intercept
+        Whether scores have an intercept.
+    class_weight
+        ``"balanced"``, or a weight for each class by its label.
+    tol
+        How much log-likelihood per row theta may fall short of the optimum by.
+    max_iter
+        The most rounds over the rows.
+    random_state
+        The order in which rows are visited.
+    engine
+        The threads that count and answer.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+    coef_ : (1, d), or (k, d) of more than two classes: what x is multiplied by, theta r
+    intercept_ : (1,), or (k,)
+    ratios_ : (1, d), or (k, d), r
+    l2_ : the penalty
+    losses_ : by ``l2="auto"``, the mean log-loss of rows held out under each penalty; else empty
+    gap_ : how much log-likelihood per row theta falls short of the optimum by, as the last round saw it
+    n_iter_ : how many rounds were made
+
+    References
+    ----------
+    Wang and Manning, "Baselines and Bigrams: Simple, Good Sentiment and Topic Classification", ACL 2012.
+
+    Examples
+    --------
+    >>> words = np.array([[2, 0, 1], [1, 0, 0], [0, 1, 1], [0, 3, 1]])
+    >>> model = NBLogisticRegression().fit(words, ["ham", "ham", "spam", "spam"])
+    >>> model.predict([[1, 0, 1], [0, 1, 0]])
+    array(['ham', 'spam'], dtype='<U4')
+    >>> model.ratios_.round(2)
+    array([[-1.81,  1.41,  0.31]])
+    """
+
+    ratios_: FloatArray
+    l2_: float
+    losses_: dict[float, float]
+    gap_: float
+    n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.5,
+        l2: float | str = 0.2,
+        towards: float = 1.0,
+        binarize: float | None = 0.0,
+        norm: str | None = "l2",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 3e-4,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l2 = l2
+        self.towards = towards
+        self.binarize = binarize
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # on rows that are not counts
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is something to predict from."""
+        return "coef_" in vars(self)
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find theta from rows and their classes.
+
+        Parameters
+        ----------
+        X
+            How often each feature occurs in each row, (n, d): CSR, NumPy or a data frame.
+        y
+            The class of each row.
+        sample_weight
+            One weight per row; every row counts once by default.
+        """
+        self._check_settings()
+        x = door.features(self, X, reset=True)
+        column = door.targets(y, x.shape[0])
+        self._labels, codes = Labels.discover(column)
+        if len(self._labels) < 2:
+            raise ValueError(
+                f"y has one class, {self._labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell "
+                "them apart"
+            )
+        self.classes_ = door.classes_array(self._labels, column[:0])
+        weight = class_weights(self.class_weight, self._labels, codes, door.weights(sample_weight, len(codes)))
+        with door.naming_cells():
+            counted = self._counted(x)
+        texts = Texts(counted, self._normed(counted), codes, weight)
+        self.losses_ = self._losses(texts) if self.l2 == "auto" else {}
+        self.l2_ = min(self.losses_, key=lambda l2: self.losses_[l2]) if self.losses_ else float(self.l2)
+        corrected = self._corrected(texts)
+        ascent = corrected.solve(self.l2_, self.tol, self.max_iter, self._seed())
+        self.coef_, self.intercept_ = corrected.linear(ascent.theta)
+        self.ratios_ = corrected.scale.T
+        self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
+        if not self.gap_ <= self.tol:
+            warnings.warn(
+                f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
+                f"falls short of the optimum by about {self.gap_:.2g} per row. Raise max_iter, tol or l2",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_settings(self) -> None:
+        for name in ("alpha", "tol") + (() if self.l2 == "auto" else ("l2",)):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+                also = ", or 'auto'" if name == "l2" else ""
+                raise ValueError(f"{name} must be a finite number above 0{also}; got {value!r}")
+        if not (isinstance(self.towards, int | float | np.number) and np.isfinite(self.towards)):
+            raise ValueError(f"towards must be a finite number; got {self.towards!r}")
+        if self.binarize is not None and not 0 <= self.binarize < np.inf:
+            raise ValueError(f"binarize must be a finite number, 0 or more, or None; got {self.binarize!r}")
+        if self.norm not in (None, "l2"):
+            raise ValueError(f"norm must be 'l2' or None; got {self.norm!r}")
+        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
+        if self.engine is not None and not isinstance(self.engine, ThreadEngine):
+            raise ValueError(f"engine must be a ThreadEngine, which reads CSR, or None; got {self.engine!r}")
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _corrected(self, texts: Texts) -> Corrected:
+        engine = engine_for(self.engine, texts.rows)
+        towards = float(self.towards) if self._two else float(self.towards) / 2
+        return Corrected.of(engine, texts, len(self._labels), float(self.alpha), towards, bool(self.fit_intercept))
+
+    def _losses(self, texts: Texts) -> dict[float, float]:
+        """Return the mean log-loss of rows held out, part by part, under each penalty, the strongest first."""
+        losses = dict.fromkeys(PENALTIES, 0.0)
+        order = np.argsort(texts.codes, kind="stable")
+        part = np.empty(len(order), dtype=np.int64)
+        part[order] = np.arange(len(order)) % PARTS  # rows of every class in every part
+        for number in range(PARTS):
+            known, asked = texts.of(part != number), texts.of(part == number)
+            corrected = self._corrected(known)
+            for l2 in PENALTIES:
+                theta = corrected.solve(l2, self.tol, self.max_iter, self._seed()).theta
+                losses[l2] += corrected.loss(theta, asked)
+        return {l2: loss / texts.weight_in_all for l2, loss in losses.items()}
+
+    # Reading.
+
+    def _counted(self, x: Any) -> Any:
+        """Return what rows are counted by, as CSR: presences, or x itself."""
+        x = sparse.csr_array(to_host(x) if is_foreign(x) else x)
+        if not x.has_canonical_format:  # a cell may be stored in parts
+            x = x.copy()
+            x.sum_duplicates()
+        bad = np.flatnonzero(~((x.data >= 0) & (x.data < np.inf)))
+        if bad.size:
+            row = int(np.searchsorted(x.indptr, bad[0], side="right")) - 1
+            cell, value = (row, int(x.indices[bad[0]])), float(x.data[bad[0]])
+            if not np.isfinite(value):
+                raise not_finite("x", cell, value)
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: {negative_count(cell, value)}")
+        values = x.data if self.binarize is None else x.data > self.binarize
+        return sparse.csr_array((values.astype(np.float64), x.indices, x.indptr), shape=x.shape)
+
+    def _normed(self, counted: Any) -> Any:
+        if self.norm is None:
+            return counted
+        squares = sparse.csr_array((counted.data**2, counted.indices, counted.indptr), shape=counted.shape)
+        lengths = np.sqrt(squares @ np.ones(counted.shape[1]))
+        lengths[lengths == 0] = 1.0
+        values = counted.data / np.repeat(lengths, np.diff(counted.indptr))
+        return sparse.csr_array((values, counted.indices, counted.indptr), shape=counted.shape)
+
+    def _as_read(self, x: Any) -> Any:
+        return self._normed(self._counted(x))
+
+    def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        return self.coef_, self.intercept_
+
+    def _inference(self) -> Inference:
+        raise ValueError(f"{type(self).__name__} has no standard errors: its features are made from y")
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": parameters.written(self.get_params(deep=False)),
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "penalty": self.l2_,
+                "losses": list(self.losses_.items()),
+                "gap": self.gap_,
+                "rounds": self.n_iter_,
+                **self._classes_written(),
+            },
+            statistics={},
+            arrays={"coef": self.coef_, "intercept": self.intercept_, "ratios": self.ratios_},
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, arrays = contents.settings, contents.arrays
+        model = cls(**parameters.read(settings["parameters"]))._restore_features(settings)
+        model._restore_classes(settings)
+        model.coef_, model.intercept_, model.ratios_ = arrays["coef"], arrays["intercept"], arrays["ratios"]
+        model.l2_, model.gap_, model.n_iter_ = settings["penalty"], settings["gap"], settings["rounds"]
+        model.losses_ = dict(settings["losses"])
+        return model
