@@ -63,7 +63,10 @@ public:
 private:
     index_t counted(const Rows& rows) {
         if (rows.x.cols > 0x7fffffff) offend("wide", 0, rows.x.cols, 0.0);
-        each_value(rows, [&](index_t i, index_t j, double) {
+        Buffer<std::int32_t> seen(rows.x.cols);  // the last row that had a column, from 1
+        each_value(rows, [&](index_t i, index_t j, double value) {
+            if (seen[j] == static_cast<std::int32_t>(i + 1)) offend("unsorted", rows.begin + i, j, value);  // in parts
+            seen[j] = static_cast<std::int32_t>(i + 1);
             ++place_[j];
             ++first_[i + 1];
         });

@@ -96,6 +96,10 @@ def test_dense_rows_and_csr_lead_to_the_same() -> None:
         KERNELS.dual_ascent(replace(rows, x=x), response, start, True, ridge, started(rows, 3), 7, 0.0, 5)
         for x in (dense, stored, sparse.csr_array(dense.astype(np.float32).astype(float)), np.asfortranarray(dense))
     ]
+    halves = sparse.csr_array(
+        (np.repeat(stored.data / 2, 2), np.repeat(stored.indices, 2), 2 * stored.indptr), shape=stored.shape
+    )
+    ends.append(KERNELS.dual_ascent(replace(rows, x=halves), response, start, True, ridge, started(rows, 3), 7, 0.0, 5))
     for end in ends[1:]:
         np.testing.assert_allclose(end.theta, ends[0].theta, atol=1e-6)
 

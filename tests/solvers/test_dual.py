@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,6 @@ def test_without_a_dual_there_is_none() -> None:
         ThreadEngine(), Batch(sparse.csr_array(np.eye(3)), np.arange(3.0)), Response.of("poisson"), l2=1.0
     )
     assert counts.climb(np.zeros((4, 1))) is None
-    twice = sparse.csr_array((np.ones(4), np.array([0, 0, 1, 2]), np.array([0, 2, 3, 4])), shape=(3, 3))
-    parts = replace(objective, rows=Batch(twice, np.array([0.0, 1.0, 1.0])), l2=1.0)
-    assert parts.climb(np.zeros((4, 1))) is None  # a cell that is stored in parts
 
 
 def test_sparse_and_dense_rows_lead_to_the_same_classes() -> None:

@@ -118,9 +118,8 @@ class Likelihood:
         """Return what goes round by the dual; None where there is none, or rows are not CSR in threads."""
         kernels: Any = getattr(self.engine, "kernels", None)
         has_dual = self.response.name in ("bernoulli/logit", "multinomial/softmax") and self.l2 > 0
-        x = self.rows.x
-        readable = is_sparse(x) and self.rows.features < 2**31 and hasattr(kernels, "dual_ascent")
-        if not (has_dual and readable and self.free is None and x.has_canonical_format):  # every cell stored once
+        readable = is_sparse(self.rows.x) and self.rows.features < 2**31 and hasattr(kernels, "dual_ascent")
+        if not (has_dual and readable and self.free is None):
             return None
         y, rows = np.asarray(self.rows.y), self.rows
         if start.shape[1] == 1 and y.dtype.kind == "f":
