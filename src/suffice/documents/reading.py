@@ -26,7 +26,7 @@ from suffice.text.rows import known_rows
 from suffice.text.vocabulary import Columns, Places
 
 #: The penalty of plain logistic regression, over documents of length 1.
-RIDGE = 0.1
+RIDGE = 0.03
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> tuple[Any
     """Return the discriminative model of this form, not fitted yet, and what makes its rows of counts."""
     if form == "logistic":
         penalty = RIDGE if isinstance(l2, str) else l2
-        return LogisticRegression(l2=penalty, inference=False, engine=engine), partial(normalize, copy=False)
+        return LogisticRegression(l2=penalty, tol=1e-4, inference=False, engine=engine), partial(normalize, copy=False)
     given = {name: value for name, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
     return NBLogisticRegression(**given, engine=engine), _as_it_is  # it divides rows by their length itself
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from suffice import _native
 from suffice.documents.forms import Form
@@ -24,6 +25,11 @@ from suffice.text.sample import DocumentSample
 DECADES = np.logspace(-4, 4, 9)
 BETWEEN = np.logspace(-0.75, 0.75, 7)[[0, 1, 2, 4, 5, 6]]
 _MANY = 1 << 20
+#: With fewer documents than this for each class, there is nothing to choose by.
+FEW = 10
+#: Before any document, the logarithm of the smoothing is thought to be about 0, give or take this. Of the temperature's,
+#: give or take 1.
+WIDTH = np.log(10.0)
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ def choose(
     The multinomial model says how documents are written: its smoothing is the one under which their words are most
     probable. The other forms do not, or leave out how often words occur: theirs is the one under which the classes of
     documents are most probable, at the best temperature. So is the temperature.
+    Where documents are few, both are 1.
 
     Parameters
     ----------
@@ -60,14 +67,14 @@ def choose(
         What shares the work.
     """
     sample = _scored_sample(counts.sample, presence)
-    if not len(sample):
+    if sample.weights.sum() < FEW * len(counts.labels):
         return Chosen(1.0 if isinstance(alpha, str) else float(alpha), 1.0, -np.inf)
     log_priors = _log_priors(form, counts, sample, prior)
 
     def tried(alphas: FloatArray) -> list[tuple[float, float, FloatArray]]:
         every = _left_out(form, counts, presence, sample, alphas, engine)
         return [
-            (_score(form, scores, log_priors, sample), float(alpha), scores)
+            (_score(form, float(alpha), scores, log_priors, sample), float(alpha), scores)
             for alpha, scores in zip(alphas, every, strict=True)
         ]
 
@@ -76,15 +83,29 @@ def choose(
     if isinstance(alpha, str):
         best = max([best, *tried(best[1] * BETWEEN)], key=itemgetter(0))
     score, smoothing, scores = best
-    return Chosen(smoothing, tuning.best_temperature(scores + log_priors, sample.codes, sample.weights), score)
+    return Chosen(smoothing, _temperature(scores + log_priors, sample), score)
 
 
-def _score(form: Form, scores: FloatArray, log_priors: FloatArray, sample: DocumentSample) -> float:
+def _score(form: Form, alpha: float, scores: FloatArray, log_priors: FloatArray, sample: DocumentSample) -> float:
+    """Return how well a smoothing suits the sample; without documents to tell, 1 suits best."""
     codes, weights = sample.codes, sample.weights
     if form == "multinomial":
-        return float(np.average(scores[np.arange(len(codes)), codes], weights=weights))
-    joint = scores + log_priors
-    return tuning.log_score(joint, codes, weights, tuning.best_temperature(joint, codes, weights))
+        mean = float(np.average(scores[np.arange(len(codes)), codes], weights=weights))
+    else:
+        joint = scores + log_priors
+        mean = tuning.log_score(joint, codes, weights, tuning.best_temperature(joint, codes, weights))
+    return weights.sum() * mean - np.log(alpha) ** 2 / (2 * WIDTH**2) if alpha > 0 else mean
+
+
+def _temperature(joint: FloatArray, sample: DocumentSample) -> float:
+    """Return the temperature that suits the sample best; without documents to tell, that is 1."""
+
+    def loss(log_temperature: float) -> float:
+        mean = tuning.log_score(joint, sample.codes, sample.weights, float(np.exp(log_temperature)))
+        return float(log_temperature**2 / 2 - sample.weights.sum() * mean)
+
+    found = minimize_scalar(loss, bounds=(-3.0, 8.0), method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(found.x))
 
 
 def _scored_sample(sample: DocumentSample, presence: bool) -> DocumentSample:

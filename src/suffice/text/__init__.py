@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from suffice.text.counts import Counting, DocumentCounts
 from suffice.text.documents import Documents
 from suffice.text.features import Features
+from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = [
     "HashingVectorizer",
     "TfidfVectorizer",
     "Vocabulary",
+    "folder",
+    "lines",
 ]
 
 
