@@ -27,7 +27,7 @@ BETWEEN = np.logspace(-0.75, 0.75, 7)[[0, 1, 2, 4, 5, 6]]
 _MANY = 1 << 20
 #: With fewer documents than this for each class, there is nothing to choose by.
 FEW = 10
-#: Before any document, the logarithm of the smoothing is thought to be about 0, give or take this. Of the temperature's,
+#: Before any document, the log of the smoothing is thought to be about 0, give or take this; of the temperature's log,
 #: give or take 1.
 WIDTH = np.log(10.0)
 

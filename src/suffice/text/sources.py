@@ -148,13 +148,13 @@ class lines:  # noqa: N801
                     rest = data
                     continue
                 rest = data[size:]
-                yield self._cut(data, size, labels, done)
-                done += data.count(b"\n", 0, size)
+                found = _native.text.lines(data, size, self.separator, labels)
+                yield self._labelled(data, *found, labels, done)
+                done += len(found[0])
             if rest:
-                yield self._cut(rest, len(rest), labels, done)
+                yield self._labelled(rest, *_native.text.lines(rest, len(rest), self.separator, labels), labels, done)
 
-    def _cut(self, data: bytes, size: int, labels: Any, done: int) -> Labelled:
-        begins, ends, codes = _native.text.lines(data, size, self.separator, labels)
+    def _labelled(self, data: bytes, begins: Any, ends: Any, codes: Any, labels: Any, done: int) -> Labelled:
         if labels is None:
             return Labelled(Cut(data, begins, ends), None)
         filled = (ends > begins) | (codes >= 0)  # lines with nothing in them are no documents

@@ -1,0 +1,1 @@
+"""Published results, measured again with this library's models on the same data."""
