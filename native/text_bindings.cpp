@@ -5,40 +5,16 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "text/counting.hpp"
-#include "text/left_out.hpp"
-#include "text/lines.hpp"
 #include "text_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace suffice::text;
 
 namespace {
-
-template <class T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Result = nb::ndarray<nb::numpy, T>;
-
-// A NumPy array that owns the elements of a vector.
-template <class T>
-Result<T> handed(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
-    return Result<T>(kept->data(), {kept->size()}, owner);
-}
-
-Result<double> zeros(std::size_t rows, std::size_t columns) {
-    auto* data = static_cast<double*>(std::calloc(std::max<std::size_t>(rows * columns, 1), sizeof(double)));
-    if (data == nullptr) throw std::bad_alloc();
-    nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
-    return Result<double>(data, {rows, columns}, owner);
-}
 
 // The counts of every class as one table, (classes, words).
 Result<double> table(const std::vector<std::vector<double>>& counts, std::size_t words, std::size_t classes) {
@@ -47,16 +23,6 @@ Result<double> table(const std::vector<std::vector<double>>& counts, std::size_t
         std::copy_n(counts[c].begin(), std::min(words, counts[c].size()), all.data() + c * words);
     }
     return all;
-}
-
-nb::str text_of(const char* data, std::size_t size) {
-    PyObject* text = PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(size), "surrogatepass");
-    if (text == nullptr) {  // bytes, which need be no text
-        PyErr_Clear();
-        text = PyUnicode_DecodeLatin1(data, static_cast<Py_ssize_t>(size), nullptr);
-    }
-    if (text == nullptr) throw nb::python_error();
-    return nb::steal<nb::str>(text);
 }
 
 constexpr char kSigma[] = "\xCE\xA3";  // the capital one, in UTF-8
@@ -322,180 +288,16 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
                        handed(std::move(held.counts))));
 }
 
-// The sum of two tables of counts, (k, v) and (k, w): columns of the second go where `places` says, among `width`.
-Result<double> added(Table one, Table two,                     Column<std::int64_t> places, std::size_t width) {
-    const std::size_t k = one.shape(0), v = one.shape(1), w = two.shape(1);
-    if (two.shape(0) != k || places.size() != w || width < v) throw nb::value_error("the tables do not fit");
-    for (std::size_t j = 0; j < w; ++j) {
-        if (places.data()[j] < 0 || places.data()[j] >= static_cast<std::int64_t>(width)) {
-            throw nb::index_error("a place is not among the columns");
-        }
-    }
-    Result<double> sum = zeros(k, width);
-    nb::gil_scoped_release release;
-    for (std::size_t c = 0; c < k; ++c) {
-        double* row = sum.data() + c * width;
-        std::copy_n(one.data() + c * v, v, row);
-        for (std::size_t j = 0; j < w; ++j) row[places.data()[j]] += two.data()[c * w + j];
-    }
-    return sum;
-}
-
-// Sorts the columns of every row from begin to end, in place.
-void sort_rows(nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> ends,
-               nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig> columns,
-               nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig> counts, std::size_t begin, std::size_t end) {
-    if (ends.size() < 1 || begin > end || end >= ends.size()) throw nb::index_error("rows are out of range");
-    nb::gil_scoped_release release;
-    std::vector<std::uint64_t> keys;
-    for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t first = ends.data()[i], last = ends.data()[i + 1];
-        if (first < 0 || last < first || last > static_cast<std::int64_t>(columns.size())) {
-            throw nb::index_error("a row is out of range");
-        }
-        keys.clear();
-        for (std::int64_t j = first; j < last; ++j) {
-            keys.push_back(std::uint64_t(std::uint32_t(columns.data()[j])) << 32 | std::uint32_t(counts.data()[j]));
-        }
-        std::sort(keys.begin(), keys.end());
-        for (std::int64_t j = first; j < last; ++j) {
-            columns.data()[j] = static_cast<std::int32_t>(keys[static_cast<std::size_t>(j - first)] >> 32);
-            counts.data()[j] = static_cast<std::int32_t>(keys[static_cast<std::size_t>(j - first)] & 0xFFFFFFFFu);
-        }
-    }
-}
-
-Bytes checked(const Words& words, std::int64_t place) {
-    if (place < 0 || place >= words.size()) throw nb::index_error("no word has this place");
-    return words[static_cast<place_t>(place)];
-}
-
-Words words_of(const nb::bytes& text, const Column<std::int64_t>& ends) {
-    Words words;
-    std::int64_t begin = 0;
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-        const std::int64_t end = ends.data()[i];
-        if (end < begin || end > static_cast<std::int64_t>(text.size())) {
-            throw nb::value_error("the ends of words must rise, and be within their text");
-        }
-        const place_t place = words.add({text.c_str() + begin, static_cast<std::size_t>(end - begin)});
-        if (place != static_cast<place_t>(i)) throw nb::value_error("a vocabulary must hold every word once");
-        begin = end;
-    }
-    if (begin != static_cast<std::int64_t>(text.size())) throw nb::value_error("text goes on after the last word");
-    return words;
-}
-
-// The same words in another order, or some of them.
-Words taken(const Words& words, Column<std::int64_t> places) {
-    Words some;
-    for (std::size_t i = 0; i < places.size(); ++i) some.add(checked(words, places.data()[i]));
-    return some;
-}
-
-// Adds the words of another; returns where each of them is.
-Result<place_t> merge(Words& words, const Words& other) {
-    std::vector<place_t> places(static_cast<std::size_t>(other.size()));
-    {
-        nb::gil_scoped_release release;
-        for (place_t i = 0; i < other.size(); ++i) places[static_cast<std::size_t>(i)] = words.add(other[i]);
-    }
-    return handed(std::move(places));
-}
-
-Result<place_t> places(const Words& words, const Words& other) {
-    std::vector<place_t> found(static_cast<std::size_t>(other.size()));
-    for (place_t i = 0; i < other.size(); ++i) {
-        const Bytes word = other[i];
-        found[static_cast<std::size_t>(i)] = words.find(word.data, word.size, hash_of(word.data, word.size));
-    }
-    return handed(std::move(found));
-}
-
-Result<std::uint64_t> hashes(const Words& words) {
-    std::vector<std::uint64_t> found(static_cast<std::size_t>(words.size()));
-    for (place_t i = 0; i < words.size(); ++i) {
-        const Bytes word = words[i];
-        found[static_cast<std::size_t>(i)] = hash_of(word.data, word.size);
-    }
-    return handed(std::move(found));
-}
-
-// One document a line, after a label if there is a vocabulary of them: (begins, ends, places of labels).
-nb::tuple lines(const nb::bytes& buffer, std::size_t size, const std::string& separator, Words* labels) {
-    if (size > buffer.size()) throw nb::index_error("the buffer is not that long");
-    if (separator.size() != 1) throw nb::value_error("separator must be one byte");
-    Lines found;
-    {
-        nb::gil_scoped_release release;
-        found = cut_lines(buffer.c_str(), size, separator[0], labels);
-    }
-    return nb::make_tuple(handed(std::move(found.begins)), handed(std::move(found.ends)),
-                          handed(std::move(found.codes)));
-}
-
-// Scores of documents, each left out of what was learnt, (alphas, documents, classes).
-nb::object left_out(Table counts, std::optional<Column<double>> others, Column<std::int64_t> ends,
-                    Column<std::int64_t> columns, Column<double> times, Column<std::int64_t> codes,
-                    Column<double> weights, Column<double> alphas, std::size_t begin, std::size_t end) {
-    const std::size_t k = counts.shape(0), v = counts.shape(1), documents = codes.size();
-    if (ends.size() != documents + 1 || weights.size() != documents || times.size() != columns.size() ||
-        begin > end || end > documents || (others && others->size() != v)) {
-        throw nb::value_error("counts and documents do not fit");
-    }
-    for (std::size_t i = 0; i < documents; ++i) {
-        const std::int64_t first = ends.data()[i], last = ends.data()[i + 1], code = codes.data()[i];
-        if (first < 0 || last < first || last > static_cast<std::int64_t>(columns.size()) || code < 0 ||
-            code >= static_cast<std::int64_t>(k)) {
-            throw nb::index_error("a document is out of range");
-        }
-    }
-    for (std::size_t s = 0; s < columns.size(); ++s) {
-        if (columns.data()[s] < 0 || columns.data()[s] >= static_cast<std::int64_t>(v)) {
-            throw nb::index_error("a column is out of range");
-        }
-    }
-    const Learnt learnt{counts.data(), others ? others->data() : nullptr, k, v, ends.data(), columns.data(),
-                        times.data(), codes.data(), weights.data()};
-    std::vector<double> scores(alphas.size() * (end - begin) * k);
-    {
-        nb::gil_scoped_release release;
-        left_out_scores(learnt, alphas.data(), alphas.size(), begin, end, scores.data());
-    }
-    return handed(std::move(scores)).cast().attr("reshape")(alphas.size(), end - begin, k);
-}
-
 }  // namespace
 
 void bind_text(nb::module_& module) {
     nb::module_ text = module.def_submodule("text");
+    bind_words(text);
     nb::class_<Documents>(text, "Documents")
         .def(nb::init<const nb::list&, std::int64_t, bool>())
         .def(nb::init<const nb::bytes&, const Column<std::int64_t>&, const Column<std::int64_t>&, bool>())
         .def("__len__", &Documents::size)
         .def("ends", &Documents::ends);
-    nb::class_<Words>(text, "Words")
-        .def(nb::init<>())
-        .def("__len__", [](const Words& words) { return static_cast<std::size_t>(words.size()); })
-        .def("copy", [](const Words& words) { return Words(words); })
-        .def("word", [](const Words& words, std::int64_t place) {
-            const Bytes word = checked(words, place);
-            return text_of(word.data, word.size);
-        })
-        .def("list", [](const Words& words) {
-            nb::list all;
-            for (place_t i = 0; i < words.size(); ++i) all.append(text_of(words[i].data, words[i].size));
-            return all;
-        })
-        .def("text", [](const Words& words) { return nb::bytes(words.text().data(), words.text().size()); })
-        .def("ends", [](const Words& words) {
-            return handed(std::vector<std::int64_t>(words.ends().begin(), words.ends().end()));
-        })
-        .def("hashes", &hashes)
-        .def("sorted", [](const Words& words) { return handed(words.sorted()); })
-        .def("take", &taken)
-        .def("merge", &merge)
-        .def("places", &places);
     nb::class_<Tokeniser>(text, "Tokeniser")
         .def(nb::init<int, int, int, std::int64_t, std::int64_t, Column<std::uint8_t>, Column<std::int32_t>,
                       Column<std::int32_t>, std::optional<nb::object>>(),
@@ -509,11 +311,4 @@ void bind_text(nb::module_& module) {
         .def("counts", &counts, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("codes"),
              nb::arg("weights").none(), nb::arg("classes"), nb::arg("words"), nb::arg("events"),
              nb::arg("presences"), nb::arg("sample"));
-    text.def("words", &words_of);
-    text.def("added", &added);
-    text.def("sort_rows", &sort_rows);
-    text.def("lines", &lines, nb::arg("buffer"), nb::arg("size"), nb::arg("separator"), nb::arg("labels").none());
-    text.def("left_out", &left_out, nb::arg("counts"), nb::arg("others").none(), nb::arg("ends"), nb::arg("columns"),
-             nb::arg("times"), nb::arg("codes"), nb::arg("weights"), nb::arg("alphas"), nb::arg("begin"),
-             nb::arg("end"));
 }

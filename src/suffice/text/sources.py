@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,9 +140,10 @@ class lines:  # noqa: N801
     def __iter__(self) -> Iterator[Labelled]:
         labels = _native.text.Words() if self.labelled else None
         done = 0
-        with Path(self.path).open("rb") as file:
-            rest = b""
-            while chunk := file.read(self.chunk):
+        with Path(self.path).open("rb") as file, ThreadPoolExecutor(1) as reader:
+            rest, coming = b"", reader.submit(file.read, self.chunk)
+            while chunk := coming.result():
+                coming = reader.submit(file.read, self.chunk)  # while this one is learnt
                 data = rest + chunk if rest else chunk
                 size = data.rfind(b"\n") + 1
                 if size == 0:  # a line that is longer than what is read at a time
