@@ -69,7 +69,7 @@ $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 sanitize: $(SANITIZED)/installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED)/bin/python -m pytest -q -p no:cacheprovider tests/engines tests/laws
+	  $(SANITIZED)/bin/python -m pytest -q -p no:cacheprovider tests/engines tests/laws tests/text
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

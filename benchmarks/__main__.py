@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks import local, models, regressions, stochastic, sums
+from benchmarks import local, models, regressions, stochastic, sums, text
 from benchmarks.harness import Outcome, Task, from_json, machine, measure, table, to_json
 
 SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
@@ -16,6 +16,7 @@ SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
     "Regressions": regressions.tasks,
     "Stochastic steps": stochastic.tasks,
     "Local regressions": local.tasks,
+    "Text": text.tasks,
 }
 RESULTS = Path(__file__).with_name("results.json")
 

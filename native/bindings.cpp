@@ -512,6 +512,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
     active = kernels(nullptr);
     bind_text(m);
+    nb::set_leak_warnings(false);  // caches of Python's hold tokenisers until the process ends
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")

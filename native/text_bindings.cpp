@@ -185,19 +185,16 @@ void read_rows(const Tokeniser& tokeniser, const Documents& documents, std::size
 
 // Rows of counts: (row ends, columns, counts, features without a column). `grow`: new words are added.
 nb::tuple rows(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop,
-               Words* words, bool grow, int bits) {
+               Words& words, bool grow) {
     check_range(documents, start, stop);
-    if (words == nullptr && (bits < 1 || bits > 30)) throw nb::value_error("bits must be from 1 to 30");
     Rows found;
     std::vector<std::int64_t> unknown;
     {
         nb::gil_scoped_release release;
-        if (words == nullptr) {
-            read_rows(tokeniser, documents, start, stop, Hashed{(std::uint64_t(1) << bits) - 1}, found, unknown);
-        } else if (grow) {
-            read_rows(tokeniser, documents, start, stop, Growing{*words}, found, unknown);
+        if (grow) {
+            read_rows(tokeniser, documents, start, stop, Growing{words}, found, unknown);
         } else {
-            read_rows(tokeniser, documents, start, stop, Fixed{*words}, found, unknown);
+            read_rows(tokeniser, documents, start, stop, Fixed{words}, found, unknown);
         }
     }
     return nb::make_tuple(handed(std::move(found.ends)), handed(std::move(found.columns)),
@@ -206,12 +203,12 @@ nb::tuple rows(const Tokeniser& tokeniser, const Documents& documents, std::size
 
 template <class Places>
 void score(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop, Places places,
-           const Scoring& scoring, double* scores) {
+           const std::vector<place_t>* slots, const Scoring& scoring, double* scores) {
     Tokens tokens(tokeniser.settings());
     Bag bag;
     for (std::size_t i = start; i < stop; ++i, scores += scoring.classes) {
         fill(bag, tokens, documents[i], places);
-        scoring.add(bag, scores);
+        scoring.add(bag, slots != nullptr ? slots->data() : nullptr, scores);
     }
 }
 
@@ -220,15 +217,18 @@ Result<double> scores(const Tokeniser& tokeniser, const Documents& documents, st
                       const Words* words, int bits, Table table, Column<double> intercept, bool presence, bool normed) {
     check_range(documents, start, stop);
     const std::size_t k = intercept.size();
+    if (words == nullptr && (bits < 1 || bits > 30)) throw nb::value_error("bits must be from 1 to 30");
     const std::size_t width = words != nullptr ? static_cast<std::size_t>(words->size()) : std::size_t(1) << bits;
     if (table.shape(0) != width || table.shape(1) != k) throw nb::value_error("the table must have a row for each place");
     const Scoring scoring{table.data(), intercept.data(), width, k, presence, normed};
     Result<double> found = zeros(stop - start, k);
     nb::gil_scoped_release release;
     if (words != nullptr) {
-        score(tokeniser, documents, start, stop, Fixed{*words}, scoring, found.data());
+        score(tokeniser, documents, start, stop, Fixed{*words}, nullptr, scoring, found.data());
     } else {
-        score(tokeniser, documents, start, stop, Hashed{width - 1}, scoring, found.data());
+        Words seen;
+        std::vector<place_t> slots;
+        score(tokeniser, documents, start, stop, Hashed{seen, slots, width - 1}, &slots, scoring, found.data());
     }
     return found;
 }
@@ -260,6 +260,7 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
         for (const std::size_t i : by_class(codes.data(), count, classes)) {
             const auto code = static_cast<std::size_t>(codes.data()[i]);
             const double weight = weights ? weights->data()[i] : 1.0;
+            if (weight == 0.0) continue;  // as if it were not there: its words are not learnt
             fill(bag, tokens, documents[start + i], places);
             sums.add(bag, code, weight, static_cast<std::size_t>(words.size()));
             kept.offer(bag, codes.data()[i], weight);
@@ -304,8 +305,7 @@ void bind_text(nb::module_& module) {
              nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none())
         .def("tokens", &Tokeniser::tokens)
-        .def("rows", &rows, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("words").none(),
-             nb::arg("grow"), nb::arg("bits"))
+        .def("rows", &rows, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("words"), nb::arg("grow"))
         .def("scores", &scores, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("words").none(),
              nb::arg("bits"), nb::arg("table"), nb::arg("intercept"), nb::arg("presence"), nb::arg("normed"))
         .def("counts", &counts, nb::arg("documents"), nb::arg("start"), nb::arg("stop"), nb::arg("codes"),

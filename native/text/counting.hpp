@@ -76,10 +76,18 @@ struct Fixed {
     place_t operator()(const char* data, std::size_t size, std::uint64_t hash) { return words.find(data, size, hash); }
 };
 
+// Slots by hash. Words are told apart all the same, so that each counts in a document, whatever shares its slot; memory is
+// taken for those that occur, and not for all slots there are.
 struct Hashed {
+    Words& words;
+    std::vector<place_t>& slots;  // of each word
     std::uint64_t mask;
-    void fetch(std::uint64_t) const {}
-    place_t operator()(const char*, std::size_t, std::uint64_t hash) { return static_cast<place_t>(hash & mask); }
+    void fetch(std::uint64_t hash) const { words.fetch(hash); }
+    place_t operator()(const char* data, std::size_t size, std::uint64_t hash) {
+        const place_t place = words.add(data, size, hash);
+        if (static_cast<std::size_t>(place) == slots.size()) slots.push_back(static_cast<place_t>(hash & mask));
+        return place;
+    }
 };
 
 // Features on their way into a bag, a few at a time: while some wait, the memory to look at next is fetched.
@@ -155,17 +163,22 @@ struct Scoring {
     bool presence;  // whether a feature counts once in a document
     bool normed;    // whether what features add is divided by the length of the vector of counts
 
-    void add(const Bag& bag, double* scores) const {
+    // `slots` holds the row of the table of each place; null: its own.
+    void add(const Bag& bag, const place_t* slots, double* scores) const {
         constexpr std::size_t kAhead = 8;
+        const auto row_of = [&](std::size_t i) {
+            const auto place = static_cast<std::size_t>(bag.entries[i].place);
+            return table + (slots != nullptr ? static_cast<std::size_t>(slots[place]) : place) * classes;
+        };
         double squares = 0.0;
         for (std::size_t c = 0; c < classes; ++c) scores[c] = 0.0;
         for (std::size_t i = 0; i < bag.count; ++i) {
             if (i + kAhead < bag.count) {
-                const double* later = table + static_cast<std::size_t>(bag.entries[i + kAhead].place) * classes;
+                const double* later = row_of(i + kAhead);
                 for (std::size_t c = 0; c < classes; c += 8) fetch(later + c);
             }
             const double times = presence ? 1.0 : bag.entries[i].count;
-            const double* row = table + static_cast<std::size_t>(bag.entries[i].place) * classes;
+            const double* row = row_of(i);
             squares += times * times;
             for (std::size_t c = 0; c < classes; ++c) scores[c] += times * row[c];
         }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice import door
 from suffice.statistics.base import FloatArray
-from suffice.text.documents import Documents, decoded
+from suffice.text.documents import Documents, decoded, is_utf8
 from suffice.text.features import Features
 from suffice.text.sources import Cut, folder, lines
 
@@ -51,7 +51,9 @@ def read(X: Any, features: Features, encoding: str) -> Documents:
     if isinstance(X, Documents):
         return X
     if isinstance(X, Cut):
-        return Documents(X.native(features.lowers))
+        if is_utf8(encoding):
+            return Documents(X.native(features.lowers))
+        X = [X.buffer[begin:end] for begin, end in zip(X.begins, X.ends, strict=True)]
     return Documents(decoded(X, encoding, "replace"), features.lowers)
 
 

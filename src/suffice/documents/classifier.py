@@ -26,7 +26,7 @@ from suffice.store import Contents, Stored, parameters
 from suffice.text import DocumentCounts, Documents, Features
 from suffice.text.documents import decoded, gathered
 from suffice.text.sources import folder, lines
-from suffice.text.vocabulary import Columns, Vocabulary
+from suffice.text.vocabulary import Columns, Vocabulary, under
 
 
 class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
@@ -200,7 +200,9 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         """
         reading = self._read()
         if not isinstance(text, str | bytes):
-            return [self.explain(each, against) for each in decoded(text, self.encoding, "replace")]
+            texts = decoded(text, self.encoding, "replace")
+            Documents(texts)  # names the position of what is no text
+            return [self.explain(each, against) for each in texts]
         (plain,) = decoded([text], self.encoding, "replace")
         found = Counter(self._features.of(plain))
         columns = reading.vocabulary.columns_of(found)
@@ -208,7 +210,7 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         coef, intercept = reading.theta
         counts = np.array([count for _, count, _ in known], dtype=np.int64)
         times = np.minimum(counts, 1) if reading.presence else counts
-        parts = coef[:, [column for _, _, column in known]] * times * reading.scale(times)
+        parts = coef[:, [column for _, _, column in known]] * (times * reading.scale(times))
         code = 0 if against is None else int(self._labels.encode([against])[0])
         return TextExplanation(
             classes=self.classes_,
@@ -216,8 +218,9 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
             against=self.classes_[code],
             words=[word for word, _, _ in known],
             counts=counts,
-            contributions=parts - parts[code],
-            base=intercept - intercept[code],
+            contributions=_apart(parts, code),
+            base=_apart(intercept, code),
+            empty=_EMPTY.get(self.model_, "a text without words"),
             unseen=[word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0],
         )
 
@@ -236,13 +239,18 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         list of (word, log-odds)
             The odds are those against the average of all classes.
         """
+        if n < 0:
+            raise ValueError(f"n must not be negative; got {n!r}")
         reading = self._read()
-        coef = np.where(np.isfinite(reading.theta.coef), reading.theta.coef, 0.0)
+        coef = reading.theta.coef
+        finite = np.isfinite(coef)
+        coef = np.where(
+            finite, coef, coef[finite].min(initial=0.0) - 1
+        )  # what a class never has speaks against it most
         apart = coef - coef.mean(axis=0)
 
         def top(code: int) -> list[tuple[str, float]]:
-            best = np.argpartition(-apart[code], min(n, apart.shape[1] - 1))[:n]
-            best = best[np.argsort(-apart[code, best], kind="stable")]
+            best = np.argsort(-apart[code], kind="stable")[:n]
             return [(reading.vocabulary.name(int(column)), float(apart[code, column])) for column in best]
 
         if label is not None:
@@ -270,6 +278,10 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         reading = self._read()
         if self.model_ not in GENERATIVE:
             raise ValueError(f"model={self.model_!r} tells classes apart but cannot write: use a generative one")
+        if n < 0 or (length is not None and length < 0):
+            raise ValueError(f"n and length must not be negative; got {n!r} and {length!r}")
+        if n == 0:
+            return [], self.classes_[:0]
         how = {} if self.model_ == "bernoulli" else {"length": length}
         rows, labels = reading.model.sample(n, y, random_state, **how)
         random = np.random.default_rng(random_state)
@@ -316,7 +328,7 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         model.features = Features(**features) if isinstance(features, dict) else features
         kind = Columns.kinds[vocabulary["kind"]]
         if vocabulary["words"]:
-            model.vocabulary = kind.from_arrays(_under("given", contents.arrays))
+            model.vocabulary = kind.from_arrays(under("given", contents.arrays))
         elif "bits" in vocabulary:
             model.vocabulary = kind(vocabulary["bits"], vocabulary["named"])  # type: ignore[call-arg]
         model._labels = Labels(tuple(settings["classes"]["names"]))
@@ -329,11 +341,22 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
                 raise TypeError(f"the sum of a text classifier must be DocumentCounts; got {type(counts).__name__}")
             model._learnt = counts
         else:
-            model._learnt = Kept.from_arrays(vocabulary["kind"], _under("kept", contents.arrays))
+            model._learnt = Kept.from_arrays(vocabulary["kind"], under("kept", contents.arrays))
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
         model.classes_ = door.classes_array(model._labels, like)
         _ = model._read()
         return model
+
+
+#: What a text without a known word is told by.
+_EMPTY: dict[str, str] = {"multinomial": "the priors", "boolean": "the priors"}
+
+
+def _apart(parts: FloatArray, code: int) -> FloatArray:
+    """Return what speaks for each class rather than one of them; nothing, where both are out of the question."""
+    with np.errstate(invalid="ignore"):
+        apart = parts - parts[code]
+    return np.where(np.isnan(apart), 0.0, apart)
 
 
 #: Settings that a file holds in a form of their own.
@@ -342,7 +365,3 @@ _NOT_PLAIN = ("features", "vocabulary")
 
 def _slots(columns: Columns) -> dict[str, int]:
     return {} if isinstance(columns, Vocabulary) else {"bits": columns.bits, "named": columns.named}  # type: ignore[attr-defined]
-
-
-def _under(prefix: str, arrays: Any) -> dict[str, npt.NDArray[Any]]:
-    return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}

@@ -35,21 +35,23 @@ class TextExplanation:
     contributions: FloatArray  # (k, w)
     base: FloatArray  # (k,)
     unseen: list[str]  # words that were never learnt, and change nothing
+    empty: str  # what tells the class of a text of which no word is known
 
     @property
     def log_odds(self) -> FloatArray:
         """The log-odds of each class against the reference class, (k,)."""
-        return np.asarray(self.base + self.contributions.sum(axis=1))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.base + self.contributions.sum(axis=1))
 
     @property
     def label(self) -> Any:
         """The most probable class."""
-        return self.classes[int(np.argmax(self.log_odds))]
+        return self.classes[int(np.argmax(self.probabilities))]
 
     @property
     def by_prior_alone(self) -> bool:
-        """Whether no word of the text is known: the answer is that of the priors."""
-        return not self.words
+        """Whether no word of the text is known, so that the answer is that of the priors."""
+        return not self.words and self.empty == "the priors"
 
     def reasons(self, label: Any = None, against: Any = None, n: int | None = None) -> list[WordReason]:
         """Return the words that speak for one class rather than another, the strongest first.
@@ -64,13 +66,15 @@ class TextExplanation:
             How many words at most; all of them by default.
         """
         one, two = self._pair(label, against)
-        effects = self.contributions[one] - self.contributions[two]
+        with np.errstate(invalid="ignore"):
+            effects = self.contributions[one] - self.contributions[two]
+        effects = np.where(np.isnan(effects), 0.0, effects)
         order = np.argsort(-np.abs(effects), kind="stable")
         order = order[effects[order] != 0][:n]
         return [WordReason(self.words[i], int(self.counts[i]), float(effects[i])) for i in order]
 
     def _pair(self, label: Any, against: Any) -> tuple[int, int]:
-        odds = self.log_odds
+        odds = self.probabilities
         one = int(np.argmax(odds)) if label is None else self._code(label)
         if against is not None:
             return one, self._code(against)
@@ -92,8 +96,8 @@ class TextExplanation:
             f"{self.classes[two]!s}",
             f"  {self.base[one] - self.base[two]:+9.3f}  prior and base",
         ]
-        if self.by_prior_alone:
-            lines.append("  no word of this text is known: the answer is that of the priors")
+        if not self.words:
+            lines.append(f"  no word of this text is known: the answer is that of {self.empty}")
         for word, times, effect in self.reasons(n=10):
             lines.append(f"  {effect:+9.3f}  {word}" + (f" × {times}" if times > 1 else ""))
         if len(self.words) > 10:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
 from suffice.statistics.base import FloatArray
-from suffice.text.vocabulary import Columns, Vocabulary
+from suffice.text.vocabulary import Columns, Vocabulary, under
 
 Codes = npt.NDArray[np.int64]
 
@@ -86,6 +86,18 @@ class Kept:
         rest = replace(self, counts=self.counts[kept], codes=self.codes[kept], weights=left[kept])
         return Removal(rest._pruned(), 0.0)
 
+    def into(self, vocabulary: Columns) -> Kept:
+        """Return documents of exact words over another vocabulary's columns."""
+        assert isinstance(self.vocabulary, Vocabulary)
+        if isinstance(vocabulary, Vocabulary):
+            columns = np.array(vocabulary.native.places(self.vocabulary.native), dtype=np.intp)
+            known = np.flatnonzero(columns >= 0)
+            rows, places = self.counts[:, known], columns[known]
+        else:
+            vocabulary, places = vocabulary.absorbed(self.vocabulary, self.documents)
+            rows = self.counts
+        return replace(self, vocabulary=vocabulary, counts=_moved(rows, places, len(vocabulary)))
+
     def _pruned(self) -> Kept:
         """Return the documents over the words that they have."""
         if not isinstance(self.vocabulary, Vocabulary):
@@ -108,8 +120,7 @@ class Kept:
     @classmethod
     def from_arrays(cls, kind: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Kept:
         """Return the documents that :meth:`to_arrays` wrote, over a vocabulary of this kind."""
-        words = {name.removeprefix("vocabulary."): array for name, array in arrays.items()}
-        vocabulary = Columns.kinds[kind].from_arrays(words)
+        vocabulary = Columns.kinds[kind].from_arrays(under("vocabulary", arrays))
         counts = sparse.csr_array(
             (arrays["counts"], arrays["columns"], arrays["ends"]), shape=(len(arrays["ends"]) - 1, len(vocabulary))
         )
@@ -122,8 +133,8 @@ def _moved(rows: Any, columns: npt.NDArray[np.intp], width: int) -> Any:
     """Return rows whose columns are elsewhere, in order."""
     if rows.shape[1] == width and np.array_equal(columns, np.arange(width)):
         return rows
-    moved = sparse.csr_array((rows.data, columns[rows.indices], rows.indptr), shape=(rows.shape[0], width))
-    moved.sort_indices()
+    moved = sparse.csr_array((rows.data.copy(), columns[rows.indices], rows.indptr), shape=(rows.shape[0], width))
+    moved.sum_duplicates()
     return moved
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,16 @@ from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.counts import SAMPLED
 from suffice.text.features import features_of
-from suffice.text.rows import known_rows, new_rows
+from suffice.text.rows import new_rows
 from suffice.text.vocabulary import Columns, vocabulary_of
 
 Codes = npt.NDArray[np.int64]
 #: Documents wait to be added until they have so many bytes: adding to a sum touches every word of its vocabulary.
 _ENOUGH = 1 << 18
+#: The attributes that hold what was learnt.
+_LEARNT = frozenset(
+    ["_fixed", "_labels", "_learnt", "_reading", "_waiting", "classes_", "model_", "selection_", "skipped_"]
+)
 
 
 class Learning(BaseEstimator):  # type: ignore[misc]
@@ -81,6 +86,8 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             return self._fit_stream(X)
         fresh = self._fresh()
         came = arrived(X, y, sample_weight, self._features, self.encoding)
+        if not len(came.documents):
+            raise ValueError("there are no documents to learn from: X is empty")
         fresh._first(came, *Labels.discover(door.targets(came.labels, len(came.documents))), False)
         return self._become(fresh)
 
@@ -108,10 +115,10 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         return fresh
 
     def _become(self, fresh: Self) -> Self:
-        for name in [name for name in vars(self) if _is_learnt(name)]:
-            delattr(self, name)
-        self.__dict__.update({name: value for name, value in vars(fresh).items() if _is_learnt(name)})
-        _ = self._read()  # what cannot be read is said now, not at the first prediction
+        _ = fresh._read()  # what cannot be read is said now, not at the first prediction, and before anything is lost
+        for name in _LEARNT:
+            self.__dict__.pop(name, None)
+        self.__dict__.update({name: value for name, value in vars(fresh).items() if name in _LEARNT})
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -129,7 +136,10 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         self
         """
         self._check_settings()
-        self._learn(arrived(X, y, sample_weight, self._features, self.encoding), classes)
+        came = arrived(X, y, sample_weight, self._features, self.encoding)
+        if not len(came.documents) and not hasattr(self, "_learnt"):
+            raise ValueError("there are no documents to learn from: the first batch is empty")
+        self._learn(came, classes)
         return self
 
     def _learn(self, came: Arrived, classes: Any) -> None:
@@ -146,11 +156,11 @@ class Learning(BaseEstimator):  # type: ignore[misc]
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
         labels, codes = door.known_codes(self._labels, column, self._fixed)
-        self._waiting.append((came.documents, codes, came.weight))
         if labels is not self._labels:
             self._settle()  # codes of other labels cannot wait together
             self._labels = labels
             self.classes_ = door.classes_array(labels, self.classes_)
+        self._waiting.append((came.documents, codes, came.weight))
         self._reading = None
         if sum(documents.nnz for documents, _, _ in self._waiting) >= _ENOUGH:
             self._settle()
@@ -159,7 +169,8 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         """Learn from the first documents."""
         self.model_ = self._form(came.documents, codes, labels, came.weight)
         self._labels, self._fixed, self._waiting, self._reading = labels, fixed, [], None
-        self._learnt = self._part(came.documents, codes, came.weight, labels)
+        first = self._part(came.documents, codes, came.weight, labels)
+        self._learnt = first.into(self._columns) if isinstance(first, DocumentCounts) else first
         self.classes_ = door.classes_array(labels, came.labels)
 
     def _form(self, documents: Documents, codes: Codes, labels: Labels, weight: Any) -> Form:
@@ -198,7 +209,10 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         labels, codes = door.known_codes(self._labels, door.targets(came.labels, len(came.documents)), fixed=True)
         self._settle()
         learnt: Any = self._learnt
-        self._learnt = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
+        left = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
+        given = self._columns
+        # Words that are left in no document go, unless the vocabulary was given.
+        self._learnt = left.into(given) if isinstance(given, Vocabulary) and len(given) else left
         self._reading = None
         return self
 
@@ -212,6 +226,9 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"models of the forms {self.model_!r} and {other.model_!r} cannot be merged")
         if self._features != other._features:
             raise ValueError(f"models with {self._features} and {other._features} cannot be merged")
+        mine, theirs = (repr(each._columns) for each in (self, other))
+        if mine != theirs:
+            raise ValueError(f"models over the vocabularies {mine} and {theirs} cannot be merged")
         merged = self._fresh()
         learnt: Any = self._learnt
         merged._learnt = learnt + other._learnt
@@ -230,20 +247,19 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         engine, vocabulary = self._engine, self._columns
         if self.model_ in GENERATIVE:
             presence = self._presence
-            counting = Counting(self._features, vocabulary, not presence, presence, SAMPLED)
+            # Words that fall into slots do so when they are added: a table of all slots for every part would be large.
+            words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary()
+            counting = Counting(self._features, words, not presence, presence, SAMPLED)
             return engine.accumulate(DocumentCounts.over(labels, counting), Batch(documents, codes, weight))
         return self._kept(documents, codes, weight, labels)
 
     def _kept(self, documents: Documents, codes: Codes, weight: Any, labels: Labels) -> Kept:
         """Return documents as rows of counts."""
         engine, vocabulary = self._engine, self._columns
-        if isinstance(vocabulary, Vocabulary) and not len(vocabulary):
-            rows, vocabulary = new_rows([documents], self._features, engine)
-        else:
-            rows = known_rows([documents], self._features, vocabulary, engine)
-            rows.counts.sort_indices()
         weights = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
-        return Kept(labels, vocabulary, rows.counts, codes, weights)
+        rows, words = new_rows([documents], self._features, engine)
+        kept = Kept(labels, words, rows.counts, codes, weights)
+        return kept if isinstance(vocabulary, Vocabulary) and not len(vocabulary) else kept.into(vocabulary)
 
     def _read(self) -> Reading:
         """Return the model that is read from what was learnt, reading it once."""
@@ -253,9 +269,14 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             self._reading = read(self._learnt, self._settings())
         return self._reading
 
+    def __getstate__(self) -> Any:
+        if "_learnt" in vars(self):
+            self._settle()
+        return super().__getstate__()
+
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if not _is_learnt(name) and "_reading" in vars(self):
+        if not (name.endswith("_") or name.startswith("_")) and "_reading" in vars(self):
             self._reading = None  # another smoothing is another reading of the same sum: no second pass
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -281,9 +302,21 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         return self.model_ not in COUNTING if self.presence is None else bool(self.presence)
 
     def _settings(self) -> Settings:
+        form: Form = self.model_ if self.model == "auto" else self.model  # type: ignore[assignment]
+        presence = form not in COUNTING if self.presence is None else bool(self.presence)
+        if (form in GENERATIVE) != isinstance(self._learnt, DocumentCounts):
+            raise ValueError(f"model={form!r} keeps other things of documents than {self.model_!r} has: fit again")
+        if isinstance(self._learnt, DocumentCounts) and len(self._learnt.documents):
+            counted = self._learnt.presences if presence else self._learnt.events
+            if not counted.shape[1]:
+                what = "in how many documents words occur" if presence else "how often words occur"
+                raise ValueError(
+                    f"model={form!r} with presence={presence} reads {what}, which was not counted: fit again"
+                )
+        self.model_ = form
         return Settings(
-            form=self.model_,
-            presence=self._presence,
+            form=form,
+            presence=presence,
             alpha=self.alpha,
             l2=self.l2,
             class_prior=self.class_prior,
@@ -301,17 +334,20 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         for name in ("alpha", "l2", "temperature"):
             value = getattr(self, name)
             least = "above 0" if name == "temperature" else "0 or more"
-            if isinstance(value, str):
-                if value != "auto":
-                    raise ValueError(f"{name} must be a number, {least}, or 'auto'; got {value!r}")
-            elif not (0 <= value < np.inf) or (name == "temperature" and value == 0):
+            fine = value == "auto" if isinstance(value, str) else _is_number(value) and 0 <= value < np.inf
+            if not fine or (name == "temperature" and not isinstance(value, str) and value == 0):
                 raise ValueError(f"{name} must be a finite number, {least}, or 'auto'; got {value!r}")
-        if not self.min_documents >= 0:
+        if not (_is_number(self.min_documents) and self.min_documents >= 0):
             raise ValueError(f"min_documents must be a number, 0 or more; got {self.min_documents!r}")
-        if not 0 < self.max_share <= 1:
+        if not (_is_number(self.max_share) and 0 < self.max_share <= 1):
             raise ValueError(f"max_share must be above 0 and at most 1; got {self.max_share!r}")
-        if self.max_words is not None and not self.max_words >= 1:
-            raise ValueError(f"max_words must be 1 or more, or None; got {self.max_words!r}")
+        if self.max_words is not None and not (isinstance(self.max_words, Integral) and int(self.max_words) >= 1):
+            raise ValueError(f"max_words must be a whole number, 1 or more, or None; got {self.max_words!r}")
+        if self.model == "bernoulli" and not isinstance(self._columns, Vocabulary):
+            raise ValueError(
+                "model='bernoulli' asks of every word whether it is absent, and slots are many words each: use an "
+                "exact vocabulary, or model='boolean'"
+            )
         if self.presence is False and self.model == "bernoulli":
             raise ValueError("model='bernoulli' looks at whether words are there: presence cannot be False")
         if self.presence is False and self.model == "boolean":
@@ -319,6 +355,5 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         _ = self._features, self._columns
 
 
-def _is_learnt(name: str) -> bool:
-    """Whether an attribute of this name is learnt, and no setting."""
-    return name.endswith("_") or name.startswith("_")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

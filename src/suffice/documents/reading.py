@@ -53,12 +53,19 @@ class Reading:
     model: Any  # an estimator over rows of counts
     presence: bool  # whether a word counts once in a document
     normed: bool = False  # whether a document's counts are divided by their length as a vector
+    classes: int = 0  # how many classes there are, of discriminative models,
+    present: Any = ()  # and which of them have documents
 
     @cached_property
     def theta(self) -> Theta:
         """The coefficients, (k, V), and intercepts, (k,), of the log-posterior, up to what classes share."""
         if not hasattr(self.model, "_joint"):
-            return Theta(*self.model._scores_of_classes())
+            coef, intercept = self.model._scores_of_classes()
+            if len(self.present) == len(intercept) == self.classes:
+                return Theta(coef, intercept)
+            every = Theta(np.zeros((self.classes, coef.shape[1])), np.full(self.classes, -np.inf))
+            every.coef[self.present], every.intercept[self.present] = coef, intercept
+            return every  # a class that was announced, but has no documents, is never the answer
         joint = self.model._joint
         return Theta(joint.theta.coef / joint.temperature, joint.theta.intercept / joint.temperature)
 
@@ -69,15 +76,14 @@ class Reading:
 
     def ask(self, documents: Documents, features: Features, engine: Engine, what: What) -> npt.NDArray[Any]:
         """Return one reading of each document."""
-        places = {name: self.vocabulary.places[name] for name in ("words", "bits")}
-        finite = bool(np.isfinite(self.theta.coef).all() and np.isfinite(self.theta.intercept).all())
+        finite = bool(np.isfinite(self.theta.coef).all())
 
         def score(batch: Batch, kernels: Any) -> npt.NDArray[Any]:
             scores = features.native.scores(
                 batch.x.native,
                 batch.start,
                 batch.stop,
-                **places,
+                **self.vocabulary.places,
                 table=self._table,
                 intercept=self.theta.intercept,
                 presence=self.presence,
@@ -102,6 +108,10 @@ class Reading:
 def read(learnt: DocumentCounts | Kept, settings: Settings) -> Reading:
     """Return the model that the settings read from what was learnt."""
     learnt = learnt.taken(_kept(learnt, settings))
+    if not len(learnt.documents):
+        raise ValueError(
+            "no document has a word that counts: look at features, stop words, vocabulary, min_documents and max_share"
+        )
     if isinstance(learnt, Kept):
         return _discriminative(learnt, settings)
     return _generative(learnt, settings)
@@ -145,7 +155,8 @@ def _discriminative(kept: Kept, settings: Settings) -> Reading:
         rows.data.fill(1.0)
     weight = None if (kept.weights == 1).all() else kept.weights
     model.fit(scale(rows), np.asarray(kept.labels.names, dtype=object)[kept.codes], sample_weight=weight)
-    return Reading(kept.vocabulary, model, settings.presence, True)
+    present = np.flatnonzero(np.bincount(kept.codes, minlength=len(kept.labels)))
+    return Reading(kept.vocabulary, model, settings.presence, True, len(kept.labels), present)
 
 
 def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> tuple[Any, Callable[[Any], Any]]:

@@ -48,27 +48,31 @@ def alphabet(lower: bool, accents: Accents, fold_digits: bool, chunks: bool = Fa
     'e'
     """
     fold = np.arange(CHARACTERS, dtype=np.int32)
-    longer: list[int] = []
-
-    def becomes(code: int, text: str) -> None:
-        if len(text) == 1:
-            fold[code] = ord(text)
-        else:
-            fold[code] = ~len(longer)
-            longer.extend([len(text), *map(ord, text)])
-
-    read = _reading(lower, accents)
-    for page in _pages():
-        text = _text(page)
-        if read(text) != text:
-            for character in text:
-                if (after := read(character)) != character:
-                    becomes(ord(character), after)
+    longer = [0]  # at 0, what becomes nothing
+    if accents == "ascii":
+        fold[128:] = ~0
     if fold_digits:
         for digits in _runs(r"\d+"):
             fold[digits] = ord("0")
+    read = _reading(lower, accents)
+    dropped = "" if accents == "ascii" else None
+    for page in _pages():
+        text = _text(page)
+        if read(text) in (text, dropped):
+            continue
+        for character in text:
+            after = read(character)
+            if after in (character, dropped):
+                continue
+            if fold_digits:
+                after = re.sub(r"\d", "0", after)
+            if len(after) == 1:
+                fold[ord(character)] = ord(after)
+            else:
+                fold[ord(character)] = ~len(longer)
+                longer.extend([len(after), *map(ord, after)])
     kinds = np.where(_kinds() & _SPACE, _kinds(), _WORD).astype(np.uint8) if chunks else _kinds()
-    return Alphabet(kinds, fold, np.array([*longer, 0], dtype=np.int32))
+    return Alphabet(kinds, fold, np.array(longer, dtype=np.int32))
 
 
 def _reading(lower: bool, accents: Accents) -> Callable[[str], str]:

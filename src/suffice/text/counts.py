@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
 from suffice.text.sample import DocumentSample
-from suffice.text.vocabulary import Columns, Places, Vocabulary
+from suffice.text.vocabulary import Columns, Places, Vocabulary, under
 
 #: So many documents are kept of all, to choose smoothing and temperature by.
 SAMPLED = 1024
@@ -51,8 +51,8 @@ class Counting:
 class DocumentCounts(Statistics):
     """Documents of each class, how often words occur in them, and in how many.
 
-    Adding takes the union of classes and vocabularies. Subtracting also takes words out that are left in no document:
-    what remains is what the other documents give.
+    Adding takes the union of classes and vocabularies; exact words add to the slots of a hashed vocabulary. Subtracting
+    also takes words out that are left in no document: what remains is what the other documents give.
 
     Examples
     --------
@@ -113,12 +113,17 @@ class DocumentCounts(Statistics):
             counting.sampled,
         )
         events, presences, documents, rows, (below, *held) = found
-        sample = DocumentSample(counting.sampled, below, *held)
+        sample = DocumentSample(counting.sampled, below if counting.sampled else 0.0, *held)
         exact = cls(labels, words, rows, events, presences, documents, sample)
-        return exact._into(counting.vocabulary)
+        into = exact.into(counting.vocabulary)
+        uncounted = np.zeros((k, 0))
+        return into._with(
+            events=into.events if counting.events else uncounted,
+            presences=into.presences if counting.presences else uncounted,
+        )
 
-    def _into(self, vocabulary: Columns) -> Self:
-        """Return counts of exact words as counts of another vocabulary's columns."""
+    def into(self, vocabulary: Columns) -> Self:
+        """Return counts of exact words as counts of another vocabulary's columns; an empty one takes in any word."""
         if isinstance(vocabulary, Vocabulary):
             return self._limited(vocabulary) if len(vocabulary) else self
         assert isinstance(self.vocabulary, Vocabulary)
@@ -201,26 +206,29 @@ class DocumentCounts(Statistics):
 
     def _check_alike(self, other: Self) -> None:
         """Raise where two have not counted the same things."""
-        if type(self.vocabulary) is not type(other.vocabulary):
-            raise ValueError(
-                f"counts over a {type(self.vocabulary).__name__} and a {type(other.vocabulary).__name__} do not go "
-                "together"
-            )
         for name in ("events", "presences"):
-            counted = [getattr(side, name).shape[1] == len(side.documents) for side in (self, other)]
-            if counted[0] != counted[1]:
+            # Without words there are no columns, counted or not: that goes with anything.
+            counted = {getattr(side, name).shape[1] > 0 for side in (self, other) if len(side.documents)}
+            if len(counted) > 1:
                 raise ValueError(f"only one of the two has counted {name}: they do not go together")
 
     def _plus(self, other: Self) -> Self:
+        if isinstance(self.vocabulary, Vocabulary) and not isinstance(other.vocabulary, Vocabulary):
+            return other._plus(self)
         self._check_alike(other)
         labels, _, _ = self.labels.union(other.labels)
-        both, _, theirs = self.vocabulary.union(other.vocabulary)  # the words of this one come first
+        both: Columns
+        if isinstance(self.vocabulary, Vocabulary) == isinstance(other.vocabulary, Vocabulary):
+            both, _, theirs = self.vocabulary.union(other.vocabulary)  # the words of this one come first
+        else:  # exact words fall into the slots of the other, without as many slots of their own
+            assert isinstance(other.vocabulary, Vocabulary)
+            both, theirs = self.vocabulary.absorbed(other.vocabulary, other.documents)
         one, two, width = self.aligned(labels), other.aligned(labels), len(both)
 
         def added(name: str) -> FloatArray:
             left, right = getattr(one, name), getattr(two, name)
-            if left.shape[-1] != len(self.documents):
-                return np.asarray(left)  # not counted
+            if left.shape[-1] != len(self.documents) or right.shape[-1] != len(other.documents):
+                return np.zeros((*left.shape[:-1], 0))  # not counted
             table = _native.text.added(np.atleast_2d(left), np.atleast_2d(right), theirs.astype(np.int64), width)
             return np.asarray(table).reshape(*left.shape[:-1], width)
 
@@ -237,12 +245,26 @@ class DocumentCounts(Statistics):
     def _minus(self, other: Self) -> Removal:
         self._check_alike(other)
         labels, _, _ = self.labels.union(other.labels)
+        if not isinstance(self.vocabulary, Vocabulary) and isinstance(other.vocabulary, Vocabulary):
+            other = other.into(self.vocabulary)
+        elif type(self.vocabulary) is not type(other.vocabulary):
+            raise ValueError("documents over slots cannot be taken out of counts of exact words")
         both, mine, theirs = self.vocabulary.union(other.vocabulary)
         whole, part = self.aligned(labels)._spread(both, mine), other.aligned(labels)._spread(both, theirs)
         names = ("rows", "documents", "events", "presences")
         before = {name: getattr(whole, name) for name in names}
         gone = {name: getattr(part, name) for name in names}
-        called = {"documents": lambda place: f"the documents with {whole.vocabulary.name(place[0])!r}"}
+        for name in ("events", "presences"):
+            if before[name].shape != gone[name].shape:  # one side has no words, and so nothing that is counted
+                before[name] = gone[name] = np.zeros((len(labels), 0))
+        called: dict[str, Callable[[tuple[int, ...]], str]] = {
+            "rows": lambda place: f"the documents of class {labels.names[place[0]]!r}",
+            "documents": lambda place: f"the documents with {both.name(place[0])!r}",
+            "events": lambda place: f"the count of {both.name(place[1])!r} in class {labels.names[place[0]]!r}",
+            "presences": lambda place: (
+                f"the documents with {both.name(place[1])!r} in class {labels.names[place[0]]!r}"
+            ),
+        }
         left = {name: less(name, before[name], gone[name], called.get(name)) for name in names}
         lost = max(digits_lost(before[name], gone[name], left[name]) for name in names)
         rest = whole._with(**left, sample=whole.sample.minus(part.sample))
@@ -258,9 +280,11 @@ class DocumentCounts(Statistics):
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the counts, the vocabulary and the sample as plain arrays."""
-        sample = {f"sample.{name}": np.asarray(value) for name, value in vars(self.sample).items()}
+        sample = {f"sample.{name}": np.asarray(value, order="C") for name, value in vars(self.sample).items()}
         words = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
-        tables = {name: getattr(self, name) for name in ("rows", "events", "presences", "documents")}
+        tables = {
+            name: np.asarray(getattr(self, name), order="C") for name in ("rows", "events", "presences", "documents")
+        }
         kind = to_bytes(type(self.vocabulary).__name__)
         return {"labels": self.labels.to_array(), "vocabulary": kind, **tables, **words, **sample}
 
@@ -269,18 +293,26 @@ class DocumentCounts(Statistics):
         """Return the counts that :meth:`to_arrays` wrote, or say what is wrong with the arrays."""
         try:
             kind = Columns.kinds[from_bytes("vocabulary", np.asarray(arrays["vocabulary"]))]
-            words = kind.from_arrays(_under("vocabulary", arrays))
-            held = _under("sample", arrays)
-            sample = DocumentSample(
-                int(held["size"]),
-                float(held["below"]),
-                *(np.asarray(held[name]) for name in ("hashes", "codes", "weights", "ends", "columns", "counts")),
-            )
-            tables = {name: np.asarray(arrays[name]) for name in ("rows", "events", "presences", "documents")}
-            return cls(labels=Labels.from_array(arrays["labels"]), vocabulary=words, sample=sample, **tables)
-        except KeyError as error:
-            raise ValueError(f"{cls.__name__} is stored with an array {error} that is not there") from error
-
-
-def _under(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
+        except (KeyError, TypeError) as error:
+            known = sorted(Columns.kinds)
+            raise ValueError(f"{cls.__name__} is stored with an array 'vocabulary', one of {known} in JSON") from error
+        expected = cls.zero()._with(vocabulary=kind()).to_arrays()
+        if set(arrays) != set(expected):
+            raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(expected)}; got {sorted(arrays)}")
+        for name, like in expected.items():
+            array = np.asarray(arrays[name])
+            if like.dtype.kind in "iu" and array.dtype.kind not in "iu":
+                raise ValueError(f"array {name!r} must hold whole numbers; it holds {array.dtype}")
+            if like.dtype == np.float64 and array.dtype.kind not in "fiu":
+                raise ValueError(f"array {name!r} must hold numbers; it holds {array.dtype}")
+            if array.ndim != like.ndim:
+                raise ValueError(f"array {name!r} must have {like.ndim} dimensions; its shape is {array.shape}")
+        words = kind.from_arrays(under("vocabulary", arrays))
+        held = under("sample", arrays)
+        sample = DocumentSample(
+            int(held["size"]),
+            float(held["below"]),
+            *(np.asarray(held[name]) for name in ("hashes", "codes", "weights", "ends", "columns", "counts")),
+        )
+        tables = {name: np.asarray(arrays[name]) for name in ("rows", "events", "presences", "documents")}
+        return cls(labels=Labels.from_array(arrays["labels"]), vocabulary=words, sample=sample, **tables)

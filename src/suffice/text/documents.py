@@ -79,7 +79,12 @@ def _column(X: Any) -> list[Any]:
     if shape is not None and len(shape) == 2:
         if shape[1] != 1:
             raise ValueError(f"X must be one column of documents; it has {shape[1]}: pass the one with the text")
-        X = X.iloc[:, 0] if hasattr(X, "iloc") else X[:, 0] if isinstance(X, np.ndarray) else X.to_series()
+        if hasattr(X, "iloc"):
+            X = X.iloc[:, 0]
+        elif hasattr(X, "column"):  # Arrow
+            X = X.column(0)
+        else:
+            X = X[:, 0] if isinstance(X, np.ndarray) else X.to_series()
     elif shape is not None and len(shape) != 1:
         raise ValueError(f"X must be one column of documents; its shape is {tuple(shape)}")
     for method in ("tolist", "to_list", "to_pylist"):  # NumPy and pandas, polars, Arrow
@@ -102,6 +107,11 @@ def gathered(texts: list[str | bytes], features: Features) -> Iterator[Documents
         yield Documents(texts[first : first + _TOGETHER], features.lowers, first)
 
 
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding of this name needs no decoding."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
 def decoded(X: Any, encoding: str = "utf-8", errors: str = "strict") -> list[str | bytes]:
     r"""Return documents as a list in which all bytes are UTF-8.
 
@@ -111,7 +121,7 @@ def decoded(X: Any, encoding: str = "utf-8", errors: str = "strict") -> list[str
     ['café']
     """
     texts = texts_of(X)
-    plain = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    plain = is_utf8(encoding)
     if plain and errors == "replace":
         return texts
     for place, text in enumerate(texts):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, Literal
+
+import numpy as np
 
 from suffice import _native
 from suffice.text.alphabet import Accents, alphabet
 
 Unit = Literal["words", "characters", "characters_in_words", "bytes", "chunks"]
 _UNITS: tuple[Unit, ...] = ("words", "characters", "characters_in_words", "bytes", "chunks")
+_LONGEST_RUN = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,20 @@ class Features:
         _check_choice("unit", self.unit, _UNITS)
         _check_choice("accents", self.accents, (None, "unicode", "ascii"))
         _check_choice("numbers", self.numbers, ("keep", "fold"))
-        runs = tuple(self.runs)
-        if len(runs) != 2 or not all(isinstance(run, int) for run in runs) or not 1 <= runs[0] <= runs[1]:
-            raise ValueError(f"runs must be two whole numbers, from and to, such as (1, 2); got {self.runs!r}")
-        if self.shortest < 1 or (self.longest is not None and self.longest < self.shortest):
+        if not isinstance(self.lower, bool | np.bool_):
+            raise ValueError(f"lower must be True or False; got {self.lower!r}")
+        runs = tuple(self.runs) if isinstance(self.runs, Sequence | np.ndarray) else ()
+        if len(runs) != 2 or not all(map(_is_whole, runs)) or not 1 <= runs[0] <= runs[1] <= _LONGEST_RUN:
             raise ValueError(
-                f"shortest must be at least 1, and longest no less; got {self.shortest!r} and {self.longest!r}"
+                f"runs must be two whole numbers, from and to, up to {_LONGEST_RUN}, such as (1, 2); got {self.runs!r}"
             )
+        runs = (int(runs[0]), int(runs[1]))
+        for name in ("shortest", "longest"):
+            value = getattr(self, name)
+            if not (name == "longest" and value is None) and not (_is_whole(value) and value >= 1):
+                raise ValueError(f"{name} must be a whole number, 1 or more; got {value!r}")
+        if self.longest is not None and self.longest < self.shortest:
+            raise ValueError(f"longest must not be below shortest; got {self.longest!r} and {self.shortest!r}")
         object.__setattr__(self, "runs", runs)
         object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
 
@@ -117,8 +128,6 @@ def _tokeniser(features: Features) -> Any:
 
 def words_of(texts: list[bytes]) -> Any:
     """Return a native vocabulary of distinct words."""
-    import numpy as np
-
     return _native.text.words(b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64))
 
 
@@ -138,6 +147,10 @@ def _stop_words(words: Any) -> Any:
         if not isinstance(word, str):
             raise TypeError(f"stop_words[{place}] is {word!r} of type {type(word).__name__}; a word is a str")
     return words
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

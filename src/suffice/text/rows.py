@@ -13,7 +13,7 @@ from suffice import _native
 from suffice.engines import Batch, Engine
 from suffice.text.documents import Documents
 from suffice.text.features import Features
-from suffice.text.vocabulary import Columns, Vocabulary
+from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary
 
 
 class Rows(NamedTuple):
@@ -43,13 +43,24 @@ def known_rows(batches: Iterable[Documents], features: Features, columns: Column
     """
 
     def read(batch: Batch, kernels: Any) -> _Part:
-        return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, **columns.places))
+        if isinstance(columns, Vocabulary):
+            return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, columns.native, False))
+        # By words first: memory is taken for those that occur, not for all slots there are.
+        assert isinstance(columns, HashedVocabulary)
+        part = _new_part(features, batch)
+        slots = columns.slots_of(Vocabulary(part.words)).astype(np.int32)
+        return part._replace(columns=slots[part.columns], words=None)
 
-    parts = list(engine.map(read, map(Batch, batches)))
-    rows = _stacked(parts, len(columns))
+    rows = _stacked(list(engine.map(read, map(Batch, batches))), len(columns))
     if not isinstance(columns, Vocabulary):
         rows.counts.sum_duplicates()
     return rows
+
+
+def _new_part(features: Features, batch: Batch) -> _Part:
+    """Return counts over the features that occur, in the order in which they do."""
+    words = _native.text.Words()
+    return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, words, True))._replace(words=words)
 
 
 def new_rows(batches: Iterable[Documents], features: Features, engine: Engine) -> tuple[Rows, Vocabulary]:
@@ -64,9 +75,7 @@ def new_rows(batches: Iterable[Documents], features: Features, engine: Engine) -
     """
 
     def read(batch: Batch, kernels: Any) -> _Part:
-        words = _native.text.Words()
-        found = features.native.rows(batch.x.native, batch.start, batch.stop, words, True, 0)
-        return _Part(*found)._replace(words=words)
+        return _new_part(features, batch)
 
     words = _native.text.Words()
     parts, places = [], []

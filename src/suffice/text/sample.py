@@ -34,6 +34,17 @@ class DocumentSample:
     columns: npt.NDArray[np.int64]
     counts: FloatArray
 
+    def __post_init__(self) -> None:
+        for name, dtype in (("codes", np.int64), ("ends", np.int64), ("columns", np.int64), ("counts", np.float64)):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=dtype))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DocumentSample):
+            return NotImplemented
+        return all(np.array_equal(value, getattr(other, name)) for name, value in vars(self).items())
+
+    __hash__ = None  # type: ignore[assignment]
+
     @classmethod
     def empty(cls, size: int) -> DocumentSample:
         """Return the sample of no documents."""

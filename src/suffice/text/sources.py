@@ -151,12 +151,14 @@ class lines:  # noqa: N801
                     continue
                 rest = data[size:]
                 found = _native.text.lines(data, size, self.separator, labels)
-                yield self._labelled(data, *found, labels, done)
+                yield self._labelled(data, found, labels, done)
                 done += len(found[0])
             if rest:
-                yield self._labelled(rest, *_native.text.lines(rest, len(rest), self.separator, labels), labels, done)
+                found = _native.text.lines(rest, len(rest), self.separator, labels)
+                yield self._labelled(rest, found, labels, done)
 
-    def _labelled(self, data: bytes, begins: Any, ends: Any, codes: Any, labels: Any, done: int) -> Labelled:
+    def _labelled(self, data: bytes, found: Any, labels: Any, done: int) -> Labelled:
+        begins, ends, codes = found
         if labels is None:
             return Labelled(Cut(data, begins, ends), None)
         filled = (ends > begins) | (codes >= 0)  # lines with nothing in them are no documents

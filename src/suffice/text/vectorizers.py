@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -171,15 +172,24 @@ class CountVectorizer(_Vectorizer):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary of documents, and return their counts, (n, V)."""
+        return self._learnt(raw_documents)
+
+    def _learnt(self, raw_documents: Any) -> Any:
+        """Learn the vocabulary, and return the counts."""
+        most = self.max_features
+        if most is not None and (not isinstance(most, numbers.Integral) or int(most) < 1):
+            raise ValueError(f"max_features must be a whole number, 1 or more, or None; got {most!r}")
         if self.vocabulary is not None:
             self._words = _given(self.vocabulary)
-            return self.transform(raw_documents)
+            return self._counts(raw_documents)
         features, batches = self._documents(raw_documents)
         rows, words = new_rows(batches, features, self._engine())
         if not len(words):
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
-        kept = self._kept(rows.counts)
         counts = rows.counts
+        if self.binary:
+            counts.data.fill(1)
+        kept = self._kept(counts)
         if len(kept) < len(words):
             if not len(kept):
                 raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
@@ -202,11 +212,20 @@ class CountVectorizer(_Vectorizer):
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the counts of documents, (n, V); words that were not learnt are left out."""
+        return self._counts(raw_documents)
+
+    def _counts(self, raw_documents: Any) -> Any:
         self._check_fitted()
         features, batches = self._documents(raw_documents)
         rows = known_rows(batches, features, self._words, self._engine()).counts
         rows.sort_indices()
         return self._finished(rows)
+
+    def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
+        """Return the words of each row that are not 0."""
+        self._check_fitted()
+        rows, names = sparse.csr_array(X), self._words.names()
+        return [names[rows.indices[start:stop]] for start, stop in pairwise(rows.indptr)]
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_words"):
@@ -298,8 +317,8 @@ class HashingVectorizer(_Vectorizer):
 
     def _slots(self) -> HashedVocabulary:
         size = self.n_features
-        if not isinstance(size, numbers.Integral) or size < 2 or int(size) & (int(size) - 1):
-            raise ValueError(f"n_features must be a power of two, such as 2**20; got {size!r}")
+        if not isinstance(size, numbers.Integral) or not 2 <= int(size) <= 1 << 30 or int(size) & (int(size) - 1):
+            raise ValueError(f"n_features must be a power of two, such as 2**20, up to 2**30; got {size!r}")
         return HashedVocabulary(int(size).bit_length() - 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -372,7 +391,7 @@ class TfidfVectorizer(CountVectorizer):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary and the documents' frequencies, and return weighted counts, (n, V)."""
-        counts = super().fit_transform(raw_documents)
+        counts = self._learnt(raw_documents)
         self._weights = TfidfTransformer(
             norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
         )
@@ -380,12 +399,21 @@ class TfidfVectorizer(CountVectorizer):
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the weighted counts of documents, (n, V)."""
-        counts = super().transform(raw_documents)
-        return self._weights.transform(counts) if hasattr(self, "_weights") else counts
+        self._check_weighted()
+        return self._weights.transform(self._counts(raw_documents))
+
+    def _check_weighted(self) -> None:
+        if not hasattr(self, "_weights"):
+            raise NotFittedError("The TF-IDF vectorizer is not fitted")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether words have weights."""
+        return hasattr(self, "_weights")
 
     @property
     def idf_(self) -> npt.NDArray[np.float64]:
         """The weight of each word, (V,)."""
+        self._check_weighted()
         return np.asarray(self._weights.idf_)
 
 

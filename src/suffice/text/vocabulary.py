@@ -168,7 +168,11 @@ class Vocabulary(Columns):
 
     def take(self, columns: npt.ArrayLike) -> Vocabulary:
         """Return some of the words, in the order given."""
-        return Vocabulary(self.native.take(np.asarray(columns, dtype=np.int64)))
+        places = np.asarray(columns, dtype=np.int64)
+        taken = Vocabulary(self.native.take(places))
+        if len(taken) < len(places):
+            raise ValueError("a vocabulary holds every word once: a column was asked for twice")
+        return taken
 
     def sorted(self) -> Places:
         """Return the columns in the order of their words."""
@@ -187,7 +191,7 @@ class Vocabulary(Columns):
     @property
     def places(self) -> dict[str, Any]:
         """What native code needs to know to find columns."""
-        return {"words": self.native, "grow": False, "bits": 0}
+        return {"words": self.native, "bits": 0}
 
 
 def _vocabulary(text: bytes, ends: npt.NDArray[Any]) -> Vocabulary:
@@ -216,8 +220,8 @@ class HashedVocabulary(Columns):
     def __init__(self, bits: int = 20, named: int = 1 << 16) -> None:
         if isinstance(bits, bool) or not isinstance(bits, int | np.integer) or not 1 <= bits <= 30:
             raise ValueError(f"bits must be a whole number from 1 to 30; got {bits!r}")
-        if named < 0:
-            raise ValueError(f"named must not be negative; got {named!r}")
+        if isinstance(named, bool) or not isinstance(named, int | np.integer) or named < 0:
+            raise ValueError(f"named must be a whole number, 0 or more; got {named!r}")
         self.bits, self.named = int(bits), int(named)
         self._slots: Places = np.zeros(0, dtype=np.intp)  # those with names, rising
         self._weights: FloatArray = np.zeros(0)  # of their words
@@ -253,10 +257,11 @@ class HashedVocabulary(Columns):
         """Return the slot of each word."""
         words = list(words)
         distinct = Vocabulary(dict.fromkeys(words))
-        slots = dict(zip(distinct, self._slots_of(distinct).tolist(), strict=True))
+        slots = dict(zip(distinct, self.slots_of(distinct).tolist(), strict=True))
         return [slots[word] for word in words]
 
-    def _slots_of(self, words: Vocabulary) -> Places:
+    def slots_of(self, words: Vocabulary) -> Places:
+        """Return the slot of each word."""
         return np.asarray(words.native.hashes() & np.uint64(len(self) - 1), dtype=np.intp)
 
     def union(self, other: HashedVocabulary) -> Union:
@@ -270,7 +275,7 @@ class HashedVocabulary(Columns):
 
     def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[Columns, Places]:
         """Return the slots with the names of more words, and the slot of each word."""
-        slots = self._slots_of(words)
+        slots = self.slots_of(words)
         return self._naming(words, slots, weights), slots
 
     def _naming(self, words: Vocabulary, slots: Places, weights: FloatArray) -> HashedVocabulary:
@@ -303,7 +308,7 @@ class HashedVocabulary(Columns):
         """Return the vocabulary that :meth:`to_arrays` wrote."""
         bits, named = arrays["size"].tolist()
         slots = cls(bits, named)
-        slots._words = Vocabulary.from_arrays({"text": arrays["words.text"], "ends": arrays["words.ends"]})
+        slots._words = Vocabulary.from_arrays(under("words", arrays))
         slots._slots, slots._weights = arrays["slots"].astype(np.intp), np.asarray(arrays["weights"], dtype=np.float64)
         if not len(slots._words) == len(slots._slots) == len(slots._weights):
             raise ValueError("a hashed vocabulary has one slot and one weight for each name")
@@ -312,7 +317,12 @@ class HashedVocabulary(Columns):
     @property
     def places(self) -> dict[str, Any]:
         """What native code needs to know to find columns."""
-        return {"words": None, "grow": False, "bits": self.bits}
+        return {"words": None, "bits": self.bits}
+
+
+def under(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+    """Return the arrays whose names begin with a prefix and a dot, by the rest of their names."""
+    return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
 
 
 def vocabulary_of(vocabulary: Any) -> Columns:
