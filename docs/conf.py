@@ -14,6 +14,9 @@ numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
 myst_heading_anchors = 3
 suppress_warnings = ["ref.ref"]  # inherited methods refer to labels of scikit-learn's own site
-html_sidebars = {page: [] for page in ("guide", "models", "text", "benchmarks", "papers", "architecture", "contributing", "changelog")}
+html_sidebars = {
+    page: []
+    for page in ("guide", "models", "text", "benchmarks", "papers", "architecture", "contributing", "changelog")
+}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

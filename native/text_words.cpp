@@ -178,7 +178,15 @@ void bind_words(nb::module_& text) {
             return handed(std::vector<std::int64_t>(words.ends().begin(), words.ends().end()));
         })
         .def("hashes", &hashes)
-        .def("sorted", [](const Words& words) { return handed(words.sorted()); })
+        .def("sorted",
+             [](const Words& words) {
+                 std::vector<place_t> places;
+                 {
+                     nb::gil_scoped_release release;
+                     places = words.sorted();
+                 }
+                 return handed(std::move(places));
+             })
         .def("take", &taken)
         .def("merge", &merge)
         .def("places", &places);

@@ -37,9 +37,9 @@ public:
         const Seen seen = seen_[at];
         const bool fresh = seen.document != now_;
         const std::size_t entry = fresh ? count : seen.entry;
-        entries[count] = fresh ? Entry{place, 0} : entries[count];
+        entries[count] = {place, 0};  // where it is not new, the next new one takes its place
         count += fresh;
-        entries[entry].count += entries[entry].count < 0x7FFFFFFF;
+        ++entries[entry].count;
         seen_[at] = {now_, static_cast<std::uint32_t>(entry)};
     }
 

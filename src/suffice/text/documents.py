@@ -68,7 +68,7 @@ def texts_of(X: Any) -> list[str | bytes]:
             "suffice.text.folder(path) or suffice.text.lines(path) for files"
         )
     texts = X if isinstance(X, list) else _column(X)
-    if Path in set(map(type, texts)) or type(Path()) in set(map(type, texts)):
+    if any(issubclass(kind, Path) for kind in set(map(type, texts))):
         return [text.read_bytes() if isinstance(text, Path) else text for text in texts]
     return texts
 

@@ -77,11 +77,9 @@ def new_rows(batches: Iterable[Documents], features: Features, engine: Engine) -
     def read(batch: Batch, kernels: Any) -> _Part:
         return _new_part(features, batch)
 
-    words = _native.text.Words()
-    parts, places = [], []
-    for part in engine.map(read, map(Batch, batches)):
-        places.append(words.merge(part.words))
-        parts.append(part._replace(words=None))
+    parts = list(engine.map(read, map(Batch, batches)))
+    words = parts[0].words if parts else _native.text.Words()
+    places = [np.arange(len(words)), *(words.merge(part.words) for part in parts[1:])][: len(parts)]
     order = words.sorted().astype(np.int64)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
