@@ -141,7 +141,11 @@ public:
         settings_.least = least;
         settings_.most = most;
         settings_.alphabet = {kind_.data(), fold_.data(), longer_.data()};
-        settings_.stop = stop ? nb::cast<const Words*>(*stop) : nullptr;
+        if (stop) {
+            auto* words = nb::cast<Words*>(*stop);
+            words->index();
+            settings_.stop = words;
+        }
     }
     const Settings& settings() const { return settings_; }
 
@@ -187,6 +191,7 @@ void read_rows(const Tokeniser& tokeniser, const Documents& documents, std::size
 nb::tuple rows(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop,
                Words& words, bool grow) {
     check_range(documents, start, stop);
+    words.index();
     Rows found;
     std::vector<std::int64_t> unknown;
     {
@@ -214,10 +219,11 @@ void score(const Tokeniser& tokeniser, const Documents& documents, std::size_t s
 
 // Linear scores of documents, (documents, classes); the table is (places, classes).
 Result<double> scores(const Tokeniser& tokeniser, const Documents& documents, std::size_t start, std::size_t stop,
-                      const Words* words, int bits, Table table, Column<double> intercept, bool presence, bool normed) {
+                      Words* words, int bits, Table table, Column<double> intercept, bool presence, bool normed) {
     check_range(documents, start, stop);
     const std::size_t k = intercept.size();
     if (words == nullptr && (bits < 1 || bits > 30)) throw nb::value_error("bits must be from 1 to 30");
+    if (words != nullptr) words->index();
     const std::size_t width = words != nullptr ? static_cast<std::size_t>(words->size()) : std::size_t(1) << bits;
     if (table.shape(0) != width || table.shape(1) != k) throw nb::value_error("the table must have a row for each place");
     const Scoring scoring{table.data(), intercept.data(), width, k, presence, normed};

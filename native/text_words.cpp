@@ -81,12 +81,20 @@ Words words_of(const nb::bytes& text, const Column<std::int64_t>& ends) {
 // The same words in another order, or some of them.
 Words taken(const Words& words, Column<std::int64_t> places) {
     Words some;
-    for (std::size_t i = 0; i < places.size(); ++i) some.add(checked(words, places.data()[i]));
+    std::vector<bool> seen(static_cast<std::size_t>(words.size()));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        checked(words, places.data()[i]);
+        const auto place = static_cast<std::size_t>(places.data()[i]);
+        if (seen[place]) throw nb::value_error("a vocabulary holds every word once: a column was asked for twice");
+        seen[place] = true;
+    }
+    some.take(words, places.data(), places.size());
     return some;
 }
 
 // Adds the words of another; returns where each of them is.
 Result<place_t> merge(Words& words, const Words& other) {
+    words.index();
     std::vector<place_t> places(static_cast<std::size_t>(other.size()));
     {
         nb::gil_scoped_release release;
@@ -95,7 +103,8 @@ Result<place_t> merge(Words& words, const Words& other) {
     return handed(std::move(places));
 }
 
-Result<place_t> places(const Words& words, const Words& other) {
+Result<place_t> places(Words& words, const Words& other) {
+    words.index();
     std::vector<place_t> found(static_cast<std::size_t>(other.size()));
     for (place_t i = 0; i < other.size(); ++i) {
         const Bytes word = other[i];

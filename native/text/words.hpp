@@ -48,6 +48,30 @@ public:
     }
     place_t add(Bytes word) { return add(word.data, word.size, hash_of(word.data, word.size)); }
 
+    // Some of the words of another vocabulary, each at most once. They cannot be looked up before they are indexed.
+    void take(const Words& other, const std::int64_t* places, std::size_t count) {
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < count; ++i) bytes += other[static_cast<place_t>(places[i])].size;
+        text_.reserve(bytes), end_.reserve(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const Bytes word = other[static_cast<place_t>(places[i])];
+            text_.insert(text_.end(), word.data, word.data + word.size);
+            end_.push_back(text_.size());
+        }
+    }
+
+    // Makes sure that words can be looked up.
+    void index() {
+        if (!slots_.empty() || end_.empty()) return;
+        std::size_t size = 1024;
+        while (size < 2 * (end_.size() + 1)) size *= 2;
+        slots_.resize(size);
+        for (place_t i = 0; i < this->size(); ++i) {
+            const Bytes word = (*this)[i];
+            put(hash_of(word.data, word.size), word.size, i);
+        }
+    }
+
     // Asks for the memory in which a word of this hash will be looked for.
     void fetch(std::uint64_t hash) const {
         if (!slots_.empty()) suffice::text::fetch(&slots_[hash & (slots_.size() - 1)]);
@@ -118,15 +142,18 @@ private:
         }
     }
 
+    void put(std::uint64_t hash, std::size_t size, place_t place) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = hash & mask;
+        while (slots_[at].place >= 0) at = (at + 1) & mask;
+        slots_[at] = {hash, size_word(size), place};
+    }
+
     void widen() {
         std::vector<Slot> old(slots_.empty() ? 1024 : 2 * slots_.size());
         old.swap(slots_);
-        const std::size_t mask = slots_.size() - 1;
         for (const Slot& each : old) {
-            if (each.place < 0) continue;
-            std::size_t at = each.hash & mask;
-            while (slots_[at].place >= 0) at = (at + 1) & mask;
-            slots_[at] = each;
+            if (each.place >= 0) put(each.hash, each.size, each.place);
         }
     }
 
