@@ -11,11 +11,11 @@ from suffice.statistics import EventCounts, Labels
 from suffice.store import Contents, Stored, StoreError, load, read, write
 
 
-class Vocabulary(Stored):
+class Wordlist(Stored):
     """A base that is no model itself."""
 
 
-class WordCounter(Vocabulary):
+class WordCounter(Wordlist):
     def __init__(self, alpha: float, words: list[str], events: EventCounts) -> None:
         self.alpha, self.words, self.events = alpha, words, events
 
@@ -51,7 +51,7 @@ def test_public_classes_are_known_by_their_names():
         Stored()
 
 
-@pytest.mark.parametrize("kind", ["Oracle", "_Hidden", "Vocabulary", "Stored", ""])
+@pytest.mark.parametrize("kind", ["Oracle", "_Hidden", "Wordlist", "Stored", ""])
 def test_a_kind_that_is_no_known_model(tmp_path, kind):
     write(tmp_path / "model", Contents(kind, {}, {}, {}))
     with pytest.raises(

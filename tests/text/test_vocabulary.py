@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from safetensors.numpy import load, save
 
+import suffice
+from suffice.store import StoreError
 from suffice.text import HashedVocabulary, Vocabulary
 from suffice.text.vocabulary import vocabulary_of
 
@@ -261,6 +263,25 @@ def test_numbers_of_bits_that_are_refused(bits: Any):
 def test_a_number_of_names_that_is_refused():
     with pytest.raises(ValueError, match="named must be a whole number, 0 or more; got -1"):
         HashedVocabulary(4, named=-1)
+
+
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        Vocabulary(["free", "naïve", "東京", "\ud800"]),
+        HashedVocabulary(8).absorbed(Vocabulary(["free"]), np.ones(1))[0],
+    ],
+    ids=["exact", "hashed"],
+)
+def test_vocabularies_are_kept_in_files(vocabulary: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch):
+    vocabulary.save(tmp_path / "words")
+    assert suffice.load(tmp_path / "words") == vocabulary
+    assert suffice.load(tmp_path / "words").names().tolist() == vocabulary.names().tolist()
+    with monkeypatch.context() as later:
+        later.setattr("suffice.store.contents.FORMAT", 99)
+        vocabulary.save(tmp_path / "later")
+    with pytest.raises(StoreError, match=r"in format 99.*upgrade suffice"):
+        suffice.load(tmp_path / "later")
 
 
 def test_vocabularies_go_by_name():

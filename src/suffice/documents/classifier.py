@@ -326,7 +326,7 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         model = cls(**parameters.read(settings["parameters"]))
         features, vocabulary = settings["features"], settings["vocabulary"]
         model.features = Features(**features) if isinstance(features, dict) else features
-        kind = Columns.kinds[vocabulary["kind"]]
+        kind = Columns.columns[vocabulary["kind"]]
         if vocabulary["words"]:
             model.vocabulary = kind.from_arrays(under("given", contents.arrays))
         elif "bits" in vocabulary:

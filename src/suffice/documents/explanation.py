@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from suffice.generative.explanation import compared
 from suffice.statistics.base import FloatArray
 
 
@@ -74,18 +75,7 @@ class TextExplanation:
         return [WordReason(self.words[i], int(self.counts[i]), float(effects[i])) for i in order]
 
     def _pair(self, label: Any, against: Any) -> tuple[int, int]:
-        odds = self.probabilities
-        one = int(np.argmax(odds)) if label is None else self._code(label)
-        if against is not None:
-            return one, self._code(against)
-        others = np.where(np.arange(len(odds)) == one, -np.inf, odds)
-        return one, int(np.argmax(others)) if len(odds) > 1 else one
-
-    def _code(self, label: Any) -> int:
-        found = np.flatnonzero(self.classes == label)
-        if not found.size:
-            raise ValueError(f"unknown class {label!r}; known: {self.classes.tolist()!r}")
-        return int(found[0])
+        return compared(self.classes, self.probabilities, label, against)
 
     def __str__(self) -> str:
         """Show the class, the strongest words for and against it, and what was not known."""

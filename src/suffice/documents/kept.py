@@ -120,7 +120,7 @@ class Kept:
     @classmethod
     def from_arrays(cls, kind: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Kept:
         """Return the documents that :meth:`to_arrays` wrote, over a vocabulary of this kind."""
-        vocabulary = Columns.kinds[kind].from_arrays(under("vocabulary", arrays))
+        vocabulary = Columns.columns[kind].from_arrays(under("vocabulary", arrays))
         counts = sparse.csr_array(
             (arrays["counts"], arrays["columns"], arrays["ends"]), shape=(len(arrays["ends"]) - 1, len(vocabulary))
         )

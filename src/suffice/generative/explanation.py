@@ -81,19 +81,7 @@ class Explanation:
         return [Reason(str(self.features[columns[i]]), self.values[row, columns[i]], float(effects[i])) for i in order]
 
     def _pair(self, row: int, label: Any, against: Any) -> tuple[int, int]:
-        """Return the codes of a class and of the class it is compared with."""
-        odds = self.log_odds[row]
-        code = int(np.argmax(odds)) if label is None else self._code(label)
-        if against is not None:
-            return code, self._code(against)
-        others = np.where(np.arange(len(odds)) == code, -np.inf, odds)
-        return code, int(np.argmax(others)) if len(odds) > 1 else code
-
-    def _code(self, label: Any) -> int:
-        found = np.flatnonzero(self.classes == label)
-        if not found.size:
-            raise ValueError(f"unknown class {label!r}; known: {self.classes.tolist()!r}")
-        return int(found[0])
+        return compared(self.classes, self.log_odds[row], label, against)
 
     def __str__(self) -> str:
         """Show the first rows, each with the strongest reasons for its class rather than the next."""
@@ -113,3 +101,25 @@ class Explanation:
 
 def _row_sums(part: Any) -> FloatArray:
     return np.asarray(part.sum(axis=1)).reshape(-1)
+
+
+def compared(classes: npt.NDArray[Any], scores: FloatArray, label: Any, against: Any) -> tuple[int, int]:
+    """Return the codes of a class and of the class it is compared with: by default, the best and the next best.
+
+    Examples
+    --------
+    >>> compared(np.array(["ham", "spam", "work"]), np.array([0.1, 0.7, 0.2]), None, None)
+    (1, 2)
+    """
+    one = int(np.argmax(scores)) if label is None else _code(classes, label)
+    if against is not None:
+        return one, _code(classes, against)
+    others = np.where(np.arange(len(scores)) == one, -np.inf, scores)
+    return one, int(np.argmax(others)) if len(scores) > 1 else one
+
+
+def _code(classes: npt.NDArray[Any], label: Any) -> int:
+    found = np.flatnonzero(classes == label)
+    if not found.size:
+        raise ValueError(f"unknown class {label!r}; known: {classes.tolist()!r}")
+    return int(found[0])

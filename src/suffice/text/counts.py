@@ -292,9 +292,9 @@ class DocumentCounts(Statistics):
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """Return the counts that :meth:`to_arrays` wrote, or say what is wrong with the arrays."""
         try:
-            kind = Columns.kinds[from_bytes("vocabulary", np.asarray(arrays["vocabulary"]))]
+            kind = Columns.columns[from_bytes("vocabulary", np.asarray(arrays["vocabulary"]))]
         except (KeyError, TypeError) as error:
-            known = sorted(Columns.kinds)
+            known = sorted(Columns.columns)
             raise ValueError(f"{cls.__name__} is stored with an array 'vocabulary', one of {known} in JSON") from error
         expected = cls.zero()._with(vocabulary=kind()).to_arrays()
         if set(arrays) != set(expected):

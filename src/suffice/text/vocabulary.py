@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored
 from suffice.text.features import words_of
 
 Places = npt.NDArray[np.intp]
@@ -26,14 +27,21 @@ class Union(NamedTuple):
     theirs: Places
 
 
-class Columns(ABC):
-    """A vocabulary: words, or slots that words fall into, each with its column."""
+class Columns(Stored):
+    """A vocabulary: words, or slots that words fall into, each with its column. It can be kept in a file."""
 
-    kinds: ClassVar[dict[str, type[Columns]]] = {}
+    columns: ClassVar[dict[str, type[Columns]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        Columns.kinds[cls.__name__] = cls
+        Columns.columns[cls.__name__] = cls
+
+    def _contents(self) -> Contents:
+        return Contents(type(self).__name__, {}, {}, self.to_arrays())
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        return cls.from_arrays(contents.arrays)
 
     @abstractmethod
     def __len__(self) -> int:
