@@ -106,8 +106,6 @@ def test_counts_are_those_of_python(some: list[Letter]):
     assert by_word(counts) == by_hand(some)
     assert counts.weight == sum(letter.weight for letter in some)
     assert len(counts.vocabulary) == len(counts.documents)
-    np.testing.assert_array_equal(counts.event_counts().counts, counts.events)
-    np.testing.assert_array_equal(counts.presence_counts().counts, counts.presences)
 
 
 @given(some=some_letters)

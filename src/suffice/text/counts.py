@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.statistics import EventCounts, Labels, PresenceCounts, Removal, Statistics
+from suffice.statistics import Labels, Removal, Statistics
 from suffice.statistics.base import FloatArray, check_factor, check_shape, digits_lost, less, placed
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
@@ -144,14 +144,6 @@ class DocumentCounts(Statistics):
     def is_zero(self) -> bool:
         """Whether there are no classes: not even an empty one."""
         return not len(self.labels)
-
-    def event_counts(self) -> EventCounts:
-        """Return how often words occur, as naive Bayes reads it."""
-        return EventCounts(self.labels, self.rows, self.events, np.zeros((len(self.labels), 0)))
-
-    def presence_counts(self) -> PresenceCounts:
-        """Return in how many documents words occur, as naive Bayes reads it."""
-        return PresenceCounts(self.labels, self.rows, self.presences, np.zeros((len(self.labels), 0)))
 
     def aligned(self, labels: Labels) -> Self:
         """Return the same counts over classes that include these."""
