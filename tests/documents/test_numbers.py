@@ -12,11 +12,13 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.preprocessing import normalize
 
 from suffice import TextClassifier
 from suffice.documents.smoothing import BETWEEN, DECADES, _left_out, _scored_sample
 from suffice.engines import Batch, ThreadEngine
 from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary
+from suffice.text.rows import known_rows
 
 from .corpora import (
     GENERATIVE,
@@ -474,3 +476,29 @@ def test_a_sample_decides_where_there_are_many_documents() -> None:
         replace(sample, weights=two.statistics_.sample.weights).hashes.tolist()
         == two.statistics_.sample.hashes.tolist()
     )
+
+
+@each((*GENERATIVE, "nb_logistic", "logistic"))
+@pytest.mark.parametrize("presence", [True, False])
+def test_texts_are_scored_as_the_rows_that_were_learnt(form: str, presence: bool) -> None:
+    """What is asked about text, without rows, is what the model itself says about rows of what counts."""
+    if not presence and form in ("boolean", "bernoulli"):
+        pytest.skip("this form is about presence")
+    texts, y = corpus(60, seed=4)
+    texts = [f"{text} {text.split()[0]}" for text in texts]  # words that occur more than once
+    model = classifier(form, presence=presence).fit(texts, y)
+    reading = model._read()
+    rows = known_rows([Documents(texts)], Features(), reading.vocabulary, ThreadEngine()).counts.astype(float)
+    rows.sort_indices()
+    if presence:
+        rows.data.fill(1.0)
+    assert presence or rows.data.max() > 1
+    rows = normalize(rows) if form == "logistic" else rows
+    np.testing.assert_allclose(model.predict_proba(texts), reading.model.predict_proba(rows), rtol=1e-9, atol=1e-12)
+
+
+def test_vocabularies_that_are_given_must_be_the_same_to_merge() -> None:
+    one, two = (["aa", "bb", "cc", last] for last in ("dd", "ee"))
+    models = [classifier("multinomial", vocabulary=words).fit(["aa dd", "bb ee"], ["a", "b"]) for words in (one, two)]
+    with pytest.raises(ValueError, match="cannot be merged"):
+        models[0] + models[1]

@@ -226,9 +226,8 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"models of the forms {self.model_!r} and {other.model_!r} cannot be merged")
         if self._features != other._features:
             raise ValueError(f"models with {self._features} and {other._features} cannot be merged")
-        mine, theirs = (repr(each._columns) for each in (self, other))
-        if mine != theirs:
-            raise ValueError(f"models over the vocabularies {mine} and {theirs} cannot be merged")
+        if self._columns != other._columns:
+            raise ValueError(f"models over the vocabularies {self._columns!r} and {other._columns!r} cannot be merged")
         merged = self._fresh()
         learnt: Any = self._learnt
         merged._learnt = learnt + other._learnt
@@ -246,7 +245,7 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         """Return what is kept of some documents."""
         engine, vocabulary = self._engine, self._columns
         if self.model_ in GENERATIVE:
-            presence = self._presence
+            presence = self._presence(self.model_)
             # Words that fall into slots do so when they are added: a table of all slots for every part would be large.
             words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary()
             counting = Counting(self._features, words, not presence, presence, SAMPLED)
@@ -297,13 +296,13 @@ class Learning(BaseEstimator):  # type: ignore[misc]
     def _engine(self) -> Engine:
         return engine_for(self.engine, np.zeros((0, 0)))
 
-    @property
-    def _presence(self) -> bool:
-        return self.model_ not in COUNTING if self.presence is None else bool(self.presence)
+    def _presence(self, form: Form) -> bool:
+        """Whether a word counts once in a document."""
+        return form not in COUNTING if self.presence is None else bool(self.presence)
 
     def _settings(self) -> Settings:
         form: Form = self.model_ if self.model == "auto" else self.model  # type: ignore[assignment]
-        presence = form not in COUNTING if self.presence is None else bool(self.presence)
+        presence = self._presence(form)
         if (form in GENERATIVE) != isinstance(self._learnt, DocumentCounts):
             raise ValueError(f"model={form!r} keeps other things of documents than {self.model_!r} has: fit again")
         if isinstance(self._learnt, DocumentCounts) and len(self._learnt.documents):

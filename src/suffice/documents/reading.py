@@ -165,7 +165,8 @@ def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> tuple[Any
         penalty = RIDGE if isinstance(l2, str) else l2
         return LogisticRegression(l2=penalty, tol=1e-4, inference=False, engine=engine), partial(normalize, copy=False)
     given = {name: value for name, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
-    return NBLogisticRegression(**given, engine=engine), _as_it_is  # it divides rows by their length itself
+    # Rows hold what counts already, once or as often as it occurs; it divides them by their length itself.
+    return NBLogisticRegression(**given, binarize=None, engine=engine), _as_it_is
 
 
 def _as_it_is(rows: Any) -> Any:
