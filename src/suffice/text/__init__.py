@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from suffice.text.counts import Counting, DocumentCounts
@@ -11,9 +12,15 @@ from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 
 if TYPE_CHECKING:
-    from suffice.text.vectorizers import CountVectorizer, HashingVectorizer, TfidfVectorizer
+    from suffice.text.hashing_vectorizer import HashingVectorizer
+    from suffice.text.vectorizers import CountVectorizer, TfidfVectorizer
 
 
+_VECTORISERS = {
+    "CountVectorizer": "vectorizers",
+    "HashingVectorizer": "hashing_vectorizer",
+    "TfidfVectorizer": "vectorizers",
+}
 __all__ = [
     "CountVectorizer",
     "Counting",
@@ -31,8 +38,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the vectorisers when they are asked for: scikit-learn takes a second to import."""
-    if name not in ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"):
+    if name not in _VECTORISERS:
         raise AttributeError(f"module 'suffice.text' has no attribute {name!r}")
-    from suffice.text import vectorizers
-
-    return getattr(vectorizers, name)
+    return getattr(importlib.import_module(f"suffice.text.{_VECTORISERS[name]}"), name)

@@ -10,93 +10,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from suffice.engines import Engine
-from suffice.engines.choice import engine_for
-from suffice.text.documents import decoded, gathered
-from suffice.text.features import Features
 from suffice.text.rows import known_rows, new_rows
-from suffice.text.vocabulary import HashedVocabulary, Vocabulary
-
-#: The patterns of words that the tokeniser knows, with the unit and the least length they stand for.
-PATTERNS = {
-    r"(?u)\b\w\w+\b": ("words", 2),
-    r"\b\w\w+\b": ("words", 2),
-    r"(?u)\b\w+\b": ("words", 1),
-    r"\b\w+\b": ("words", 1),
-    r"(?u)\w+": ("words", 1),
-    r"\w+": ("words", 1),
-    r"(?u)\S+": ("chunks", 1),
-    r"\S+": ("chunks", 1),
-}
-_UNITS = {"char": "characters", "char_wb": "characters_in_words"}
+from suffice.text.vectorizing import Vectorizer
+from suffice.text.vocabulary import Vocabulary
 
 
-class _Vectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What both vectorisers do with their settings."""
-
-    encoding: str
-    decode_error: str
-    strip_accents: Any
-    lowercase: bool
-    stop_words: Any
-    token_pattern: str
-    ngram_range: tuple[int, int]
-    analyzer: str
-    binary: bool
-    dtype: Any
-    engine: Engine | None
-
-    def _features(self) -> Features:
-        """Return the features that scikit-learn's settings stand for."""
-        unit, shortest = _UNITS.get(self.analyzer), 1
-        if self.analyzer == "word":
-            if self.token_pattern not in PATTERNS:
-                raise ValueError(
-                    f"token_pattern={self.token_pattern!r} is none of those that are compiled "
-                    f"({', '.join(sorted(PATTERNS))}): use scikit-learn's vectoriser for it"
-                )
-            unit, shortest = PATTERNS[self.token_pattern]
-        if unit is None:
-            raise ValueError(f"analyzer must be 'word', 'char' or 'char_wb'; got {self.analyzer!r}")
-        return Features(
-            unit,  # type: ignore[arg-type]
-            tuple(self.ngram_range),  # type: ignore[arg-type]
-            lower=self.lowercase,
-            accents=self.strip_accents,
-            shortest=shortest,
-            stop_words=self.stop_words if self.analyzer == "word" else None,
-        )
-
-    def _documents(self, raw_documents: Any) -> Any:
-        features = self._features()
-        return features, gathered(decoded(raw_documents, self.encoding, self.decode_error), features)
-
-    def _engine(self) -> Engine:
-        return engine_for(self.engine, np.zeros((0, 0)))
-
-    def _finished(self, rows: Any) -> Any:
-        if self.binary:
-            rows.data.fill(1)
-        return sparse.csr_matrix(rows.astype(self.dtype))
-
-    def build_analyzer(self) -> Any:
-        """Return what turns one document into its features."""
-        features = self._features()
-        return lambda text: features.of(decoded([text], self.encoding, self.decode_error)[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = True
-        return tags
-
-
-class CountVectorizer(_Vectorizer):
+class CountVectorizer(Vectorizer):
     """Documents as counts of words: scikit-learn's class of the same name, over the native tokeniser.
 
     The matrix is the same, to the last entry; so are the settings, but for functions as ``analyzer``, ``tokenizer`` or
@@ -247,84 +170,6 @@ class CountVectorizer(_Vectorizer):
         """Return the words, in the order of their columns."""
         self._check_fitted()
         return self._words.names().copy()
-
-
-class HashingVectorizer(_Vectorizer):
-    """Documents as counts of hashed words: nothing to learn, and the same width for any text.
-
-    As scikit-learn's class of the same name, but for its hash, and for signs: counts are never negative here, so that
-    naive Bayes can read them.
-
-    Parameters
-    ----------
-    n_features
-        How many columns there are: a power of two.
-    encoding, decode_error, strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
-        As for :class:`CountVectorizer`.
-    binary, dtype, engine
-        As for :class:`CountVectorizer`.
-
-    Examples
-    --------
-    >>> HashingVectorizer(n_features=2**10).transform(["free money, free"]).sum(axis=1).tolist()
-    [[3]]
-    """
-
-    def __init__(
-        self,
-        *,
-        n_features: int = 1 << 20,
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        stop_words: Any = None,
-        token_pattern: str = r"(?u)\b\w\w+\b",
-        ngram_range: tuple[int, int] = (1, 1),
-        analyzer: str = "word",
-        binary: bool = False,
-        dtype: Any = np.int64,
-        engine: Engine | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.binary = binary
-        self.dtype = dtype
-        self.engine = engine
-
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:
-        """Do nothing but check the settings: there is nothing to learn."""
-        self._slots()
-        self._features()
-        return self
-
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Return the counts of documents, (n, n_features)."""
-        return self.transform(raw_documents)
-
-    def transform(self, raw_documents: Any) -> Any:
-        """Return the counts of documents, (n, n_features)."""
-        slots = self._slots()
-        features, batches = self._documents(raw_documents)
-        return self._finished(known_rows(batches, features, slots, self._engine()).counts)
-
-    def _slots(self) -> HashedVocabulary:
-        size = self.n_features
-        if not isinstance(size, numbers.Integral) or not 2 <= int(size) <= 1 << 30 or int(size) & (int(size) - 1):
-            raise ValueError(f"n_features must be a power of two, such as 2**20, up to 2**30; got {size!r}")
-        return HashedVocabulary(int(size).bit_length() - 1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
 
 
 class TfidfVectorizer(CountVectorizer):
