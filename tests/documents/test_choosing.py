@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from suffice import TextClassifier
+from suffice.text import HashedVocabulary
 
 from .corpora import FORMS, SPAM, SPAM_CLASSES, corpus
 
@@ -41,6 +42,18 @@ def test_a_chosen_model_goes_on_and_is_kept(tmp_path) -> None:
     for each in (model, loaded):
         each.partial_fit(texts[60:], y[60:])
     np.testing.assert_allclose(loaded.predict_proba(texts), model.predict_proba(texts), atol=1e-12)
+
+
+def test_slots_leave_out_the_form_that_asks_for_absent_words() -> None:
+    texts, y = corpus(80, seed=3)
+    model = TextClassifier("auto", vocabulary=HashedVocabulary(10)).fit(texts, y)
+    assert sorted(one.model for one in model.selection_) == sorted(set(FORMS) - {"bernoulli"})
+    assert np.isfinite(model.predict_proba(texts)).all()
+
+
+def test_presence_is_the_choice_of_each_form() -> None:
+    with pytest.raises(ValueError, match="leave presence out"):
+        TextClassifier("auto", presence=True).fit(SPAM, SPAM_CLASSES)
 
 
 def test_a_class_with_one_document_cannot_be_held_out() -> None:

@@ -16,6 +16,7 @@ from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
 from suffice.selection import tuning
 from suffice.selection.rows import Folds, Rows
 from suffice.statistics.base import FloatArray
+from suffice.text import Vocabulary
 
 FOLDS = 5
 #: Of more documents than this, so many are drawn to choose by.
@@ -49,7 +50,9 @@ def candidates(kept: Kept, alpha: Any, l2: Any, engine: Engine) -> list[Candidat
         )
     split = StratifiedKFold(count, shuffle=True, random_state=0).split(rows.codes, rows.codes)
     parts = [held for _, held in split]
-    found = [_generative(form, rows, parts, alpha, engine) for form in GENERATIVE]
+    exact = isinstance(kept.vocabulary, Vocabulary)
+    forms = [form for form in GENERATIVE if exact or form != "bernoulli"]  # which reads no slots
+    found = [_generative(form, rows, parts, alpha, engine) for form in forms]
     found += [_discriminative(form, rows, parts, alpha, l2, engine) for form in DISCRIMINATIVE]
     return sorted(found, key=lambda one: -one.log_score)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import door
 from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
 from suffice.documents.choosing import Candidate, candidates
-from suffice.documents.forms import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
+from suffice.documents.forms import COUNTING, GENERATIVE, Form
 from suffice.documents.kept import Kept
-from suffice.documents.reading import Reading, Settings, read
+from suffice.documents.reading import Reading, read
+from suffice.documents.settings import Settings, check
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.statistics import Labels
@@ -78,7 +78,7 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check_settings()
+        check(self)
         X = source_of(X)
         if y is None and is_stream(X):
             if sample_weight is not None:
@@ -135,7 +135,7 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check_settings()
+        check(self)
         came = arrived(X, y, sample_weight, self._features, self.encoding)
         if not len(came.documents) and not hasattr(self, "_learnt"):
             raise ValueError("there are no documents to learn from: the first batch is empty")
@@ -325,34 +325,3 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             max_words=self.max_words,
             engine=self._engine,
         )
-
-    def _check_settings(self) -> None:
-        forms = (*GENERATIVE, *DISCRIMINATIVE, "auto")
-        if self.model not in forms:
-            raise ValueError(f"model must be one of {', '.join(map(repr, forms))}; got {self.model!r}")
-        for name in ("alpha", "l2", "temperature"):
-            value = getattr(self, name)
-            least = "above 0" if name == "temperature" else "0 or more"
-            fine = value == "auto" if isinstance(value, str) else _is_number(value) and 0 <= value < np.inf
-            if not fine or (name == "temperature" and not isinstance(value, str) and value == 0):
-                raise ValueError(f"{name} must be a finite number, {least}, or 'auto'; got {value!r}")
-        if not (_is_number(self.min_documents) and self.min_documents >= 0):
-            raise ValueError(f"min_documents must be a number, 0 or more; got {self.min_documents!r}")
-        if not (_is_number(self.max_share) and 0 < self.max_share <= 1):
-            raise ValueError(f"max_share must be above 0 and at most 1; got {self.max_share!r}")
-        if self.max_words is not None and not (isinstance(self.max_words, Integral) and int(self.max_words) >= 1):
-            raise ValueError(f"max_words must be a whole number, 1 or more, or None; got {self.max_words!r}")
-        if self.model == "bernoulli" and not isinstance(self._columns, Vocabulary):
-            raise ValueError(
-                "model='bernoulli' asks of every word whether it is absent, and slots are many words each: use an "
-                "exact vocabulary, or model='boolean'"
-            )
-        if self.presence is False and self.model == "bernoulli":
-            raise ValueError("model='bernoulli' looks at whether words are there: presence cannot be False")
-        if self.presence is False and self.model == "boolean":
-            raise ValueError("model='boolean' is the multinomial model on presence: for counts, use 'multinomial'")
-        _ = self._features, self._columns
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

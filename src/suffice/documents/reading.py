@@ -15,6 +15,7 @@ from suffice import door
 from suffice.discriminative import LogisticRegression, NBLogisticRegression
 from suffice.documents.forms import Form, naive_bayes
 from suffice.documents.kept import Kept
+from suffice.documents.settings import Settings
 from suffice.documents.smoothing import choose
 from suffice.engines import Batch, Engine
 from suffice.engines.reading import Reading as KernelReading
@@ -27,22 +28,6 @@ from suffice.text.vocabulary import Columns, Places
 
 #: The penalty of plain logistic regression, over documents of length 1.
 RIDGE = 0.03
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How documents are read; none of this changes what is kept of them."""
-
-    form: Form
-    presence: bool
-    alpha: Any
-    l2: Any
-    class_prior: Any
-    temperature: Any
-    min_documents: float
-    max_share: float
-    max_words: int | None
-    engine: Engine
 
 
 @dataclass(frozen=True, eq=False)
