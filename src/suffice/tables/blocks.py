@@ -1,0 +1,245 @@
+"""Rows as models read them: a batch of Arrow columns becomes numbers, codes of names, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.tables.errors import TableError
+from suffice.tables.kinds import date_parts, type_of
+from suffice.tables.schema import Feature, Field, Schema
+from suffice.tables.sources import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Codes = npt.NDArray[np.int64]
+
+
+class KindError(TableError):
+    """A cell that is none of its column's kind, as the first rows suggested it."""
+
+    def __init__(self, message: str, column: str, cure: str) -> None:
+        super().__init__(message)
+        self.column = column
+        self.cure = cure  # the kind it would be of
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """A column of names: each cell's place in a sorted vocabulary, -1 where it is missing."""
+
+    vocabulary: Labels
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a table, feature by feature.
+
+    Parameters
+    ----------
+    features
+        What the columns are.
+    columns
+        Of each feature: numbers with NaN where they are missing, :class:`Names`, or a list of texts.
+    rows
+        How many rows there are.
+    first
+        The place of the first row in its table.
+    """
+
+    features: tuple[Feature, ...]
+    columns: tuple[Any, ...]
+    rows: int
+    first: int = 0
+
+    def __getitem__(self, rows: Any) -> Block:
+        count = len(np.arange(self.rows)[rows])
+        return Block(self.features, tuple(_some(column, rows) for column in self.columns), count, self.first)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch | pa.Table, schema: Schema, first: int = 0) -> Block:
+        """Return the features of a batch, checked to be of their kinds."""
+        columns: list[Any] = []
+        for field in schema.predictors:
+            columns.extend(_read(batch.column(field.name), field, first))
+        return cls(schema.features, tuple(columns), batch.num_rows, first)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """Return the rows of several blocks in one."""
+        first = blocks[0]
+        if len(blocks) == 1:
+            return first
+        columns = tuple(_joined([block.columns[j] for block in blocks]) for j in range(len(first.features)))
+        return cls(first.features, columns, sum(block.rows for block in blocks), first.first)
+
+
+def _some(column: Any, rows: Any) -> Any:
+    if isinstance(column, Names):
+        return Names(column.vocabulary, column.codes[rows])
+    if isinstance(column, list):
+        return [column[place] for place in np.arange(len(column))[rows]]
+    return column[rows]
+
+
+def _joined(columns: list[Any]) -> Any:
+    if isinstance(columns[0], Names):
+        vocabulary = Labels.of([name for column in columns for name in column.vocabulary])
+        return Names(vocabulary, np.concatenate([moved(column, vocabulary) for column in columns]))
+    if isinstance(columns[0], list):
+        return [text for column in columns for text in column]
+    return np.concatenate(columns)
+
+
+def moved(column: Names, vocabulary: Labels, unknown: int = -1) -> Codes:
+    """Return codes into another vocabulary; ``unknown`` for names that it does not hold."""
+    if column.vocabulary == vocabulary:
+        return column.codes
+    places = vocabulary._places(column.vocabulary.names)
+    places = np.append(np.where(places < 0, unknown, places), -1)
+    return places[column.codes]
+
+
+def _read(column: Any, field: Field, first: int) -> list[Any]:
+    """Return what models see of a column: one feature, or the parts of a date."""
+    kind = type_of(column.type)
+    if kind == "nothing":
+        column = arrow().nulls(len(column), arrow().string())
+        kind = "name"
+    if field.kind == "date":
+        return _dates(column, field, kind)
+    if field.kind in ("numeric", "count"):
+        return [_numbers(column, field, kind, first)]
+    if field.kind == "boolean":
+        return [_truths(column, field, kind, first)]
+    if field.kind == "text":
+        return [["" if text is None else text for text in column.cast(arrow().string()).to_pylist()]]
+    return [names(column)]
+
+
+def _dates(column: Any, field: Field, kind: str) -> list[Any]:
+    if kind not in ("date", "moment"):
+        if column.null_count < len(column):
+            raise TableError(f"column {field.name!r} held dates when the model was fitted; now it holds {column.type}")
+        column = column.cast(arrow().timestamp("us"))
+    found = dict(date_parts(column, "moment" if "hour" in field.parts else kind))
+    return [_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
+
+
+def _floats(column: Any) -> FloatArray:
+    pa = arrow()
+    cells = column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)
+    found: FloatArray = cells.to_numpy(zero_copy_only=False) if not hasattr(cells, "chunks") else cells.to_numpy()
+    return found
+
+
+def _numbers(column: Any, field: Field, kind: str, first: int) -> FloatArray:
+    if kind == "name":
+        column = _parsed(column, field, first)
+    elif kind not in ("number", "whole", "truth"):
+        raise TableError(f"column {field.name!r} held numbers when the model was fitted; now it holds {column.type}")
+    cells = _floats(column)
+    if kind == "number" and np.isinf(cells).any():
+        row = int(np.argmax(np.isinf(cells)))
+        raise TableError(
+            f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}: it must be finite, or missing"
+        )
+    if field.kind == "count":
+        bad = (cells < 0) | (cells != np.floor(cells)) & ~np.isnan(cells)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise KindError(
+                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is no count: give --kind "
+                f"{field.name}=numeric",
+                field.name,
+                "numeric",
+            )
+    return cells
+
+
+def _parsed(column: Any, field: Field, first: int) -> Any:
+    """Return numbers that are written as strings."""
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    cells = pc.if_else(pc.equal(cells, ""), None, cells)
+    try:
+        return cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        row, cell = next((row, cell) for row, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
+        raise TableError(
+            f"column {field.name!r} held numbers when the model was fitted; row {first + row + 1} holds {cell!r}: "
+            "correct the cell, or leave it empty"
+        ) from None
+
+
+def _is_number(cell: str | None) -> bool:
+    try:
+        float(cell or 0)
+    except ValueError:
+        return False
+    return True
+
+
+def _truths(column: Any, field: Field, kind: str, first: int) -> FloatArray:
+    if kind == "truth":
+        return _floats(column.cast(arrow().uint8()))
+    written = field.truth or ("false", "true")
+    if kind in ("whole", "number"):
+        cells = _floats(column)
+        bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
+        shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
+    else:
+        found = names(column)
+        places = {written[0]: 0.0, written[1]: 1.0}
+        values = np.array([*(places.get(str(name), np.inf) for name in found.vocabulary), np.nan])
+        cells = values[found.codes]
+        bad = np.isinf(cells)
+        shown = repr(found.vocabulary.names[found.codes[int(np.argmax(bad))]]) if bad.any() else ""
+    if bad.any():
+        row = first + int(np.argmax(bad)) + 1
+        raise KindError(
+            f"column {field.name!r} is {shown} in row {row}, neither {written[0]!r} nor {written[1]!r}: give --kind "
+            f"{field.name}={'numeric' if kind in ('whole', 'number') else 'category'}",
+            field.name,
+            "numeric" if kind in ("whole", "number") else "category",
+        )
+    return cells
+
+
+def names(column: Any) -> Names:
+    """Return a column of anything as names, without blanks around them.
+
+    Examples
+    --------
+    >>> found = names(arrow().array([" red", "blue", None, "red"]))
+    >>> found.vocabulary.names, found.codes.tolist()
+    (('blue', 'red'), [1, 0, -1, 1])
+    """
+    pa = arrow()
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+        column = column.chunk(0) if hasattr(column, "chunks") and column.num_chunks else column
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    written = [_name(each) for each in column.dictionary.to_pylist()]
+    vocabulary = Labels.of([each for each in written if each])
+    places = np.append(vocabulary._places(written), -1)  # a name of blanks alone is in no vocabulary: missing
+    codes = column.indices
+    codes = codes.fill_null(len(written)) if codes.null_count else codes
+    return Names(vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1.0 and 1 name the same category
+    return ("true" if value else "false") if isinstance(value, bool) else "" if value is None else str(value).strip()

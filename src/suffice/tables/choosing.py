@@ -1,0 +1,151 @@
+"""Which model suits a table: candidates, generative beside discriminative, judged by rows that were held out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.selection.tuning import best_temperature
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.tables.blocks import Block
+from suffice.tables.forms import Form
+from suffice.tables.measures import LOSSES, losses
+from suffice.tables.predictors import Predictor
+from suffice.tables.schema import Task
+
+Watch = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How well a model predicts rows that were held out.
+
+    Parameters
+    ----------
+    model
+        The name of its form.
+    title
+        What it is.
+    generative
+        Whether it describes the rows of each class.
+    loss
+        The mean over the rows: of -log p(y | x) for classes, the root of the mean square for numbers, the Poisson
+        deviance for counts. NaN where the model could not be fitted.
+    spread
+        The standard error of the loss over the folds.
+    measures
+        Other measures, by name.
+    seconds
+        How long it took.
+    why
+        Why it could not be fitted.
+    temperature
+        Of a generative model: what its posteriors are softened by.
+    """
+
+    model: str
+    title: str
+    generative: bool
+    loss: float
+    spread: float
+    measures: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    why: str = ""
+    temperature: float = 1.0
+
+
+def fold_of(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return the fold of each row, so that every fold has its share of each class, or of small and large numbers."""
+    order = np.lexsort((random.random(len(values)), values))
+    places = np.empty(len(values), dtype=np.int64)
+    places[order] = np.arange(len(values)) % folds
+    return places
+
+
+def judge(
+    forms: Sequence[Form],
+    sample: Block,
+    values: npt.NDArray[Any],
+    task: Task,
+    labels: Labels,
+    folds: int = 5,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> list[Candidate]:
+    """Return how well each form predicts rows held out, the best first; those that cannot be fitted come last.
+
+    Models that are sums are summed once for each fold, and the others' sums are added up; others are fitted anew.
+    """
+    folds = max(2, min(folds, len(values) // 2))
+    places = fold_of(values, folds, np.random.default_rng(seed))
+    found = []
+    for number, form in enumerate(forms):
+        if watch is not None:
+            watch(f"trying {form.name}", number, len(forms))
+        start = time.perf_counter()
+        try:
+            candidate = _judged(form, sample, values, places, task, labels)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            candidate = Candidate(form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0])
+        found.append(replace(candidate, seconds=time.perf_counter() - start))
+    return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
+
+
+def _judged(
+    form: Form, sample: Block, values: npt.NDArray[Any], places: npt.NDArray[np.int64], task: Task, labels: Labels
+) -> Candidate:
+    folds = int(places.max()) + 1
+    answers = held_out(form, sample, values, places, task, labels)
+    temperature = 1.0
+    if form.generative:
+        temperature = best_temperature(answers, values, np.ones(len(values)))
+        answers = answers / temperature
+    per_row = losses(task, answers, values)
+    means = {
+        name: np.array([rows[places == fold].mean() for fold in range(folds)]) for name, rows in per_row.items()
+    }
+    finish = np.sqrt if task == "numbers" else np.asarray
+    loss = finish(means.pop(LOSSES[task]))
+    spread = float(loss.std(ddof=1) / np.sqrt(folds)) if folds > 1 else np.nan
+    others = {name: float(rows.mean()) for name, rows in means.items()}
+    return Candidate(form.name, form.title, form.generative, float(loss.mean()), spread, others, temperature=temperature)
+
+
+def held_out(
+    form: Form, sample: Block, values: npt.NDArray[Any], places: npt.NDArray[np.int64], task: Task, labels: Labels
+) -> FloatArray:
+    """Return the answers for each row of a model of the other folds' rows: scores of classes, or numbers."""
+    folds = int(places.max()) + 1
+    parts = [np.flatnonzero(places == fold) for fold in range(folds)]
+    blocks = [sample[part] for part in parts]
+    fresh = Predictor.of(form, task, labels)
+    fresh.prepare(sample)
+    found: FloatArray | None = None
+    alone = [_again(fresh, sample).learn([(blocks[fold], values[parts[fold]])]) for fold in range(folds)] if form.exact else []
+    for fold, part in enumerate(parts):
+        if form.exact:
+            others = [alone[place] for place in range(folds) if place != fold]
+            model = others[0]
+            for other in others[1:]:
+                model = model.merged(other)
+        else:
+            rows = np.flatnonzero(places != fold)
+            model = _again(fresh, sample).learn([(sample[rows], values[rows])])
+        answers = model.scores(blocks[fold])
+        found = np.zeros((len(values), *answers.shape[1:])) if found is None else found
+        found[part] = answers
+    assert found is not None
+    return found
+
+
+def _again(fresh: Predictor, sample: Block) -> Predictor:
+    """Return a predictor that reads rows as another does, and has learnt nothing."""
+    model = Predictor.of(fresh.form, fresh.task, fresh.labels)
+    model.prepare(sample)
+    return model

@@ -1,0 +1,92 @@
+"""What the rows of a table look like, class by class: the naive Bayes model that every table's model carries along."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines import Batch, ThreadEngine
+from suffice.generative import MixedNB
+from suffice.generative.categories import Coded
+from suffice.generative.columns import KINDS
+from suffice.generative.product import Bags, Cells, kind_of, summarise
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import FloatArray
+from suffice.tables.blocks import Block
+from suffice.tables.schema import Feature
+
+_ENGINE = ThreadEngine()
+
+
+def cells_of(block: Block) -> Cells:
+    """Return rows as naive Bayes reads them, kind by kind."""
+    places = {
+        kind: tuple(place for place, feature in enumerate(block.features) if feature.kind == kind) for kind in KINDS
+    }
+    places = {kind: found for kind, found in places.items() if found}
+    return Cells(len(block.features), places, {kind: _part(kind, block, found) for kind, found in places.items()})
+
+
+def _part(kind: str, block: Block, places: tuple[int, ...]) -> Any:
+    columns = [block.columns[place] for place in places]
+    if kind == "text":
+        return Bags.of(columns)
+    if kind == "category":
+        vocabularies = tuple(column.vocabulary for column in columns)
+        codes = np.stack([column.codes for column in columns]).T
+        return Coded(codes, vocabularies, tuple(map(len, vocabularies)))
+    return np.stack(columns).T  # column after column, as they lie
+
+
+class Description(MixedNB):
+    """Naive Bayes over blocks of a table."""
+
+    @classmethod
+    def over(cls, features: tuple[Feature, ...]) -> Self:
+        """Return a model of these features that has learnt nothing yet."""
+        model = cls()
+        model.column_kinds_ = {feature.name: feature.kind for feature in features}
+        model.feature_names_in_ = np.array([feature.name for feature in features], dtype=object)
+        model.n_features_in_ = len(features)
+        return model
+
+    def summed(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
+        """Return the sum over rows."""
+        return _ENGINE.accumulate(partial(summarise, labels), Batch(cells_of(block), codes))
+
+    def remember(self, statistics: Any) -> Self:
+        """Hold a sum in the place of what was learnt before."""
+        labels = self._labels_of(statistics)
+        self._chosen: dict[str, float] = {}
+        self._remember(labels, np.array(labels.names), statistics)
+        return self
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was learnt yet."""
+        return "_memory" not in vars(self)
+
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """Return the categories of each feature that has some."""
+        return {str(name): tuple(map(str, found)) for name, found in self.categories_.items()}
+
+    def known(self) -> dict[str, FloatArray]:
+        """Return in how many rows of each class each feature is known; texts are always."""
+        found: dict[str, FloatArray] = {}
+        for part in self.statistics_.parts:
+            kind = kind_of(part)
+            names = [str(name) for name, each in self.column_kinds_.items() if each == kind]
+            for place, name in enumerate(names):
+                if kind == "category":
+                    found[name] = part.feature(place).sum(axis=1)
+                else:
+                    found[name] = part.rows if kind == "text" else part.observed[:, place]
+        return found
+
+    def gaps(self) -> dict[str, bool]:
+        """Return which features were ever missing."""
+        rows = self._class_weights(self.statistics_).sum()
+        return {name: bool(known.sum() < rows) for name, known in self.known().items()}

@@ -1,0 +1,44 @@
+"""What a table can be refused for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class TableError(ValueError):
+    """A table, or a column of it, that cannot be used as it is; the message names the cure."""
+
+
+class MissingExtraError(ImportError):
+    """A library that an optional feature needs is not installed."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that a wrong one may stand for.
+
+    Examples
+    --------
+    >>> nearest("incme", ["age", "income"])
+    "; did you mean 'income'?"
+    >>> nearest("colour", ["age", "income"])
+    ''
+    """
+    known = list(known)
+    folded = {each.casefold().strip(): each for each in known}
+    found = difflib.get_close_matches(name.casefold().strip(), list(folded), n=1)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def listed(names: Iterable[Any], most: int = 8) -> str:
+    """Return a few names in one line.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    names = [repr(str(name)) for name in names]
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

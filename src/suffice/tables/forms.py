@@ -1,0 +1,67 @@
+"""The models that a table can be given, by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from suffice.tables.errors import TableError, nearest
+from suffice.tables.schema import Schema, Task
+
+
+class Form(NamedTuple):
+    """A model of a table."""
+
+    name: str
+    title: str
+    generative: bool
+    tasks: tuple[Task, ...]
+    reads: str  # cells, design, curves, text, near
+    exact: bool  # whether it is read from a sum, and so merges and forgets
+
+
+_ALL: tuple[Task, ...] = ("classes", "numbers", "counts")
+FORMS = {
+    form.name: form
+    for form in (
+        Form("nb", "naive Bayes, each column by its kind", True, ("classes",), "cells", True),
+        Form("gda", "Gaussian discriminant analysis, one covariance", True, ("classes",), "design", True),
+        Form("gda-full", "Gaussian discriminant analysis, a covariance for each class", True, ("classes",), "design", True),
+        Form("logistic", "logistic regression", False, ("classes",), "design", False),
+        Form("softmax", "softmax regression", False, ("classes",), "design", False),
+        Form("linear", "linear regression", False, ("numbers", "counts"), "design", True),
+        Form("poisson", "Poisson regression", False, ("counts",), "design", False),
+        Form("additive", "a regression on curves of the numbers", False, _ALL, "curves", False),
+        Form("local", "locally weighted regression", False, ("classes", "numbers", "counts"), "near", False),
+        Form("text", "naive Bayes on the words alone", True, ("classes",), "text", True),
+    )
+}
+
+
+def form_of(name: str, schema: Schema) -> Form:
+    """Return a form by its name, or say why it is none for this target."""
+    if name not in FORMS:
+        raise TableError(f"there is no model {name!r}{nearest(name, FORMS)}; there are auto, {', '.join(FORMS)}")
+    form = FORMS[name]
+    if schema.task not in form.tasks:
+        fit = [each.name for each in FORMS.values() if schema.task in each.tasks]
+        raise TableError(
+            f"{name} predicts {' or '.join(form.tasks)}; the target {schema.target!r} holds {schema.task}: use "
+            f"{', '.join(fit)}"
+        )
+    return form
+
+
+def candidates(schema: Schema, classes: int, rows: int) -> list[Form]:
+    """Return the forms that are tried where the user leaves the choice: generative ones beside discriminative ones."""
+    kinds = {feature.kind for feature in schema.features}
+    numbers = kinds & {"numeric", "count"}
+    if schema.task != "classes":
+        names = ["poisson", "linear"] if schema.task == "counts" else ["linear"]
+        names += ["additive"] if numbers else []
+        near = schema.task == "numbers" and rows <= 2000 and len(schema.features) <= 5 and kinds <= {"numeric", "count"}
+        return [FORMS[name] for name in [*names, *(["local"] if near else [])]]
+    plain = kinds != {"text"}
+    names = ["nb", *(["gda", "gda-full"] if numbers else [])]
+    names += [("logistic" if classes == 2 else "softmax")] if plain else []
+    names += ["additive"] if numbers else []
+    return [FORMS[name] for name in [*names, *(["text"] if "text" in kinds else [])]]

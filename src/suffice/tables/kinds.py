@@ -1,0 +1,261 @@
+"""What the first rows of a table suggest that its columns are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.statistics.base import FloatArray
+from suffice.tables.errors import TableError, listed, nearest
+from suffice.tables.schema import KINDS, PARTS, TASKS, Field, Schema, Task
+from suffice.tables.sources import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows that are looked at.
+LOOKED_AT = 50_000
+#: Whole numbers may be counts where their variance is no more than this many times their mean; a Poisson's is once.
+_DISPERSION = 3.0
+#: Names are text where they have so many words on average and at least every fifth differs.
+_WORDS = 3.0
+#: With fewer rows than these nothing can be said about repetition.
+_FEW = 20
+#: Numbers that take up to so many values may be classes.
+_CLASSES = 10
+#: Whole numbers may be counts where the smallest is below this.
+_SMALLEST_COUNT = 10
+_TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
+_IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
+
+
+def infer(
+    head: pa.Table, target: str, kinds: Mapping[str, str] | None = None, task: str | None = None, whole: bool = True
+) -> Schema:
+    """Return the schema that the first rows of a table suggest.
+
+    Parameters
+    ----------
+    head
+        The first rows.
+    target
+        The column to be predicted.
+    kinds
+        What columns are, where the user says it.
+    task
+        "classes", "numbers" or "counts", where the user says it.
+    whole
+        Whether these are all rows of the table.
+    """
+    names = head.schema.names
+    if target not in names:
+        raise TableError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
+    wanted = dict(kinds or {})
+    for name, kind in wanted.items():
+        if name not in names:
+            raise TableError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
+        if kind not in KINDS:
+            raise TableError(f"{kind!r} is no kind of column{nearest(kind, KINDS)}; the kinds are {', '.join(KINDS)}")
+    if task is not None and task not in TASKS:
+        raise TableError(f"{task!r} is no kind of target; they are {', '.join(TASKS)}")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+    fields = [_target(head[name], name) if name == target else _field(head[name], name, wanted.get(name)) for name in names]
+    schema = Schema(tuple(fields), target, _task(head[target], target, task, wanted.get(target), whole))
+    if not schema.predictors:
+        raise TableError(
+            f"no column is left to predict {target!r} from ({listed(f'{each.name}: {each.why}' for each in schema.ignored)}): "
+            "give --kind COLUMN=KIND"
+        )
+    return schema
+
+
+def type_of(kind: Any) -> str:
+    """Return what the cells of an Arrow type are, in a word."""
+    types = arrow().types
+    if types.is_dictionary(kind):
+        return type_of(kind.value_type)
+    if types.is_boolean(kind):
+        return "truth"
+    if types.is_integer(kind):
+        return "whole"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "name"
+    if types.is_date(kind):
+        return "date"
+    if types.is_timestamp(kind):
+        return "moment"
+    return "nothing" if types.is_null(kind) else "other"
+
+
+def numbers_of(column: Any) -> FloatArray:
+    """Return the known cells of a column of numbers."""
+    pa = arrow()
+    cells: FloatArray = column.drop_null().cast(pa.float64(), safe=False).to_numpy()
+    return cells[np.isfinite(cells)]
+
+
+def names_of(column: Any) -> Any:
+    """Return the known cells of a column of names, without blanks around them; none is empty."""
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    cells = pc.utf8_trim_whitespace(column.drop_null().cast(pa.string()))
+    return cells.filter(pc.not_equal(cells, ""))
+
+
+def _field(column: Any, name: str, wanted: str | None) -> Field:
+    kind = type_of(column.type)
+    truth = _truth(column, kind)
+    parts = _parts(column, kind) if kind in ("date", "moment") else ()
+    if wanted is not None:
+        if wanted == "date" and kind not in ("date", "moment"):
+            raise TableError(f"column {name!r} holds no dates as it is written; write them as 2024-12-31, or use a query")
+        if wanted == "boolean" and truth is None and kind != "truth":
+            raise TableError(f"column {name!r} is no boolean: it must hold two values, such as true and false")
+        return Field(name, wanted, kind, "as asked", parts or tuple(PARTS)[:1], truth if wanted == "boolean" else None)
+    found, why = _suggested(column, name, kind, truth, parts)
+    return Field(name, found, kind, why, parts, truth if found == "boolean" else None)
+
+
+def _suggested(
+    column: Any, name: str, kind: str, truth: tuple[str, str] | None, parts: tuple[str, ...]
+) -> tuple[str, str]:
+    """Return the kind of a column, and why, where that is worth saying."""
+    known = len(column) - column.null_count
+    if known == 0:
+        return "ignore", "all cells are missing"
+    if kind == "other":
+        return "ignore", f"holds {column.type}"
+    if kind in ("date", "moment"):
+        return ("date", "") if parts else ("ignore", "one date only")
+    if kind == "truth" or truth is not None:
+        return "boolean", ""
+    if kind == "name":
+        return _of_names(names_of(column), name)
+    cells = numbers_of(column)
+    values = np.unique(cells)
+    if len(values) == 1:
+        return "ignore", f"always {values[0]:g}"
+    if kind == "number" and not (cells == np.floor(cells)).all():
+        return "numeric", ""
+    if kind == "whole" and _is_numbering(cells, values, name):
+        return "ignore", "an identifier: every row has its own"
+    return ("count", "") if _look_counted(cells) else ("numeric", "")
+
+
+def _look_counted(cells: FloatArray) -> bool:
+    """Whether a Poisson could have made these whole numbers."""
+    return bool(0 <= cells.min() < _SMALLEST_COUNT and cells.var() <= _DISPERSION * cells.mean())
+
+
+def _of_names(cells: Any, name: str) -> tuple[str, str]:
+    values = cells.unique()
+    if len(values) == 1:
+        return "ignore", f"always {values[0].as_py()!r}"
+    if len(cells) == 0:
+        return "ignore", "all cells are missing"
+    differ = len(values) / len(cells)
+    words = sum(len(text.split()) for text in values.to_pylist()[:1000]) / min(len(values), 1000)
+    if words >= _WORDS and differ >= 0.2:
+        return "text", ""
+    if len(cells) >= _FEW and differ > 0.9:
+        return "ignore", "an identifier: nearly every row has its own"
+    if len(values) > 1000 and differ > 0.5:
+        return "ignore", f"an identifier: {len(values)} values in {len(cells)} rows"
+    return "category", ""
+
+
+def _is_numbering(cells: FloatArray, values: FloatArray, name: str) -> bool:
+    """Whether whole numbers count or name the rows."""
+    if len(cells) < _FEW or len(values) < len(cells):
+        return False
+    return bool(values[-1] - values[0] == len(values) - 1 or _IDENTIFIER.search(name))
+
+
+def _truth(column: Any, kind: str) -> tuple[str, str] | None:
+    """Return how false and true are written in a column that holds nothing else."""
+    if kind == "whole":
+        values = np.unique(numbers_of(column))
+        return ("0", "1") if values.tolist() == [0.0, 1.0] else None
+    if kind != "name":
+        return None
+    written = sorted(names_of(column[: 1 << 12]).unique().to_pylist())
+    if len(written) > 2:
+        return None
+    written = sorted(names_of(column).unique().to_pylist())
+    folded = {each.casefold(): each for each in written}
+    return next((( folded[no], folded[yes]) for no, yes in _TRUTHS if len(written) == 2 and {no, yes} == set(folded)), None)
+
+
+def _parts(column: Any, kind: str) -> tuple[str, ...]:
+    return tuple(name for name, cells in date_parts(column, kind) if len(cells.drop_null().unique()) > 1)
+
+
+def date_parts(column: Any, kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of dates, each a column: the day they stand for, month, weekday, and the hour of moments."""
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    days = column.cast(pa.timestamp("us")).cast(pa.int64())
+    yield "time", pc.divide(days.cast(pa.float64()), 86400e6)
+    yield "month", pc.utf8_lpad(pc.month(column).cast(pa.string()), 2, padding="0")
+    weekdays = pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+    yield "weekday", weekdays.take(_flat(pc.day_of_week(column)))
+    if kind == "moment":
+        yield "hour", pc.utf8_lpad(pc.hour(column).cast(pa.string()), 2, padding="0")
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+# The target.
+
+
+def _target(column: Any, name: str) -> Field:
+    kind = type_of(column.type)
+    if column.null_count == len(column):
+        raise TableError(f"all cells of the target {name!r} are missing: there is nothing to learn from")
+    if kind in ("date", "moment", "other"):
+        raise TableError(f"the target {name!r} holds {column.type}: predict a category, a number or a count")
+    return Field(name, "category" if kind in ("name", "truth") else "numeric", kind)
+
+
+def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bool) -> Task:
+    """Return what is predicted: classes, numbers or counts."""
+    found = type_of(column.type)
+    cells = names_of(column) if found == "name" else None
+    values = np.unique(numbers_of(column)) if found in ("whole", "number") else None
+    distinct = len(cells.unique()) if cells is not None else len(values) if values is not None else len(column.unique())
+    if distinct == 1 and whole:
+        only = column.drop_null()[0].as_py()
+        raise TableError(f"the target {name!r} is always {only!r}: there is nothing to tell apart")
+    if asked is None and kind is not None:
+        asked = {"numeric": "numbers", "count": "counts"}.get(kind, "classes")
+    if values is None:
+        if asked in ("numbers", "counts"):
+            raise TableError(f"the target {name!r} holds {column.type}, not numbers: it can only be classes")
+        if cells is not None and len(cells) >= _FEW and distinct > 0.9 * len(cells):
+            raise TableError(
+                f"nearly every row has a {name!r} of its own ({distinct} values in {len(cells)} rows): there are no "
+                "classes to learn; choose another target"
+            )
+        return "classes"
+    if asked == "counts" and not ((values >= 0) & (values == np.floor(values))).all():
+        bad = values[(values < 0) | (values != np.floor(values))][0]
+        raise TableError(f"the target {name!r} holds {bad:g}, which is no count: predict numbers")
+    if asked == "classes" and (values != np.floor(values)).any():
+        raise TableError(f"the target {name!r} holds {values[values != np.floor(values)][0]:g}, which names no class")
+    if asked is not None:
+        return asked  # type: ignore[return-value]
+    is_whole = found == "whole" and bool((values == np.floor(values)).all())
+    if is_whole and distinct <= _CLASSES:
+        return "classes"
+    return "counts" if is_whole and 0 <= values[0] < _SMALLEST_COUNT else "numbers"

@@ -1,0 +1,86 @@
+"""Matrices of many rows, and sums over their columns when these change."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.statistics import NormalEquations, Statistics
+from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import ClassMoments
+from suffice.tables.kept import MEMORY
+
+
+@contextmanager
+def stacked(
+    parts: Iterable[tuple[Any, npt.NDArray[Any]]], memory: int = MEMORY
+) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
+    """Yield the rows of several matrices in one, and their targets; beyond ``memory`` bytes, in a temporary file.
+
+    Examples
+    --------
+    >>> parts = [(np.ones((2, 1)), np.zeros(2)), (np.zeros((1, 1)), np.ones(1))]
+    >>> with stacked(parts) as (matrix, values):
+    ...     matrix.ravel().tolist(), values.tolist()
+    ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    """
+    held: list[Any] = []
+    values: list[npt.NDArray[Any]] = []
+    size = rows = 0
+    with tempfile.TemporaryDirectory(prefix="suffice-") as folder:
+        path = Path(folder) / "matrix"
+        with path.open("wb") as file:
+            for matrix, some in parts:
+                values.append(some)
+                rows += matrix.shape[0]
+                if sparse.issparse(matrix):
+                    held.append(matrix)
+                    continue
+                held.append(matrix)
+                size += matrix.nbytes
+                if size > memory:
+                    for part in held:
+                        np.ascontiguousarray(part).tofile(file)
+                    held.clear()
+        if size <= memory or not rows:
+            whole = sparse.vstack(held, format="csr") if held and sparse.issparse(held[0]) else np.concatenate(held)
+            yield whole, np.concatenate(values)
+        else:
+            with path.open("ab") as file:
+                for part in held:
+                    np.ascontiguousarray(part).tofile(file)
+            yield np.memmap(path, dtype=np.float64, mode="r").reshape(rows, -1), np.concatenate(values)
+
+
+def transformed(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
+    """Return the sums over rows A x + b, of the sums over rows x: moments of classes, or normal equations.
+
+    Examples
+    --------
+    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
+    >>> moved = transformed(line, np.array([[2.0]]), np.array([1.0]))
+    >>> moved.mean.tolist(), moved.xx.tolist()
+    ([3.0, 5.0], [[8.0]])
+    """
+    if isinstance(statistics, NormalEquations):
+        targets = np.eye(statistics.targets)
+        zeros = np.zeros((len(A), statistics.targets))
+        whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
+        mean = whole @ statistics.mean + np.concatenate([b, np.zeros(statistics.targets)])
+        return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
+    assert isinstance(statistics, ClassMoments)
+    known = statistics.weights > 0
+    mean = np.where(known[:, None], statistics.mean @ A.T + b, 0.0)
+    return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    return np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)

@@ -1,0 +1,111 @@
+"""The column that is predicted: classes as codes, numbers and counts as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.tables.blocks import names
+from suffice.tables.errors import TableError, listed
+from suffice.tables.kinds import type_of
+from suffice.tables.schema import Schema
+from suffice.tables.sources import arrow
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the target says of some rows.
+
+    Parameters
+    ----------
+    known
+        Which rows of the batch have a target; all others are left out.
+    labels
+        The classes among them; empty where the target is a number.
+    values
+        Of the rows that are known: codes of the labels, or numbers.
+    """
+
+    known: npt.NDArray[np.bool_]
+    labels: Labels
+    values: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, column: Any, schema: Schema, first: int = 0) -> Answers:
+        """Return the targets of a batch, checked to be what the schema says."""
+        kind = type_of(column.type)
+        if schema.task == "classes":
+            found = names(column)
+            known = found.codes >= 0
+            labels = _typed(found.vocabulary, kind if kind == schema.field(schema.target).type else "name")
+            places = labels._places(_plain(found.vocabulary, kind, labels))
+            return cls(known, labels, places[found.codes[known]])
+        if kind not in ("number", "whole"):
+            raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
+        cells = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+        known = ~np.isnan(cells)
+        values = cells[known]
+        bad = np.isinf(values) | ((values < 0) | (values != np.floor(values)) if schema.task == "counts" else False)
+        if bad.any():
+            row = first + int(np.flatnonzero(known)[int(np.argmax(bad))]) + 1
+            what = "no count" if schema.task == "counts" else "no number to learn from"
+            raise TableError(f"the target {schema.target!r} is {values[np.argmax(bad)]:g} in row {row}, which is {what}")
+        return cls(known, Labels(), values)
+
+    def into(self, labels: Labels) -> npt.NDArray[np.int64]:
+        """Return the codes of the values in another vocabulary."""
+        if labels == self.labels:
+            return self.values
+        places = labels._places(self.labels.names)
+        if (places < 0).any():
+            strange = [name for name, place in zip(self.labels, places, strict=True) if place < 0]
+            raise TableError(
+                f"the target holds {listed(strange)}, which the model does not know; it knows {listed(labels)}: correct "
+                "the cells, or fit again"
+            )
+        return np.asarray(places[self.values])
+
+
+def _typed(vocabulary: Labels, kind: str) -> Labels:
+    return Labels.of(_plain(vocabulary, kind, None))
+
+
+def _plain(vocabulary: Labels, kind: str, labels: Labels | None) -> list[Any]:
+    """Return names as what they were in the table: numbers, truth values, strings."""
+    written = [str(name) for name in vocabulary]
+    if labels is not None and all(isinstance(name, str) for name in labels):
+        return written
+    if kind == "truth":
+        return [name == "true" for name in written]
+    if kind in ("whole", "number"):
+        return [int(name) if "." not in name and "e" not in name else float(name) for name in written]
+    return written
+
+
+class Bins:
+    """Numbers as classes, for a description of the rows around them.
+
+    Examples
+    --------
+    >>> bins = Bins.of(np.arange(100.0), 4)
+    >>> bins.codes(np.array([3.0, 99.0])).tolist()
+    [0, 3]
+    """
+
+    def __init__(self, edges: FloatArray) -> None:
+        self.edges = np.asarray(edges, dtype=np.float64)
+        self.labels = Labels(tuple(range(len(self.edges) + 1)))
+
+    @classmethod
+    def of(cls, values: FloatArray, count: int = 5) -> Bins:
+        """Return bins of about as many numbers each."""
+        return cls(np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1])))
+
+    def codes(self, values: FloatArray) -> npt.NDArray[np.int64]:
+        """Return the bin of each number."""
+        return np.searchsorted(self.edges, values, side="right").astype(np.int64)
