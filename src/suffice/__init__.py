@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         PoissonNB,
     )
     from suffice.loading import load
+    from suffice.tables import TableModel, fit
 
 __version__ = version("suffice")
 #: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
@@ -63,6 +64,7 @@ _ROOMS = {
     ),
     "TextClassifier": "suffice.documents",
     "load": "suffice.loading",
+    **dict.fromkeys(("TableModel", "fit"), "suffice.tables"),
 }
 __all__ = [
     "GDA",
@@ -82,8 +84,10 @@ __all__ = [
     "PoissonNB",
     "PoissonRegression",
     "SoftmaxRegression",
+    "TableModel",
     "TextClassifier",
     "__version__",
+    "fit",
     "load",
 ]
 

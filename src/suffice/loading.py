@@ -2,7 +2,8 @@
 
 import suffice.discriminative
 import suffice.documents
-import suffice.generative  # noqa: F401  (a file may hold a model of any room)
+import suffice.generative
+import suffice.tables  # noqa: F401  (a file may hold a model of any room)
 from suffice.store import load
 
 __all__ = ["load"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.errors import TableError
-from suffice.tables.kinds import date_parts, type_of
+from suffice.tables.kinds import date_parts, flat, type_of, without
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources import arrow
 
@@ -69,7 +69,7 @@ class Block:
         """Return the features of a batch, checked to be of their kinds."""
         columns: list[Any] = []
         for field in schema.predictors:
-            columns.extend(_read(batch.column(field.name), field, first))
+            columns.extend(_read(batch.column(field.name), field, first, schema.missing))
         return cls(schema.features, tuple(columns), batch.num_rows, first)
 
     @classmethod
@@ -108,42 +108,49 @@ def moved(column: Names, vocabulary: Labels, unknown: int = -1) -> Codes:
     return places[column.codes]
 
 
-def _read(column: Any, field: Field, first: int) -> list[Any]:
+def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
     """Return what models see of a column: one feature, or the parts of a date."""
     kind = type_of(column.type)
     if kind == "nothing":
         column = arrow().nulls(len(column), arrow().string())
         kind = "name"
     if field.kind == "date":
-        return _dates(column, field, kind)
+        return _dates(column, field, missing)
     if field.kind in ("numeric", "count"):
-        return [_numbers(column, field, kind, first)]
+        return [_numbers(column, field, kind, first, missing)]
     if field.kind == "boolean":
-        return [_truths(column, field, kind, first)]
+        return [_truths(column, field, kind, first, missing)]
     if field.kind == "text":
-        return [["" if text is None else text for text in column.cast(arrow().string()).to_pylist()]]
-    return [names(column)]
+        gaps = {None, *missing}
+        return [["" if text in gaps else text for text in column.cast(arrow().string()).to_pylist()]]
+    return [names(column, missing)]
 
 
-def _dates(column: Any, field: Field, kind: str) -> list[Any]:
-    if kind not in ("date", "moment"):
-        if column.null_count < len(column):
-            raise TableError(f"column {field.name!r} held dates when the model was fitted; now it holds {column.type}")
-        column = column.cast(arrow().timestamp("us"))
-    found = dict(date_parts(column, "moment" if "hour" in field.parts else kind))
+def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
+    kind = type_of(column.type)
+    if kind == "name":
+        column = without(arrow().table({"": column}), missing).column(0)
+        kind = type_of(column.type)
+    if kind not in ("date", "moment") and column.null_count < len(column):
+        raise TableError(
+            f"column {field.name!r} held dates when the model was fitted; now it holds "
+            f"{column.drop_null()[0].as_py()!r}: write dates as 2024-12-31"
+        )
+    found = dict(date_parts(column))
     return [_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
 
 
 def _floats(column: Any) -> FloatArray:
     pa = arrow()
-    cells = column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)
-    found: FloatArray = cells.to_numpy(zero_copy_only=False) if not hasattr(cells, "chunks") else cells.to_numpy()
+    cells = flat(column)
+    cells = cells if pa.types.is_float64(cells.type) else cells.cast(pa.float64(), safe=False)
+    found: FloatArray = cells.to_numpy(zero_copy_only=False)
     return found
 
 
-def _numbers(column: Any, field: Field, kind: str, first: int) -> FloatArray:
+def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "name":
-        column = _parsed(column, field, first)
+        column = _parsed(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} held numbers when the model was fitted; now it holds {column.type}")
     cells = _floats(column)
@@ -165,13 +172,13 @@ def _numbers(column: Any, field: Field, kind: str, first: int) -> FloatArray:
     return cells
 
 
-def _parsed(column: Any, field: Field, first: int) -> Any:
+def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
     """Return numbers that are written as strings."""
     import pyarrow.compute as pc
 
     pa = arrow()
     cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    cells = pc.if_else(pc.equal(cells, ""), None, cells)
+    cells = pc.if_else(pc.is_in(cells, pa.array(["", *missing])), None, cells)
     try:
         return cells.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -190,7 +197,7 @@ def _is_number(cell: str | None) -> bool:
     return True
 
 
-def _truths(column: Any, field: Field, kind: str, first: int) -> FloatArray:
+def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "truth":
         return _floats(column.cast(arrow().uint8()))
     written = field.truth or ("false", "true")
@@ -199,7 +206,7 @@ def _truths(column: Any, field: Field, kind: str, first: int) -> FloatArray:
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:
-        found = names(column)
+        found = names(column, missing)
         places = {written[0]: 0.0, written[1]: 1.0}
         values = np.array([*(places.get(str(name), np.inf) for name in found.vocabulary), np.nan])
         cells = values[found.codes]
@@ -216,8 +223,8 @@ def _truths(column: Any, field: Field, kind: str, first: int) -> FloatArray:
     return cells
 
 
-def names(column: Any) -> Names:
-    """Return a column of anything as names, without blanks around them.
+def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
+    """Return a column of anything as names, without blanks around them; some may stand for nothing.
 
     Examples
     --------
@@ -226,13 +233,12 @@ def names(column: Any) -> Names:
     (('blue', 'red'), [1, 0, -1, 1])
     """
     pa = arrow()
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
-        column = column.chunk(0) if hasattr(column, "chunks") and column.num_chunks else column
+    column = flat(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     written = [_name(each) for each in column.dictionary.to_pylist()]
-    vocabulary = Labels.of([each for each in written if each])
+    gaps = {"", *missing}
+    vocabulary = Labels.of([each for each in written if each not in gaps])
     places = np.append(vocabulary._places(written), -1)  # a name of blanks alone is in no vocabulary: missing
     codes = column.indices
     codes = codes.fill_null(len(written)) if codes.null_count else codes

@@ -21,6 +21,9 @@ from suffice.tables.schema import Task
 
 Watch = Callable[[str, int, int | None], None]
 
+#: Rows that may sharpen posteriors, and not only soften them.
+_MANY = 1000
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -92,7 +95,9 @@ def judge(
         try:
             candidate = _judged(form, sample, values, places, task, labels)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            candidate = Candidate(form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0])
+            candidate = Candidate(
+                form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0]
+            )
         found.append(replace(candidate, seconds=time.perf_counter() - start))
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
@@ -105,16 +110,18 @@ def _judged(
     temperature = 1.0
     if form.generative:
         temperature = best_temperature(answers, values, np.ones(len(values)))
+        if len(values) < _MANY:  # a few rows that are all told apart are no reason to be surer
+            temperature = max(temperature, 1.0)
         answers = answers / temperature
     per_row = losses(task, answers, values)
-    means = {
-        name: np.array([rows[places == fold].mean() for fold in range(folds)]) for name, rows in per_row.items()
-    }
+    means = {name: np.array([rows[places == fold].mean() for fold in range(folds)]) for name, rows in per_row.items()}
     finish = np.sqrt if task == "numbers" else np.asarray
     loss = finish(means.pop(LOSSES[task]))
     spread = float(loss.std(ddof=1) / np.sqrt(folds)) if folds > 1 else np.nan
     others = {name: float(rows.mean()) for name, rows in means.items()}
-    return Candidate(form.name, form.title, form.generative, float(loss.mean()), spread, others, temperature=temperature)
+    return Candidate(
+        form.name, form.title, form.generative, float(loss.mean()), spread, others, temperature=temperature
+    )
 
 
 def held_out(
@@ -127,7 +134,11 @@ def held_out(
     fresh = Predictor.of(form, task, labels)
     fresh.prepare(sample)
     found: FloatArray | None = None
-    alone = [_again(fresh, sample).learn([(blocks[fold], values[parts[fold]])]) for fold in range(folds)] if form.exact else []
+    alone = (
+        [_again(fresh, sample).learn([(blocks[fold], values[parts[fold]])]) for fold in range(folds)]
+        if form.exact
+        else []
+    )
     for fold, part in enumerate(parts):
         if form.exact:
             others = [alone[place] for place in range(folds) if place != fold]

@@ -43,14 +43,22 @@ class Dialect:
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
 
-    def arguments(self, files: Sequence[str], strings: Sequence[str] = ()) -> str:
-        """Return the arguments of ``read_csv`` in SQL; the columns in ``strings`` are not looked into."""
-        gaps = sorted({each for gap in (*MISSING, *self.missing) for each in (gap, f" {gap}" if gap else "")})
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """All cells that stand for nothing."""
+        return tuple(dict.fromkeys((*MISSING, *self.missing)))
+
+    def arguments(self, files: Sequence[str], strings: Sequence[str], gaps: Sequence[str]) -> str:
+        """Return the arguments of ``read_csv`` in SQL.
+
+        The columns in ``strings`` are not looked into. Every gap that DuckDB shall know costs it time in every cell, so
+        that it is told only of those that were found; in columns of names they are taken out later.
+        """
         encoding = _ENCODINGS.get(self.encoding.casefold(), self.encoding.casefold())
         parts: dict[str, Any] = {
             "delim": self.delimiter or guess_delimiter(files[0], encoding),
             "header": self.header,
-            "nullstr": gaps,
+            "nullstr": ["", *gaps],
             "auto_type_candidates": list(_TYPES),
             "union_by_name": True if len(files) > 1 else None,
             "encoding": encoding if encoding != "utf-8" else None,
@@ -97,6 +105,26 @@ def _opened(path: str, encoding: str) -> IO[str]:
     if path.endswith(".zst"):
         raise OSError("DuckDB reads these")
     return Path(path).open(encoding=encoding, newline="")
+
+
+def first_gaps(path: str, dialect: Dialect) -> list[str]:
+    """Return the cells that stand for nothing, as they are written in the first lines of a file."""
+    try:
+        with _opened(path, dialect.encoding) as file:
+            text = file.read(_LOOKED_AT)
+    except (OSError, UnicodeError):
+        return list(dialect.gaps)[1:]  # compressed, or damaged: DuckDB looks for all of them
+    cells = set(
+        re.split(r"[,;|\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]", text)
+    )
+    wanted = set(dialect.gaps) - {""}
+    return sorted(cell for cell in cells if cell.strip() in wanted)
+
+
+def later_gap(error: Exception, dialect: Dialect) -> str | None:
+    """Return the cell that stands for nothing and that DuckDB took for something, if that is what an error says."""
+    found = re.search(r'Could not convert string "(.*?)" to', str(error))
+    return found.group(1) if found and found.group(1).strip() in dialect.gaps else None
 
 
 def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> TableError:

@@ -160,8 +160,8 @@ class Design:
         places = sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
         )
-        found = contributions @ places
-        return np.asarray(found.toarray() if sparse.issparse(found) else found)
+        found: Any = contributions @ places
+        return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
     def completed(self, levels: Mapping[str, Sequence[str]], gaps: Mapping[str, bool]) -> Design:
         """Return the design with columns for levels and gaps that it lacks."""
@@ -252,9 +252,7 @@ def _translation(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
 # Making a design.
 
 
-def design_of(
-    block: Block, *, curves: bool = False, text: bool = False, sample: Block | None = None
-) -> Design:
+def design_of(block: Block, *, curves: bool = False, text: bool = False, sample: Block | None = None) -> Design:
     """Return the design that rows suggest.
 
     Parameters

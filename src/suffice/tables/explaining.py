@@ -59,9 +59,8 @@ class RowExplanation:
         if self.probability is None:
             head = f"{self.prediction:.4g}: {self.unit} {self.total:+.4g}"
         else:
-            head = (
-                f"{self.prediction}: probability {self.probability:.4f}, {self.unit} {self.total:+.3f} against {self.against}"
-            )
+            sure = f"{self.prediction}: probability {self.probability:.4f}"
+            head = f"{sure}, {self.unit} {self.total:+.3f} against {self.against}"
         lines = [head, f"  {self.base:+9.3f}  {'base' if self.probability is None else 'prior and base'}"]
         lines.extend(f"  {reason.effect:+9.3f}  {_shown(reason)}" for reason in self.reasons[:8])
         if len(self.reasons) > 8:
@@ -97,7 +96,7 @@ def explained(predictor: Predictor, block: Block, batch: Any) -> list[RowExplana
             effects = stacked[row, :, 0]
             level, total = float(base[row, 0]), float(totals[row, 0])
             unit = "log of the expected count" if _is_log(predictor) else "expected number"
-            answer: tuple[Any, ...] = (float(numbers[row]), None, None)
+            answer: tuple[Any, Any, Any] = (float(numbers[row]), None, None)
         else:
             names = np.array(predictor.labels.names)
             one, two = compared(names, totals[row], None, None)
@@ -107,7 +106,9 @@ def explained(predictor: Predictor, block: Block, batch: Any) -> list[RowExplana
             answer = (names[one].item(), float(softmax(totals[row])[one]), names[two].item())
         order = np.argsort(-np.abs(effects), kind="stable")
         reasons = tuple(
-            Reason(block.features[place].name, values[place], float(effects[place])) for place in order if effects[place]
+            Reason(block.features[place].name, values[place], float(effects[place]))
+            for place in order
+            if effects[place]
         )
         found.append(RowExplanation(block.first + row, *answer, level, total, reasons, unit))
     return found

@@ -25,7 +25,14 @@ FORMS = {
     for form in (
         Form("nb", "naive Bayes, each column by its kind", True, ("classes",), "cells", True),
         Form("gda", "Gaussian discriminant analysis, one covariance", True, ("classes",), "design", True),
-        Form("gda-full", "Gaussian discriminant analysis, a covariance for each class", True, ("classes",), "design", True),
+        Form(
+            "gda-full",
+            "Gaussian discriminant analysis, a covariance for each class",
+            True,
+            ("classes",),
+            "design",
+            True,
+        ),
         Form("logistic", "logistic regression", False, ("classes",), "design", False),
         Form("softmax", "softmax regression", False, ("classes",), "design", False),
         Form("linear", "linear regression", False, ("numbers", "counts"), "design", True),

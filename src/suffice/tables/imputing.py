@@ -82,7 +82,7 @@ def _expected(model: TableModel, feature: Feature, weights: FloatArray, random: 
                 chosen = (random.random((len(shares), 1)) * totals[:, -1:] > totals).sum(axis=1)
             else:
                 chosen = shares.argmax(axis=1)
-            return np.array(factor.vocabularies[place].names, dtype=object)[chosen]
+            return np.asarray(np.array(factor.vocabularies[place].names, dtype=object)[chosen])
         case "boolean":
             chances = weights @ factor.family.p[:, place]
             cut = 0.5 if random is None else random.random(len(chances))

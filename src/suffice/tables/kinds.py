@@ -29,11 +29,17 @@ _CLASSES = 10
 #: Whole numbers may be counts where the smallest is below this.
 _SMALLEST_COUNT = 10
 _TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
+_DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
 
 
 def infer(
-    head: pa.Table, target: str, kinds: Mapping[str, str] | None = None, task: str | None = None, whole: bool = True
+    head: pa.Table,
+    target: str,
+    kinds: Mapping[str, str] | None = None,
+    task: str | None = None,
+    whole: bool = True,
+    missing: tuple[str, ...] = (),
 ) -> Schema:
     """Return the schema that the first rows of a table suggest.
 
@@ -49,7 +55,10 @@ def infer(
         "classes", "numbers" or "counts", where the user says it.
     whole
         Whether these are all rows of the table.
+    missing
+        Names that stand for nothing.
     """
+    head = without(head, missing)
     names = head.schema.names
     if target not in names:
         raise TableError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
@@ -64,14 +73,43 @@ def infer(
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
-    fields = [_target(head[name], name) if name == target else _field(head[name], name, wanted.get(name)) for name in names]
-    schema = Schema(tuple(fields), target, _task(head[target], target, task, wanted.get(target), whole))
+    fields = [
+        _target(head[name], name) if name == target else _field(head[name], name, wanted.get(name)) for name in names
+    ]
+    schema = Schema(tuple(fields), target, _task(head[target], target, task, wanted.get(target), whole), missing)
     if not schema.predictors:
         raise TableError(
-            f"no column is left to predict {target!r} from ({listed(f'{each.name}: {each.why}' for each in schema.ignored)}): "
-            "give --kind COLUMN=KIND"
+            f"no column is left to predict {target!r} from "
+            f"({listed(f'{each.name}: {each.why}' for each in schema.ignored)}): give --kind COLUMN=KIND"
         )
     return schema
+
+
+def without(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
+    """Return a table in which names that stand for nothing are missing, and blanks alone are, too."""
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    gaps = pa.array(["", *missing])
+    for place, name in enumerate(table.schema.names):
+        if type_of(table.schema.types[place]) == "name":
+            cells = pc.utf8_trim_whitespace(table.column(place).cast(pa.string()))
+            cells = pc.if_else(pc.is_in(cells, gaps), None, cells)
+            table = table.set_column(place, name, as_dates(cells) or cells)
+    return table
+
+
+def as_dates(column: Any) -> Any:
+    """Return names as dates or moments where all of them are written as such, year first; None where not."""
+    pa = arrow()
+    first = column.drop_null()[:1]
+    if not len(first) or not _DATE.match(first[0].as_py()):
+        return None
+    try:
+        moments = column.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
 
 
 def type_of(kind: Any) -> str:
@@ -101,22 +139,15 @@ def numbers_of(column: Any) -> FloatArray:
     return cells[np.isfinite(cells)]
 
 
-def names_of(column: Any) -> Any:
-    """Return the known cells of a column of names, without blanks around them; none is empty."""
-    import pyarrow.compute as pc
-
-    pa = arrow()
-    cells = pc.utf8_trim_whitespace(column.drop_null().cast(pa.string()))
-    return cells.filter(pc.not_equal(cells, ""))
-
-
 def _field(column: Any, name: str, wanted: str | None) -> Field:
     kind = type_of(column.type)
     truth = _truth(column, kind)
-    parts = _parts(column, kind) if kind in ("date", "moment") else ()
+    parts = _parts(column) if kind in ("date", "moment") else ()
     if wanted is not None:
         if wanted == "date" and kind not in ("date", "moment"):
-            raise TableError(f"column {name!r} holds no dates as it is written; write them as 2024-12-31, or use a query")
+            raise TableError(
+                f"column {name!r} holds no dates as it is written; write them as 2024-12-31, or use a query"
+            )
         if wanted == "boolean" and truth is None and kind != "truth":
             raise TableError(f"column {name!r} is no boolean: it must hold two values, such as true and false")
         return Field(name, wanted, kind, "as asked", parts or tuple(PARTS)[:1], truth if wanted == "boolean" else None)
@@ -138,7 +169,7 @@ def _suggested(
     if kind == "truth" or truth is not None:
         return "boolean", ""
     if kind == "name":
-        return _of_names(names_of(column), name)
+        return _of_names(column.drop_null())
     cells = numbers_of(column)
     values = np.unique(cells)
     if len(values) == 1:
@@ -155,12 +186,10 @@ def _look_counted(cells: FloatArray) -> bool:
     return bool(0 <= cells.min() < _SMALLEST_COUNT and cells.var() <= _DISPERSION * cells.mean())
 
 
-def _of_names(cells: Any, name: str) -> tuple[str, str]:
+def _of_names(cells: Any) -> tuple[str, str]:
     values = cells.unique()
     if len(values) == 1:
         return "ignore", f"always {values[0].as_py()!r}"
-    if len(cells) == 0:
-        return "ignore", "all cells are missing"
     differ = len(values) / len(cells)
     words = sum(len(text.split()) for text in values.to_pylist()[:1000]) / min(len(values), 1000)
     if words >= _WORDS and differ >= 0.2:
@@ -186,34 +215,36 @@ def _truth(column: Any, kind: str) -> tuple[str, str] | None:
         return ("0", "1") if values.tolist() == [0.0, 1.0] else None
     if kind != "name":
         return None
-    written = sorted(names_of(column[: 1 << 12]).unique().to_pylist())
+    written = sorted(column[: 1 << 12].drop_null().unique().to_pylist())
     if len(written) > 2:
         return None
-    written = sorted(names_of(column).unique().to_pylist())
+    written = sorted(column.drop_null().unique().to_pylist())
     folded = {each.casefold(): each for each in written}
-    return next((( folded[no], folded[yes]) for no, yes in _TRUTHS if len(written) == 2 and {no, yes} == set(folded)), None)
+    return next(
+        ((folded[no], folded[yes]) for no, yes in _TRUTHS if len(written) == 2 and {no, yes} == set(folded)), None
+    )
 
 
-def _parts(column: Any, kind: str) -> tuple[str, ...]:
-    return tuple(name for name, cells in date_parts(column, kind) if len(cells.drop_null().unique()) > 1)
+def _parts(column: Any) -> tuple[str, ...]:
+    return tuple(name for name, cells in date_parts(column) if len(cells.drop_null().unique()) > 1)
 
 
-def date_parts(column: Any, kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of dates, each a column: the day they stand for, month, weekday, and the hour of moments."""
+def date_parts(column: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of dates, each a column: the day they stand for, month, weekday and hour."""
     import pyarrow.compute as pc
 
     pa = arrow()
-    days = column.cast(pa.timestamp("us")).cast(pa.int64())
-    yield "time", pc.divide(days.cast(pa.float64()), 86400e6)
-    yield "month", pc.utf8_lpad(pc.month(column).cast(pa.string()), 2, padding="0")
-    weekdays = pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
-    yield "weekday", weekdays.take(_flat(pc.day_of_week(column)))
-    if kind == "moment":
-        yield "hour", pc.utf8_lpad(pc.hour(column).cast(pa.string()), 2, padding="0")
+    moments = flat(column.cast(pa.timestamp("us")))
+    yield "time", pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 86400e6)
+    yield "month", pc.utf8_lpad(pc.month(moments).cast(pa.string()), 2, padding="0")
+    yield "weekday", pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]).take(pc.day_of_week(moments))
+    yield "hour", pc.utf8_lpad(pc.hour(moments).cast(pa.string()), 2, padding="0")
 
 
-def _flat(column: Any) -> Any:
-    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+def flat(column: Any) -> Any:
+    """Return a column in one piece."""
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    return column.chunk(0) if hasattr(column, "chunks") else column
 
 
 # The target.
@@ -231,7 +262,7 @@ def _target(column: Any, name: str) -> Field:
 def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bool) -> Task:
     """Return what is predicted: classes, numbers or counts."""
     found = type_of(column.type)
-    cells = names_of(column) if found == "name" else None
+    cells = column.drop_null() if found == "name" else None
     values = np.unique(numbers_of(column)) if found in ("whole", "number") else None
     distinct = len(cells.unique()) if cells is not None else len(values) if values is not None else len(column.unique())
     if distinct == 1 and whole:

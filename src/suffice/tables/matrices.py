@@ -16,7 +16,9 @@ from scipy import sparse
 from suffice.statistics import NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import ClassMoments
-from suffice.tables.kept import MEMORY
+
+#: Bytes of a matrix that is held in memory.
+MEMORY = 1 << 30
 
 
 @contextmanager

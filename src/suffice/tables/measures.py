@@ -130,12 +130,12 @@ class Evaluation:
                 "calibration error": self.calibration_error(),
             }
             return {**found, "ROC AUC": self.auc()} if len(self.labels) == 2 else found
-        total, _, spread = self._moments
+        spread = self._moments[2]
         squared = means.get("squared error", 0.0)
         found = {
             "RMSE": float(np.sqrt(squared)),
             "MAE": means.get("absolute error", 0.0),
-            "R²": 1 - squared * n / spread if spread > 0 else float("nan"),
+            "R²": float(1 - squared * n / spread) if spread > 0 else float("nan"),
         }
         return {"Poisson deviance": means.get("deviance", 0.0), **found} if self.task == "counts" else found
 

@@ -15,6 +15,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
 from suffice.tables import reading
+from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block
 from suffice.tables.choosing import Candidate, judge
 from suffice.tables.describing import Description, cells_of
@@ -44,16 +45,20 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     ----------
     model
         ``"auto"`` takes the one that predicts held-out rows best. Of classes: ``"nb"``, ``"gda"``, ``"gda-full"``,
-        ``"logistic"``, ``"softmax"``, ``"additive"`` (curves of the numbers), ``"local"``, ``"text"``. Of numbers: ``"linear"``,
-        ``"additive"``, ``"local"``. Of counts: ``"poisson"`` and those of numbers.
-    kinds
-        A dictionary from column to kind: "numeric", "count", "boolean", "category", "date", "text" or "ignore".
+        ``"logistic"``, ``"softmax"``, ``"additive"`` (curves of the numbers), ``"local"``, ``"text"``. Of numbers:
+        ``"linear"``, ``"additive"``, ``"local"``. Of counts: ``"poisson"`` and those of numbers.
+    columns
+        A dictionary from column to kind, where it is not what the cells suggest: "numeric", "count", "boolean",
+        "category", "date", "text" or "ignore".
     task
         Whether the target is ``"classes"``, ``"numbers"`` or ``"counts"``; by default what its cells suggest.
     folds
         How many folds are held out in turn when models are compared.
+    most_rows
+        Models that are no sums over rows are fitted to so many rows, drawn at random, where there are more of them; to
+        all, with None. Those that are sums take in every row in any case.
     random_state
-        The seed of the folds, and of the rows they are drawn from where there are many.
+        The seed of the folds, and of the rows that are drawn.
 
     Attributes
     ----------
@@ -62,6 +67,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     candidates_ : how well each form predicted held-out rows, the best first; empty where the model was given
     classes_ : (k,), where classes are predicted
     rows_, skipped_ : rows learnt, and rows left out because they have no target
+    fitted_rows_ : rows that the model was fitted to
     noise_ : of numbers, how far they lie from what is expected of them: the root of the mean square
     estimator_ : the estimator that does the work
     description_ : naive Bayes over the rows
@@ -69,17 +75,16 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame(
-    ...     {"area": [40, 55, 80, 120, 45, 90], "street": ["loud", "loud", "calm", "calm", "loud", None], "sold": list("nnyyny")}
-    ... )
+    >>> streets = ["loud", "loud", "calm", "calm", "loud", None]
+    >>> table = pd.DataFrame({"area": [40, 55, 80, 120, 45, 90], "street": streets, "sold": list("nnyyny")})
     >>> model = TableModel("nb").fit(table, "sold")
     >>> model.predict(pd.DataFrame({"area": [100], "street": [None]}))
     array(['y'], dtype='<U1')
     >>> print(model.explain(table[:1])[0])
-    n: probability 0.9806, log-odds +3.920 against y
+    n: probability 0.9992, log-odds +7.152 against y
          +0.000  prior and base
-         +2.822  area = 40
-         +1.099  street = loud
+         +5.989  area = 40
+         +1.163  street = loud
     """
 
     schema_: Schema
@@ -89,20 +94,23 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     rows_: int
     skipped_: int
     noise_: float
+    fitted_rows_: int
 
     def __init__(
         self,
         model: str = "auto",
         *,
-        kinds: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
         task: str | None = None,
         folds: int = 5,
+        most_rows: int | None = 1_000_000,
         random_state: int = 0,
     ) -> None:
         self.model = model
-        self.kinds = kinds
+        self.columns = columns
         self.task = task
         self.folds = folds
+        self.most_rows = most_rows
         self.random_state = random_state
 
     # Learning.
@@ -121,38 +129,38 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         """
         if self.folds < 2:
             raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
+        if self.most_rows is not None and self.most_rows < 1:
+            raise ValueError(f"most_rows must be 1 or more, or None for all rows; got {self.most_rows!r}")
         source, name = _with_target(table, target)
         start = time.perf_counter()
 
-        def keep(schema: Schema) -> bool:
-            return self.model == "auto" or form_of(self.model, schema).reads != "cells"
-
-        found = reading.read(source, name, self.kinds, self.task, keep, self.random_state, watch)
-        with found.kept:
-            self._settle(found, watch)
+        found = reading.read(source, name, self.columns, self.task, self._drawn, self.random_state, watch)
+        self._settle(found, watch)
         self.seconds_ = time.perf_counter() - start
         return self
+
+    def _drawn(self, schema: Schema) -> int:
+        """Return how many rows to draw: those that models are compared by, and others are fitted to."""
+        if self.model != "auto" and form_of(self.model, schema).exact:
+            return reading.COMPARED
+        return max(self.most_rows or 0, reading.COMPARED)
 
     def _settle(self, found: reading.Read, watch: Watch | None) -> None:
         """Choose a model, and fit it to all rows."""
         schema, labels = found.schema, found.labels
-        sample, values = reading.sampled(found)
-        self.candidates_ = []
-        temperature = 1.0
-        if self.model == "auto":
-            forms = candidates(schema, len(labels), found.rows)
-            self.candidates_ = judge(forms, sample, values, schema.task, labels, self.folds, self.random_state, watch)
-            best = self.candidates_[0]
-            if best.why:
-                raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
-            form, temperature = form_of(best.model, schema), best.temperature
-        else:
-            form = form_of(self.model, schema)
+        sample, values = found.compared(self.random_state)
+        auto = self.model == "auto"
+        forms = candidates(schema, len(labels), found.rows) if auto else [form_of(self.model, schema)]
+        self.candidates_ = judge(forms, sample, values, schema.task, labels, self.folds, self.random_state, watch)
+        best = self.candidates_[0]
+        if auto and best.why:
+            raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
+        form = form_of(best.model, schema)
         if watch is not None:
             watch(f"fitting {form.name}", 0, None)
-        self.predictor_ = _fitted(form, found, sample)
+        self.predictor_ = self._fitted(form, found, sample)
         if form.generative and form.name != "text":
-            self.predictor_.inner.set_params(temperature=temperature)
+            self.predictor_.inner.set_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, Described) else found.description
         self.schema_, self.model_ = schema, form.name
         self._labels, self._bins = labels, found.bins
@@ -160,6 +168,21 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self.noise_ = 0.0
         if schema.task == "numbers":
             self.noise_ = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
+
+    def _fitted(self, form: Form, found: reading.Read, sample: Block) -> Predictor:
+        """Return the model of all rows, or of as many as it may have."""
+        predictor = Predictor.of(form, found.schema.task, found.labels)
+        self.fitted_rows_ = found.rows
+        if isinstance(predictor, Described):
+            predictor.inner = found.description
+            return predictor
+        predictor.prepare(sample)
+        if found.rows > sample.rows:
+            predictor.complete(found.description)
+        if form.exact or self.most_rows is None:
+            return predictor.learn(found.again())
+        self.fitted_rows_ = found.sample.num_rows
+        return predictor.learn(found.drawn())
 
     @property
     def estimator_(self) -> Any:
@@ -187,7 +210,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name)
         first = 0
-        for batch in source.batches():
+        for batch in ahead(source.batches()):
             yield batch, Block.of(batch, self.schema_, first)
             first += batch.num_rows
 
@@ -264,7 +287,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name, target=True)
         first, expected = 0, source.rows()
-        for batch in source.batches():
+        for batch in ahead(source.batches()):
             block, answers = reading.rows_of(batch, self.schema_, first)
             first += batch.num_rows
             if block.rows:
@@ -327,7 +350,10 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         both._labels = self._labels.union(other._labels)[0]
         both._bins = self._bins
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
-        both.noise_ = float(np.hypot(self.noise_ * self.rows_**0.5, other.noise_ * other.rows_**0.5) / max(both.rows_, 1) ** 0.5)
+        both.fitted_rows_ = both.rows_
+        both.noise_ = float(
+            np.hypot(self.noise_ * self.rows_**0.5, other.noise_ * other.rows_**0.5) / max(both.rows_, 1) ** 0.5
+        )
         return both
 
     def __radd__(self, other: Any) -> Self:
@@ -356,7 +382,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         return nested(
             type(self).__name__,
             {
-                "parameters": {**self.get_params(deep=False), "kinds": dict(self.kinds) if self.kinds else None},
+                "parameters": {**self.get_params(deep=False), "columns": dict(self.columns) if self.columns else None},
                 "schema": self.schema_.to_plain(),
                 "classes": list(self._labels),
                 "bins": None if self._bins is None else self._bins.edges.tolist(),
@@ -365,6 +391,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
                 "rows": self.rows_,
                 "skipped": self.skipped_,
                 "noise": self.noise_,
+                "fitted_rows": self.fitted_rows_,
             },
             parts,
         )
@@ -383,19 +410,8 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model.noise_ = float(settings["noise"])
+        model.fitted_rows_ = int(settings["fitted_rows"])
         return model
-
-
-def _fitted(form: Form, found: reading.Read, sample: Block) -> Predictor:
-    """Return the model of all rows."""
-    predictor = Predictor.of(form, found.schema.task, found.labels)
-    if isinstance(predictor, Described):
-        predictor.inner = found.description
-        return predictor
-    predictor.prepare(sample)
-    if found.kept.rows > sample.rows:
-        predictor.complete(found.description)
-    return predictor.learn(found.learnt(found.kept))
 
 
 def _with_target(table: Any, target: Any, name: str = "target") -> tuple[Source, str]:
@@ -407,7 +423,9 @@ def _with_target(table: Any, target: Any, name: str = "target") -> tuple[Source,
     values = target.to_list() if hasattr(target, "to_list") else list(target)
     whole = pa.Table.from_batches(list(source.batches()))
     if len(values) != whole.num_rows:
-        raise ValueError(f"the table has {whole.num_rows} rows and the target {len(values)}: there must be one for each")
+        raise ValueError(
+            f"the table has {whole.num_rows} rows and the target {len(values)}: there must be one for each"
+        )
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return open_table(whole.append_column(name, pa.array(values))), name
 
@@ -425,8 +443,8 @@ def _check_alike(one: TableModel, two: TableModel) -> None:
     if mine_kinds != their_kinds:
         name = next(name for name in {**mine_kinds, **their_kinds} if mine_kinds.get(name) != their_kinds.get(name))
         raise TableError(
-            f"the models take column {name!r} for {mine_kinds.get(name, 'nothing')} and {their_kinds.get(name, 'nothing')}: "
-            f"fit both with --kind {name}=KIND"
+            f"the models take column {name!r} for {mine_kinds.get(name, 'nothing')} and "
+            f"{their_kinds.get(name, 'nothing')}: fit both with --kind {name}=KIND"
         )
 
 
@@ -444,7 +462,7 @@ def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = N
     watch
         Told how far it is.
     settings
-        Others of :class:`TableModel`: ``kinds``, ``task``, ``folds``, ``random_state``.
+        Others of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -64,7 +65,7 @@ class Predictor(ABC):
     def prepare(self, sample: Block) -> None:
         """Settle how rows are read, by a sample of them."""
 
-    def complete(self, description: Description) -> None:
+    def complete(self, description: Description) -> None:  # noqa: B027  (few have to)
         """Settle what a sample cannot tell of all rows, by their sums."""
 
     @abstractmethod
@@ -114,7 +115,7 @@ class Predictor(ABC):
         """Return what a file must hold beside the inner model."""
         return {}
 
-    def restore(self, settings: Any) -> None:
+    def restore(self, settings: Any) -> None:  # noqa: B027  (few have to)
         """Take up what :meth:`settings` wrote."""
 
     def contents(self) -> Contents:
@@ -202,12 +203,11 @@ class Designed(Predictor):
         if self.task != "classes":
             return np.asarray(self.inner.predict(matrix))
         if self.form.generative:
-            joint: FloatArray = self.inner._rows_read(matrix, "joint")
-            return joint / self.inner._temperature()
+            return np.asarray(self.inner._rows_read(matrix, "joint") / self.inner._temperature())
         coef, intercept = self.inner._scores_of_classes()
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
         scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = matrix @ coef.T + intercept
-        return scores
+        return np.asarray(scores)
 
     def effects(self, block: Block) -> Effects:
         """Return the scores taken apart, feature by feature."""
@@ -264,7 +264,7 @@ class Designed(Predictor):
 
 
 def _times(matrix: Any, row: FloatArray) -> Any:
-    return matrix.multiply(row[None, :]) if sparse.issparse(matrix) else matrix * row
+    return matrix.multiply(row[None, :]) if hasattr(matrix, "multiply") else matrix * row
 
 
 def _moved(predictor: Designed, design: Design) -> Any:
@@ -290,7 +290,7 @@ def _estimator(form: Form, task: Task, classes: int) -> Any:
         case "gda-full":
             return generative.GDA(covariance="full", shrinkage="oas")
         case "linear":
-            return discriminative.LinearRegression(l2=1e-3)
+            return discriminative.LinearRegression()
         case "poisson":
             return discriminative.PoissonRegression(l2=1.0, inference=False)
         case "softmax":
@@ -324,7 +324,9 @@ class Written(Predictor):
     @staticmethod
     def texts(block: Block) -> list[str]:
         """Return the text of each row, of all columns that hold some."""
-        columns = [column for feature, column in zip(block.features, block.columns, strict=True) if feature.kind == "text"]
+        columns = [
+            column for feature, column in zip(block.features, block.columns, strict=True) if feature.kind == "text"
+        ]
         return list(map("\n".join, zip(*columns, strict=True)))
 
     def scores(self, block: Block) -> FloatArray:
@@ -380,7 +382,9 @@ class Near(Predictor):
         """Keep the rows."""
         with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), _quiet():
             if sparse.issparse(matrix):
-                raise TableError(f"the model 'local' would measure distances in {self.design.width} columns: use another")
+                raise TableError(
+                    f"the model 'local' would measure distances in {self.design.width} columns: use another"
+                )
             self.inner.fit(np.array(matrix), values)
         return self
 
@@ -393,20 +397,20 @@ class Near(Predictor):
 
     def effects(self, block: Block) -> Effects:
         """Say that there is nothing to take apart."""
-        raise TableError("the model 'local' fits anew around every row and has no parts to show: use another to explain")
+        raise TableError(
+            "the model 'local' fits anew around every row and has no parts to show: use another to explain"
+        )
 
     settings = Designed.settings
     restore = Designed.restore
 
 
-def _quiet() -> Any:
+@contextmanager
+def _quiet() -> Iterator[None]:
     """Keep warnings back that say what a table's columns are bound to be: dependent, far apart, few."""
-    return _Quiet()
-
-
-class _Quiet(warnings.catch_warnings):
-    def __init__(self) -> None:
-        super().__init__(action="ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def restored(plain: Any, contents: Contents, task: Task, labels: Labels) -> Predictor:
@@ -417,9 +421,3 @@ def restored(plain: Any, contents: Contents, task: Task, labels: Labels) -> Pred
     found.restore(plain)
     found.inner = Stored.kinds[contents.kind]._from_contents(contents)
     return found
-
-
-def in_blocks(block: Block, rows: int = 1 << 14) -> Iterator[slice]:
-    """Yield ranges of rows, none of them long."""
-    for start in range(0, block.rows, rows):
-        yield slice(start, min(start + rows, block.rows))

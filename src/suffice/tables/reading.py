@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics import Labels
+from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, KindError
 from suffice.tables.describing import Description
+from suffice.tables.drawing import Sample
 from suffice.tables.errors import TableError
-from suffice.tables.kept import Kept, Sample
-from suffice.tables.kinds import LOOKED_AT, infer
+from suffice.tables.kinds import LOOKED_AT, flat, infer
 from suffice.tables.schema import Schema
-from suffice.tables.sources import Source, arrow
+from suffice.tables.sources import BATCH, Source, arrow
 from suffice.tables.targets import Answers, Bins
 
 if TYPE_CHECKING:
@@ -25,19 +26,47 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str, int, int | None], None]
 
+#: Rows that models are compared by, at most.
+COMPARED = 50_000
+
 
 @dataclass
 class Read:
     """What one pass over a table leaves behind."""
 
+    source: Source
     schema: Schema
     labels: Labels  # the classes; empty where the target is a number
     bins: Bins | None  # of the numbers
     description: Description
-    sample: pa.Table
-    kept: Kept
+    sample: pa.Table  # rows drawn at random: all of them where they are few
     rows: int
     skipped: int  # rows without a target
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether all rows were drawn."""
+        return bool(self.sample.num_rows == self.rows)
+
+    def drawn(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield the rows that were drawn, with codes of the classes, or numbers."""
+        return self.learnt(self.sample.to_batches(BATCH))
+
+    def again(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield all rows once more, read again where they were too many to hold."""
+        if self.holds_all:
+            return self.drawn()
+        return self.learnt(ahead(self.source.batches([*self.schema.columns, self.schema.target])))
+
+    def compared(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
+        """Return some of the rows that were drawn, with their codes or numbers."""
+        rows = self.sample
+        if rows.num_rows > COMPARED:
+            some = np.random.default_rng(seed).choice(rows.num_rows, COMPARED, replace=False)
+            rows = rows.take(arrow().array(np.sort(some)))
+        (batch,) = rows.combine_chunks().to_batches()
+        (found,) = self.learnt([batch])
+        return found
 
     def learnt(self, batches: Any) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield rows with codes of the classes, or numbers."""
@@ -75,7 +104,7 @@ def read(
     target: str,
     kinds: Any = None,
     task: str | None = None,
-    keep: Callable[[Schema], bool] = lambda _: True,
+    most: Callable[[Schema], int] = lambda _: COMPARED,
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Read:
@@ -89,8 +118,8 @@ def read(
         The column to predict.
     kinds, task
         What the user says of columns and target.
-    keep
-        Whether rows will be looked at again.
+    most
+        How many rows to draw.
     seed
         Of the rows that are drawn.
     watch
@@ -100,27 +129,26 @@ def read(
     if not held or not sum(batch.num_rows for batch in held):
         raise TableError(f"{source.name} has no rows: there is nothing to learn from")
     head = arrow().Table.from_batches(held)[:LOOKED_AT]
-    schema = infer(head, target, kinds, task, whole)
+    schema = infer(head, target, kinds, task, whole, source.missing)
     while True:
         try:
-            return _read(source, stream, schema, head, keep(schema), seed, watch)
+            return _read(source, stream, schema, head, Sample(most(schema), seed), watch)
         except KindError as error:  # the first rows misled: once more, as all rows are
             schema = schema.with_kind(error.column, error.cure, "some cells are no " + schema.field(error.column).kind)
             stream = source.batches()
 
 
 def _read(
-    source: Source, stream: Iterator[Any], schema: Schema, head: Any, keep: bool, seed: int, watch: Watch | None
+    source: Source, stream: Iterator[Any], schema: Schema, head: Any, sample: Sample, watch: Watch | None
 ) -> Read:
     columns = [*schema.columns, schema.target]
-    bins = None if schema.task == "classes" else Bins.of(Answers.of(_column(head, schema.target), schema).values)
+    bins = None if schema.task == "classes" else Bins.of(Answers.of(flat(head.column(schema.target)), schema).values)
     description = Description.over(schema.features)
-    kept, sample = Kept(), Sample(seed=seed)
     expected = source.rows()
     statistics: Any = None
     rows = skipped = 0
     labels = Labels()
-    for batch in stream:
+    for batch in ahead(stream):
         batch = batch.select(columns)
         block, answers = rows_of(batch, schema, rows)
         if not answers.known.all():
@@ -138,26 +166,12 @@ def _read(
             more = description.summed(block, bins.codes(answers.values), bins.labels)
         statistics = more if statistics is None else statistics + more
         sample.add(batch)
-        if keep:
-            kept.add(batch)
     if statistics is None:
         raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to learn from")
     if bins is None and len(labels) == 1:
         raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to tell apart")
     description.remember(statistics)
-    return Read(schema, labels, bins, description, sample.table(), kept, rows - skipped, skipped)
-
-
-def _column(table: Any, name: str) -> Any:
-    column = table.column(name).combine_chunks()
-    return column.chunk(0) if hasattr(column, "chunks") else column
-
-
-def sampled(found: Read) -> tuple[Block, npt.NDArray[Any]]:
-    """Return the rows that were drawn, and their codes or numbers."""
-    (batch,) = found.sample.combine_chunks().to_batches()
-    (rows,) = found.learnt([batch])
-    return rows
+    return Read(source, schema, labels, bins, description, sample.table(), rows - skipped, skipped)
 
 
 def names_array(labels: Labels) -> npt.NDArray[Any]:

@@ -77,6 +77,7 @@ class Schema:
     fields: tuple[Field, ...]
     target: str
     task: Task
+    missing: tuple[str, ...] = ()  # names that stand for nothing
 
     @property
     def predictors(self) -> tuple[Field, ...]:
@@ -121,7 +122,7 @@ class Schema:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the schema as plain values."""
-        return {"fields": [asdict(field) for field in self.fields], "target": self.target, "task": self.task}
+        return {**asdict(self), "missing": list(self.missing)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Schema:
@@ -136,4 +137,4 @@ class Schema:
             )
             for each in plain["fields"]
         )
-        return cls(fields, plain["target"], plain["task"])
+        return cls(fields, plain["target"], plain["task"], tuple(plain["missing"]))

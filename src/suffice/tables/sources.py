@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.tables.csv import Dialect, complaint, literal
+from suffice.tables.csv import Dialect, complaint, first_gaps, later_gap, literal
 from suffice.tables.errors import MissingExtraError, TableError, listed
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Source(ABC):
     """A table that can be read, batch by batch, as often as it is asked for."""
 
     name: str
+    missing: tuple[str, ...] = ()  # names that stand for nothing
 
     @abstractmethod
     def schema(self) -> pa.Schema:
@@ -81,23 +82,28 @@ class DuckSource(Source):
         name: str,
         relation: str,
         files: Sequence[str] = (),
-        dialect: Dialect | None = None,
         query: str | None = None,
         database: str = ":memory:",
         frame: Any = None,
     ) -> None:
         self.name = name
         self._files = list(files)
-        self._dialect = dialect
         self._query = query
         duckdb = _duckdb()
         try:
             self._connection = duckdb.connect(database, read_only=database != ":memory:")
-            if frame is not None:
-                self._connection.register("data", frame)
-            elif relation:
-                self._connection.sql(f"create or replace temp view data as select * from {relation}")
         except duckdb.Error as error:
+            raise self._complaint(error) from None
+        if frame is not None:
+            self._connection.register("data", frame)
+        elif relation:
+            self._look_at(relation)
+
+    def _look_at(self, relation: str) -> None:
+        """Call a relation ``data``."""
+        try:
+            self._connection.sql(f"create or replace temp view data as select * from {relation}")
+        except _duckdb().Error as error:
             raise self._complaint(error) from None
 
     def schema(self) -> pa.Schema:
@@ -119,6 +125,7 @@ class DuckSource(Source):
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
         names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
+        done = 0
         reader = self._reader(f"select {names} from ({self._sql()})")
         while True:
             try:
@@ -126,23 +133,57 @@ class DuckSource(Source):
             except StopIteration:
                 return
             except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
-                raise self._complaint(error) from None
+                if not self._mends(error):
+                    raise self._complaint(error) from None
+                reader = self._reader(f"select {names} from ({self._sql()}) offset {done}")
+                continue
+            done += batch.num_rows
             yield batch
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether what went wrong will not again."""
+        return False
 
     def rows(self) -> int | None:
         """Return how many rows there are, where that is known without reading them."""
         if self._query or not self._files or not self._files[0].endswith((".parquet", ".pq")):
             return None
-        found = self._connection.sql(f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})").fetchone()
+        found = self._connection.sql(
+            f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
+        ).fetchone()
         return int(found[0]) if found else None
 
     def _complaint(self, error: Exception) -> TableError:
         text = str(error)
         if self._query is not None and any(kind in text for kind in ("Parser Error", "Binder Error", "Catalog Error")):
             return TableError(f"the query cannot be run ({text.splitlines()[0]}): the table is called data in it")
-        if self._dialect is not None:
-            return complaint(error, self._files, self._dialect)
         return TableError(f"{self.name} cannot be read ({text.splitlines()[0]})")
+
+
+class TextSource(DuckSource):
+    """Delimited text, as DuckDB reads it."""
+
+    def __init__(
+        self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
+    ) -> None:
+        self.missing = dialect.gaps
+        self._dialect = dialect
+        self._strings = strings
+        self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
+        super().__init__(name, f"read_csv({dialect.arguments(files, strings, self._gaps)})", files, query)
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether a gap was found that had not shown itself before."""
+        gap = later_gap(error, self._dialect)
+        if gap is None or gap in self._gaps:
+            return False
+        self._gaps.append(gap)
+        self._look_at(f"read_csv({self._dialect.arguments(self._files, self._strings, self._gaps)})")
+        return True
+
+    def _complaint(self, error: Exception) -> TableError:
+        found = super()._complaint(error)
+        return found if "the query" in str(found) else complaint(error, self._files, self._dialect)
 
 
 def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None = None, strings: Any = ()) -> Source:
@@ -151,9 +192,9 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
     Parameters
     ----------
     table
-        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder or a glob of such files, "-" for standard
-        input; "file.duckdb::name" or "file.sqlite::name" for a table of a database, "postgresql://...::name" too; a
-        data frame of any library; or a source.
+        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder or a glob of such files,
+        "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
+        "postgresql://...::name" too; a data frame of any library; or a source.
     query
         A SELECT over the table, which is called ``data`` in it; over a database, a SELECT over its tables.
     dialect
@@ -196,7 +237,7 @@ def _open_location(location: str, query: str | None, dialect: Dialect, strings: 
         return DuckSource(name, f"read_json({literal(files)})", files, query=query)
     if all(Path(file).stat().st_size == 0 for file in files):
         raise TableError(f"{name} is empty: there is nothing to learn from")
-    return DuckSource(name, f"read_csv({dialect.arguments(files, strings)})", files, dialect, query)
+    return TextSource(name, files, dialect, query, strings)
 
 
 def _files(path: str) -> list[str]:
@@ -209,12 +250,14 @@ def _files(path: str) -> list[str]:
     elif place.exists():
         return [path]
     else:
-        found = sorted(glob.glob(path, recursive=True))
+        found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  (the path may be absolute)
         if not found:
             raise FileNotFoundError(f"there is no file {path}: check its name and folder")
     kinds = {_format(file) for file in found}
     if len(kinds) > 1:
-        raise TableError(f"{path} holds tables of several formats ({', '.join(sorted(map(str, kinds)))}): name one, as *.csv")
+        raise TableError(
+            f"{path} holds tables of several formats ({', '.join(sorted(map(str, kinds)))}): name one, as *.csv"
+        )
     return found
 
 
@@ -278,7 +321,8 @@ def _open_database(file: str, table: str, query: str | None) -> Source:
     source = DuckSource(f"{file}::{table}" if table else file, "", query=query or "select 1", database=file)
     if query:
         return source
-    names = [row[0] for row in source._connection.sql("select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal").fetchall()]
+    tables = "select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal"
+    names = [row[0] for row in source._connection.sql(tables).fetchall()]
     source._query = f"from {quoted_table(file, table, names)}"
     return source
 

@@ -40,7 +40,7 @@ class Answers:
         """Return the targets of a batch, checked to be what the schema says."""
         kind = type_of(column.type)
         if schema.task == "classes":
-            found = names(column)
+            found = names(column, schema.missing)
             known = found.codes >= 0
             labels = _typed(found.vocabulary, kind if kind == schema.field(schema.target).type else "name")
             places = labels._places(_plain(found.vocabulary, kind, labels))
@@ -54,7 +54,9 @@ class Answers:
         if bad.any():
             row = first + int(np.flatnonzero(known)[int(np.argmax(bad))]) + 1
             what = "no count" if schema.task == "counts" else "no number to learn from"
-            raise TableError(f"the target {schema.target!r} is {values[np.argmax(bad)]:g} in row {row}, which is {what}")
+            raise TableError(
+                f"the target {schema.target!r} is {values[np.argmax(bad)]:g} in row {row}, which is {what}"
+            )
         return cls(known, Labels(), values)
 
     def into(self, labels: Labels) -> npt.NDArray[np.int64]:
@@ -65,8 +67,8 @@ class Answers:
         if (places < 0).any():
             strange = [name for name, place in zip(self.labels, places, strict=True) if place < 0]
             raise TableError(
-                f"the target holds {listed(strange)}, which the model does not know; it knows {listed(labels)}: correct "
-                "the cells, or fit again"
+                f"the target holds {listed(strange)}, which the model does not know; it knows {listed(labels)}: "
+                "correct the cells, or fit again"
             )
         return np.asarray(places[self.values])
 
