@@ -1,0 +1,218 @@
+"""Pictures in pages: SVG that is well-formed, the same each time, and takes the page's colours; and who draws it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import suffice.plots
+from suffice.plots import (
+    INK,
+    PALETTE,
+    CalibrationDisplay,
+    ClassDensities,
+    ClassEllipses,
+    ClassShares,
+    ClassWords,
+    ConfusionDisplay,
+    DecisionBoundaryDisplay,
+    LearningCurveDisplay,
+    PrecisionRecallDisplay,
+    ResidualsDisplay,
+    RocDisplay,
+    SolverTraceDisplay,
+    TellingFeaturesDisplay,
+    svg,
+)
+
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = ["ham & <eggs>", "$5 or $6", "東京\x00"]
+GRID = np.linspace(0, 1, 5)
+PRODUCTS = np.outer(GRID, GRID)
+
+DISPLAYS: dict[str, Any] = {
+    "ellipses": lambda: ClassEllipses(NAMES, np.eye(3)[:, :2], [np.eye(2)] * 3, X=[[0, 1]], y=NAMES[:1]),
+    "densities": lambda: ClassDensities(NAMES, [0, 1, 2], [1, 2, 3], feature=NAMES[0], x=[0, 1], y=NAMES[:2]),
+    "shares": lambda: ClassShares(NAMES, NAMES, np.eye(3)),
+    "words": lambda: ClassWords({NAMES[0]: [(NAMES[1], 1.0)], NAMES[1]: [(NAMES[2], 2.0)], NAMES[2]: []}),
+    "boundary": lambda: DecisionBoundaryDisplay(GRID, GRID, np.stack([PRODUCTS, 1 - PRODUCTS], -1), NAMES[:2]),
+    "roc": lambda: RocDisplay({name: [0, 1] for name in NAMES}, {name: [0, 1] for name in NAMES}),
+    "precision": lambda: PrecisionRecallDisplay([0.5, 1.0], [1.0, 0.0], shares=0.5),
+    "calibration": lambda: CalibrationDisplay([0.2, 0.8], [0.3, 0.7], [5, 6], of=NAMES[1]),
+    "confusion": lambda: ConfusionDisplay(np.arange(9).reshape(3, 3), NAMES),
+    "many classes": lambda: ConfusionDisplay(np.eye(12), [f"class {code}" for code in range(12)]),
+    "learning": lambda: LearningCurveDisplay([10, 90], {NAMES[0]: [3, 1], NAMES[1]: [2, 2]}, {NAMES[0]: [1, 1]}),
+    "trace": lambda: SolverTraceDisplay([1, 2, 3], [-9, -5, -4.5], [1.0, 0.1, 0.0]),
+    "telling": lambda: TellingFeaturesDisplay(NAMES, [1.0, -2.0, 0.5], quiet=1),
+    "predicted": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5]),
+    "residuals": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="residuals"),
+    "counts": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="counts"),
+}
+
+
+@cache
+def page(name: str) -> str:
+    """Return a display as SVG, drawn once for all tests."""
+    return str(DISPLAYS[name]().svg())
+
+
+each_display = pytest.mark.parametrize("name", DISPLAYS)
+
+
+@each_display
+def test_a_display_is_a_well_formed_element_of_a_page(name: str) -> None:
+    display = DISPLAYS[name]().plot()
+    text = display.svg("What is seen: <b> & more")
+    assert text.startswith("<svg ")
+    root = ElementTree.fromstring(text)
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == "What is seen: <b> & more"
+    assert root.findtext(f"{SVG}title") == "What is seen: <b> & more"
+    assert not {"width", "height", "style"} & root.attrib.keys()
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    inches = display.figure_.get_size_inches()
+    assert (width, height) == (pytest.approx(72 * inches[0], abs=0.01), pytest.approx(72 * inches[1], abs=0.01))
+    assert INK not in text
+    assert "currentColor" in text
+    assert "font-family: " not in text
+    assert root.attrib["font-family"] == "inherit"
+    assert not list(root.iter(f"{SVG}style"))
+    assert not list(root.iter(f"{SVG}metadata"))
+    assert any(element.text for element in root.iter(f"{SVG}text"))
+
+
+@each_display
+def test_no_black_is_left_that_a_dark_page_would_hide(name: str) -> None:
+    root = ElementTree.fromstring(page(name))
+    for element in root.iter():
+        assert element.get("fill") not in ("#000000", "black")
+        assert element.get("stroke") not in ("#000000", "black")
+    for element in root.iter(f"{SVG}text"):
+        assert element.get("fill") == "currentColor"
+
+
+@each_display
+def test_the_same_data_are_the_same_text(name: str) -> None:
+    assert DISPLAYS[name]().svg() == page(name)
+
+
+def test_a_users_settings_do_not_change_a_picture() -> None:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"axes.grid": True, "axes.titlecolor": "red", "font.size": 30, "xtick.top": True}):
+        assert DISPLAYS["calibration"]().svg() == page("calibration")
+        assert mpl.rcParams["font.size"] == 30
+
+
+def test_ids_are_one_pictures_own_and_all_references_lead_somewhere() -> None:
+    seen: set[str] = set()
+    for name in DISPLAYS:
+        root = ElementTree.fromstring(page(name))
+        ids = {element.attrib["id"] for element in root.iter() if "id" in element.attrib}
+        assert not ids & seen
+        seen |= ids
+        for element in root.iter():
+            if "href" in element.attrib:
+                assert element.attrib["href"][1:] in ids
+            if "clip-path" in element.attrib:
+                assert element.attrib["clip-path"][5:-1] in ids
+    figure = DISPLAYS["roc"]().plot().figure_
+    assert 'id="mine-' in svg(figure, prefix="mine")
+
+
+def test_names_are_drawn_as_they_are() -> None:
+    texts = {element.text for element in ElementTree.fromstring(page("telling")).iter(f"{SVG}text")}
+    assert {"ham & <eggs>", "$5 or $6", "東京·"} <= texts
+
+
+def test_the_title_of_the_picture_is_its_description() -> None:
+    root = ElementTree.fromstring(svg(DISPLAYS["trace"]().plot().figure_))
+    assert root.attrib["aria-label"] == "3 steps raise the log-likelihood by 4.5"
+    root = ElementTree.fromstring(page("calibration"))
+    assert root.attrib["aria-label"] == "Do probabilities mean what they say?"
+
+
+@each_display
+def test_axes_that_are_given_are_drawn_on(name: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    display = DISPLAYS[name]().plot(left)
+    assert display.figure_ is figure
+    assert right not in display.axes_
+    assert display.ax_ is display.axes_[0]
+    assert display._repr_html_() is None
+    assert len(display.axes_) > 1 or display.ax_ is left
+
+
+def test_several_panels_need_a_place_in_a_grid() -> None:
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(ValueError, match="2 panels: give an ax made by subplots"):
+        DISPLAYS["trace"]().plot(ax)
+
+
+def test_notebooks_show_a_display() -> None:
+    shown = DISPLAYS["roc"]()._repr_html_()
+    assert shown.startswith("<div")
+    ElementTree.fromstring(shown)
+
+
+@each_display
+@pytest.mark.filterwarnings("ignore:Glyph .* missing")
+def test_nothing_is_cut_off(name: str) -> None:
+    display = DISPLAYS[name]().plot()
+    display.svg()  # lays the figure out
+    width, height = display.figure_.get_size_inches()
+    drawn = display.figure_.get_tightbbox()
+    assert drawn.x0 >= -0.02
+    assert drawn.y0 >= -0.02
+    assert drawn.x1 <= width + 0.02
+    assert drawn.y1 <= height + 0.02
+
+
+def _luminance(colour: str) -> float:
+    parts = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("colour", PALETTE)
+def test_colours_stand_out_on_white_and_on_near_black(colour: str) -> None:
+    assert 1.05 / (_luminance(colour) + 0.05) >= 3
+    assert (_luminance(colour) + 0.05) / (_luminance("#161616") + 0.05) >= 3
+    assert colour != INK
+
+
+def _run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_importing_the_room_imports_neither_matplotlib_nor_scikit_learn() -> None:
+    program = "import sys, suffice.plots; print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])"
+    assert _run(program).strip() == "[]"
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from suffice.plots import ConfusionDisplay\n"
+        "display = ConfusionDisplay([[1]], ['a'])\n"
+        "try:\n    display.plot()\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    assert _run(program).strip() == "pictures need matplotlib: pip install 'suffice[plots]'"
+
+
+def test_all_public_names_are_there() -> None:
+    for name in suffice.plots.__all__:
+        assert hasattr(suffice.plots, name)
