@@ -1,22 +1,73 @@
 """The site's settings."""
 
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_extensions"))
+
 project = "suffice"
 author = "The suffice developers"
 copyright = "2026, the suffice developers"
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = [
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.json"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "suffice"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
-exclude_patterns = ["_build"]
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+}
+html_sidebars = {
+    page: []
+    for page in (
+        "models",
+        "regressions",
+        "text",
+        "benchmarks",
+        "papers",
+        "architecture",
+        "contributing",
+        "changelog",
+        "gallery/**",
+    )
+}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which ends what doctest expects
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
 autosummary_generate = True
 numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
 autodoc_typehints = "none"
-myst_heading_anchors = 3
 suppress_warnings = ["ref.ref"]  # inherited methods refer to labels of scikit-learn's own site
-html_sidebars = {
-    page: []
-    for page in ("guide", "models", "text", "benchmarks", "papers", "architecture", "contributing", "changelog")
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "subsection_order": [f"../examples/{name}" for name in ("regression", "classification", "generative", "sums")],
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "pictures.plain"),
+    "filename_pattern": "/plot_",
+    "ignore_pattern": r"demo\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "min_reported_time": 5,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
 }
-html_static_path = ["_static"]
-html_css_files = ["site.css"]

@@ -1,0 +1,37 @@
+"""
+Newton's steps and gradient steps
+=================================
+
+Newton's method goes to the top of the parabola that touches the log-likelihood where it stands. Near the optimum the
+number of right digits doubles with every step; gradient ascent gains the same share of the way each time. Stochastic
+ascent is scored on each row before it steps there, so its curve shows the noise of its steps, too.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from suffice import LogisticRegression
+from suffice.solvers import BatchGradient, Newton, StochasticGradient
+
+rng = np.random.default_rng(0)
+x = rng.normal(size=(2000, 3)) * [1.0, 2.0, 0.5]
+y = rng.random(2000) < 1 / (1 + np.exp(-(0.3 + x @ [1.0, -1.0, 2.0])))
+best = LogisticRegression(solver="newton", tol=1e-12).fit(x, y).solution_.log_likelihood
+
+solvers = {
+    "Newton": Newton(),
+    "batch gradient": BatchGradient(max_iter=60),
+    "stochastic gradient": StochasticGradient(step=0.2, epochs=60, tol=0.0, random_state=0),
+}
+figure, axis = plt.subplots()
+for name, solver in solvers.items():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the slow ones have not arrived
+        trace = LogisticRegression(solver=solver).fit(x, y).solution_.trace
+    gap = [(best - step.log_likelihood) / len(y) for step in trace]
+    axis.plot([step.passes for step in trace], np.maximum(gap, 1e-16), ".-", label=name)
+axis.set(yscale="log", xlabel="passes over the rows", ylabel="log-likelihood below the best, per row")
+axis.legend()
+plt.show()
