@@ -11,6 +11,10 @@ class TableError(ValueError):
     """A table, or a column of it, that cannot be used as it is; the message names the cure."""
 
 
+class UsageError(TableError):
+    """A name that is none: of a column, a kind, a model, a file to write."""
+
+
 class MissingExtraError(ImportError):
     """A library that an optional feature needs is not installed."""
 

@@ -62,7 +62,7 @@ class RowExplanation:
             sure = f"{self.prediction}: probability {self.probability:.4f}"
             head = f"{sure}, {self.unit} {self.total:+.3f} against {self.against}"
         lines = [head, f"  {self.base:+9.3f}  {'base' if self.probability is None else 'prior and base'}"]
-        lines.extend(f"  {reason.effect:+9.3f}  {_shown(reason)}" for reason in self.reasons[:8])
+        lines.extend(f"  {reason.effect:+9.3f}  {cell_shown(reason)}" for reason in self.reasons[:8])
         if len(self.reasons) > 8:
             rest = sum(reason.effect for reason in self.reasons[8:])
             lines.append(f"  {rest:+9.3f}  {len(self.reasons) - 8} others")
@@ -75,7 +75,8 @@ class RowExplanation:
         return found
 
 
-def _shown(reason: Reason) -> str:
+def cell_shown(reason: Reason) -> str:
+    """Return a reason's column and value in a few words."""
     value = "missing" if reason.value is None else reason.value
     value = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{reason.column} = {value if len(value) <= 60 else value[:57] + '...'}"

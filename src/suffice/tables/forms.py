@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from suffice.tables.errors import TableError, nearest
+from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Schema, Task
 
 
@@ -47,11 +47,11 @@ FORMS = {
 def form_of(name: str, schema: Schema) -> Form:
     """Return a form by its name, or say why it is none for this target."""
     if name not in FORMS:
-        raise TableError(f"there is no model {name!r}{nearest(name, FORMS)}; there are auto, {', '.join(FORMS)}")
+        raise UsageError(f"there is no model {name!r}{nearest(name, FORMS)}; there are auto, {', '.join(FORMS)}")
     form = FORMS[name]
     if schema.task not in form.tasks:
         fit = [each.name for each in FORMS.values() if schema.task in each.tasks]
-        raise TableError(
+        raise UsageError(
             f"{name} predicts {' or '.join(form.tasks)}; the target {schema.target!r} holds {schema.task}: use "
             f"{', '.join(fit)}"
         )

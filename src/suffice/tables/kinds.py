@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.statistics.base import FloatArray
-from suffice.tables.errors import TableError, listed, nearest
+from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.tables.schema import KINDS, PARTS, TASKS, Field, Schema, Task
 from suffice.tables.sources import arrow
 
@@ -61,15 +61,15 @@ def infer(
     head = without(head, missing)
     names = head.schema.names
     if target not in names:
-        raise TableError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
+        raise UsageError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
     wanted = dict(kinds or {})
     for name, kind in wanted.items():
         if name not in names:
-            raise TableError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
+            raise UsageError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
         if kind not in KINDS:
-            raise TableError(f"{kind!r} is no kind of column{nearest(kind, KINDS)}; the kinds are {', '.join(KINDS)}")
+            raise UsageError(f"{kind!r} is no kind of column{nearest(kind, KINDS)}; the kinds are {', '.join(KINDS)}")
     if task is not None and task not in TASKS:
-        raise TableError(f"{task!r} is no kind of target; they are {', '.join(TASKS)}")
+        raise UsageError(f"{task!r} is no kind of target; they are {', '.join(TASKS)}")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise TableError(f"there are several columns called {repeated[0]!r}: rename them")

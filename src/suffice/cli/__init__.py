@@ -1,0 +1,17 @@
+"""The command ``suffice``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from suffice.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        sys.stderr.write("the command needs more than the library: pip install 'suffice[cli]'\n")
+        sys.exit(2)
+    run()

@@ -1,0 +1,94 @@
+"""suffice update, merge and forget: the algebra of models, on files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.options import (
+    json_option,
+    loaded,
+    model_argument,
+    opened,
+    output_option,
+    quiet_option,
+    table_argument,
+    table_options,
+)
+
+
+@click.command()
+@model_argument
+@table_argument
+@output_option("Where to save the model; in its own place otherwise.")
+@table_options
+@quiet_option
+def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) -> None:
+    """Learn the rows of TABLE as well, exactly as if they had been there from the start."""
+    from suffice.cli.output import say, watching
+
+    fitted = loaded(model)
+    before = fitted.rows_
+    with watching(quiet) as watch:
+        fitted.update(opened(table, **how), watch)
+    fitted.save(output or model)
+    if not quiet:
+        say(f"{fitted.rows_ - before:,} rows learnt, {fitted.rows_:,} in all; saved to {output or model}")
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, type=click.Path(), metavar="MODEL MODEL...")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Where to save the model.")
+@quiet_option
+def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
+    """Merge models that were fitted apart into the model of all their rows."""
+    from suffice.cli.output import say
+
+    if len(models) < 2:
+        raise click.UsageError("name two models or more to merge")
+    whole = loaded(models[0])
+    for path in models[1:]:
+        whole = whole + loaded(path)
+    whole.save(output)
+    if not quiet:
+        say(f"{len(models)} models of {whole.rows_:,} rows in all, saved to {output}")
+
+
+@click.command()
+@model_argument
+@table_argument
+@output_option("Where to save the model; in its own place otherwise.")
+@table_options
+@json_option
+@quiet_option
+def forget(model: str, table: str, output: str | None, as_json: bool, quiet: bool, **how: Any) -> None:
+    """Unlearn the rows of TABLE: what is left is what the other rows teach.
+
+    Prints a certificate: how many rows are gone, and to how many digits what is left equals a fit to the other rows.
+    """
+    from datetime import UTC, datetime
+
+    from suffice.cli.output import print_line, show_json, watching
+
+    fitted = loaded(model)
+    source = opened(table, **how)
+    with watching(quiet) as watch:
+        found = fitted.forget(source, watch)
+    fitted.save(output or model)
+    about = {
+        "model": output or model,
+        "table": source.name,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rows_forgotten": int(found["rows"]),
+        "rows_left": int(found["left"]),
+        "digits_kept": round(found["digits_kept"], 1),
+    }
+    if as_json:
+        show_json(about)
+        return
+    print_line("certificate of forgetting", "bold")
+    for name, value in about.items():
+        print_line(f"  {name.replace('_', ' '):<15} {value}")
+    left = f"the other {about['rows_left']:,} rows, to {about['digits_kept']} of 15.9 digits"
+    print_line(f"  the sums of the model are those of {left}")

@@ -1,0 +1,118 @@
+"""The commands by name, and how errors leave the program: 0, fine; 1, the data says no; 2, misuse."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+#: Where each command lives, in the order in which they are listed.
+COMMANDS = {
+    "fit": "fitting",
+    "predict": "predicting",
+    "evaluate": "evaluating",
+    "compare": "comparing",
+    "explain": "explaining",
+    "report": "reporting",
+    "info": "describing",
+    "sample": "drawing",
+    "impute": "drawing",
+    "outliers": "drawing",
+    "update": "algebra",
+    "merge": "algebra",
+    "forget": "algebra",
+    "text": "text",
+    "demo": "tour",
+    "completion": "completing",
+}
+
+
+class Commands(click.Group):
+    """Commands whose modules are read when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command."""
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"suffice.cli.{COMMANDS[name]}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Return the command that is asked for, or say which may be meant."""
+        from suffice.tables.errors import nearest
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}", context)
+        return super().resolve_command(context, args)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="suffice", prog_name="suffice")
+def suffice() -> None:
+    """Learn from tables and text with models you can read.
+
+    A table is a file (CSV, TSV, Parquet, Arrow, JSON lines; .gz and .zst too), a folder or a glob of such files, a
+    table of a database (file.duckdb::name, file.sqlite::name, postgresql://...::name), or - for standard input.
+    """
+
+
+def run() -> NoReturn:
+    """Run a command, and leave with a code and at most one sentence."""
+    try:
+        suffice.main(prog_name="suffice", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        _say("stopped; nothing was written that is not whole")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has had enough of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        sys.exit(_complain(error))
+    sys.exit(0)
+
+
+def _complain(error: Exception) -> int:
+    """Say what went wrong in one sentence, and return the exit code."""
+    from suffice.tables.errors import MissingExtraError, UsageError
+
+    if os.environ.get("SUFFICE_TRACEBACK"):
+        raise error
+    if isinstance(error, FileNotFoundError):
+        named = error.filename if error.filename and "there is" not in str(error) else None
+        _say(f"there is no file {named}: check its name and folder" if named else str(error))
+        return 2
+    if isinstance(error, OSError):
+        full = "; nothing was written" if error.errno == 28 else ""
+        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{full}")
+        return 1
+    if isinstance(error, UsageError | MissingExtraError):
+        _say(str(error))
+        return 2
+    if isinstance(error, ValueError | TypeError | ArithmeticError | MemoryError):
+        _say(str(error) or type(error).__name__)
+        return 1
+    _say(
+        f"something went wrong in suffice itself ({type(error).__name__}: {error}): SUFFICE_TRACEBACK=1 shows where; "
+        "please report it"
+    )
+    return 1
+
+
+def _say(sentence: str) -> None:
+    from suffice.cli.output import say
+
+    say(sentence, "error")

@@ -1,0 +1,66 @@
+"""suffice info: what a model's file holds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from suffice.cli.options import json_option, model_argument
+
+
+@click.command()
+@model_argument
+@json_option
+def info(model: str, as_json: bool) -> None:
+    """Say what MODEL is, what it reads and what it was chosen from."""
+    import suffice
+    from suffice.cli.output import show_json
+
+    fitted = suffice.load(model)
+    size = os.path.getsize(model)  # noqa: PTH202
+    if not isinstance(fitted, suffice.TableModel):
+        _other(fitted, size, as_json)
+        return
+    if as_json:
+        from suffice.cli.fitting import about
+
+        fitted.seconds_ = float("nan")
+        found = about(fitted, "", model)
+        show_json({name: found[name] for name in found if name not in ("seconds", "table", "saved")} | {"bytes": size})
+        return
+    _show(fitted, size)
+
+
+def _show(model: Any, size: int) -> None:
+    from suffice.cli.fitting import show_candidates, show_columns
+    from suffice.cli.output import print_line
+
+    form = model.predictor_.form
+    schema = model.schema_
+    print_line(f"{form.name}: {form.title}", "bold")
+    classes = ": " + ", ".join(map(str, model._labels)) if schema.task == "classes" else ""
+    can = "predict, explain, learn more, merge, forget" if form.exact else "predict, explain"
+    print_line(f"  predicts  {schema.target} ({schema.task}{classes})")
+    print_line(f"  learnt    {model.rows_:,} rows")
+    print_line(f"  file      {size / 1000:,.0f} kB")
+    print_line(f"  can       {can}, sample, impute, find outliers")
+    show_columns(model)
+    if model.candidates_:
+        print_line()
+        show_candidates(model)
+
+
+def _other(model: Any, size: int, as_json: bool) -> None:
+    from suffice.cli.output import print_line, show_json
+
+    about = {"kind": type(model).__name__, "bytes": size, "classes": getattr(model, "classes_", None)}
+    about["form"] = getattr(model, "model_", None)
+    if as_json:
+        show_json(about)
+        return
+    print_line(str(about["kind"]), "bold")
+    for name in ("form", "classes", "bytes"):
+        if about[name] is not None:
+            print_line(f"  {name:<8} {about[name]}")

@@ -1,0 +1,98 @@
+"""suffice sample, impute and outliers: what the model's description of the rows is good for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.options import (
+    json_option,
+    loaded,
+    model_argument,
+    opened,
+    output_option,
+    quiet_option,
+    table_argument,
+    table_options,
+)
+
+
+@click.command()
+@model_argument
+@click.option("-n", "count", type=click.IntRange(0), default=10, show_default=True, help="How many rows.")
+@click.option("--seed", type=int, help="For the same rows again.")
+@output_option("Where to write; standard output otherwise.")
+def sample(model: str, count: int, seed: int | None, output: str | None) -> None:
+    """Draw rows from what MODEL has learnt."""
+    from suffice.tables.writing import written
+
+    found = loaded(model).sample(count, seed)
+    with written(output) as writer:
+        for batch in found.to_batches() or [found.schema.empty_table().combine_chunks().to_batches()]:
+            writer.write(batch)
+
+
+@click.command()
+@model_argument
+@table_argument
+@output_option("Where to write; standard output otherwise.")
+@click.option("--draw", is_flag=True, help="Draw cells from their distribution instead of taking the expected ones.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@table_options
+@quiet_option
+def impute(model: str, table: str, output: str | None, draw: bool, seed: int, quiet: bool, **how: Any) -> None:
+    """Fill in the missing cells of TABLE by what the other cells of their row suggest."""
+    import numpy as np
+
+    from suffice.cli.output import say, watching
+    from suffice.tables.imputing import imputed
+    from suffice.tables.writing import written
+
+    fitted = loaded(model)
+    source = opened(table, **how)
+    random = np.random.default_rng(seed) if draw else None
+    filled = done = 0
+    with watching(quiet) as watch, written(output) as writer:
+        for batch, block in fitted.blocks(source):
+            whole, count = imputed(fitted, batch, block, random)
+            writer.write(whole)
+            filled += count
+            done += batch.num_rows
+            if watch is not None:
+                watch("reading", done, source.rows())
+    if not quiet:
+        say(f"{filled:,} cells of {done:,} rows were filled in" + (f"; written to {output}" if output else ""))
+
+
+@click.command()
+@model_argument
+@table_argument
+@click.option("-n", "count", type=click.IntRange(1), default=10, show_default=True, help="How many rows.")
+@table_options
+@json_option
+def outliers(model: str, table: str, count: int, as_json: bool, **how: Any) -> None:
+    """Find the rows of TABLE that are least like those that MODEL has learnt."""
+    from suffice.cli.output import show_json, show_table
+    from suffice.cli.predicting import _keys
+    from suffice.tables import outliers as found_in
+
+    fitted = loaded(model)
+    source = opened(table, **how)
+    found = found_in(fitted, source, count)
+    if as_json:
+        show_json([vars(each) for each in found])
+        return
+    keys = _keys(fitted, source.schema().names)
+    show_table(
+        ["row", *keys, "log p(row)", "strangest cells"],
+        [
+            [
+                f"{each.row + 1:,}",
+                *(each.cells[key] for key in keys),
+                f"{each.log_evidence:.1f}",
+                "; ".join(f"{name} = {each.cells.get(name.partition('.')[0])}" for name, _ in each.strange),
+            ]
+            for each in found
+        ],
+    )

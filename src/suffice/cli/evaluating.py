@@ -1,0 +1,76 @@
+"""suffice evaluate: how good a model is on a table whose target is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.options import (
+    json_option,
+    loaded,
+    model_argument,
+    opened,
+    quiet_option,
+    table_argument,
+    table_options,
+)
+
+
+@click.command()
+@model_argument
+@table_argument
+@table_options
+@json_option
+@quiet_option
+def evaluate(model: str, table: str, as_json: bool, quiet: bool, **how: Any) -> None:
+    """Measure how well MODEL predicts TABLE, whose target is known."""
+    from suffice.cli.output import show_json, watching
+
+    fitted = loaded(model)
+    source = opened(table, **how)
+    with watching(quiet) as watch:
+        seen = fitted.evaluate(source, watch)
+    if as_json:
+        found: dict[str, Any] = {"rows": seen.rows, "measures": seen.summary()}
+        if seen.task == "classes":
+            found |= {
+                "classes": list(seen.labels),
+                "confusion": seen.confusion,
+                "per_class": seen.per_class(),
+                "calibration": {
+                    "rows": seen.calibration[0],
+                    "confidence": seen.calibration[1],
+                    "right": seen.calibration[2],
+                },
+            }
+        show_json(found)
+        return
+    show_evaluation(seen)
+
+
+def show_evaluation(seen: Any) -> None:
+    """Write measures, the measures of each class, and the confusion table."""
+    from suffice.cli.output import print_line, show_table
+
+    print_line(f"{seen.rows:,} rows", "bold")
+    show_table(["measure", "value"], [[name, f"{value:.4g}"] for name, value in seen.summary().items()])
+    if seen.task != "classes":
+        return
+    print_line()
+    show_table(
+        ["class", "precision", "recall", "F1", "rows"],
+        [
+            [str(row["class"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "F1")), f"{row['rows']:,}"]
+            for row in seen.per_class()
+        ],
+    )
+    if len(seen.labels) <= 12:
+        print_line()
+        show_table(
+            ["true \\ predicted", *map(str, seen.labels)],
+            [
+                [str(label), *(f"{count:,}" for count in counts)]
+                for label, counts in zip(seen.labels, seen.confusion.tolist(), strict=True)
+            ],
+        )

@@ -1,0 +1,204 @@
+"""suffice fit: a table in, a model out."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from suffice.cli.options import (
+    MODELS,
+    json_option,
+    kinds_of,
+    opened,
+    output_option,
+    quiet_option,
+    schema_options,
+    table_argument,
+    table_options,
+)
+
+
+def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    try:
+        found = int(value.replace(",", "").replace("_", ""))
+    except ValueError:
+        found = 0
+    if found < 1:
+        raise click.BadParameter(f"give a number of rows, or all; got {value!r}")
+    return found
+
+
+@click.command()
+@table_argument
+@schema_options
+@click.option("-m", "--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which model to fit.")
+@output_option("Where to save the model, such as model.suffice.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
+@click.option(
+    "--rows",
+    default="1000000",
+    show_default=True,
+    callback=_most_rows,
+    metavar="N|all",
+    help="Rows, drawn at random, that models are fitted to which are no sums over rows.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@table_options
+@json_option
+@quiet_option
+def fit(
+    table: str,
+    target: str,
+    model: str,
+    output: str | None,
+    kind: tuple[str, ...],
+    ignore: tuple[str, ...],
+    task: str | None,
+    folds: int,
+    rows: int | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Fit a model that predicts one column of TABLE from the others.
+
+    With --model auto, generative and discriminative models are judged by rows that were held out, and the best is
+    taken. nb: naive Bayes; gda: Gaussian discriminant analysis; additive: a regression on curves of the numbers.
+    """
+    from suffice.cli.output import say, show_json, watching
+    from suffice.tables import TableModel
+
+    kinds = kinds_of(kind, ignore)
+    source = opened(table, kinds, **how)
+    fresh = TableModel(model, columns=kinds, task=task, folds=folds, most_rows=rows, random_state=seed)
+    with watching(quiet) as watch:
+        fitted = fresh.fit(source, target, watch=watch)
+    if output is not None:
+        fitted.save(output)
+    if as_json:
+        show_json(about(fitted, source.name, output))
+        return
+    _show(fitted, source.name)
+    if output is not None:
+        size = os.path.getsize(output)  # noqa: PTH202
+        say(f"saved to {output} ({size / 1000:,.0f} kB)")
+    elif not quiet:
+        say("the model was not saved: give -o model.suffice", "warning")
+
+
+def about(model: Any, name: str, output: str | None) -> dict[str, Any]:
+    """Return what there is to say about a fit."""
+    schema = model.schema_
+    return {
+        "table": name,
+        "target": schema.target,
+        "task": schema.task,
+        "classes": list(model._labels) or None,
+        "rows": model.rows_,
+        "rows_without_target": model.skipped_,
+        "rows_fitted": model.fitted_rows_,
+        "columns": [
+            {"name": field.name, "kind": field.kind, "why": field.why or None}
+            for field in schema.fields
+            if field.name != schema.target
+        ],
+        "candidates": [vars(each) for each in model.candidates_],
+        "model": model.model_,
+        "seconds": model.seconds_,
+        "saved": output,
+    }
+
+
+def show_columns(model: Any) -> None:
+    """Write what the columns are taken for."""
+    from suffice.cli.output import print_line, share
+
+    schema = model.schema_
+    rows = max(model.rows_, 1)
+    known = model.description_.known()
+    gaps = {
+        field.name: 1 - float(known[field.features()[0].name].sum()) / rows
+        for field in schema.predictors
+        if field.features()
+    }
+    for kind in ("numeric", "count", "boolean", "category", "date", "text"):
+        fields = [field for field in schema.predictors if field.kind == kind]
+        if fields:
+            names = ", ".join(
+                field.name + (f" ({share(gaps[field.name])} missing)" if gaps.get(field.name, 0) > 0 else "")
+                for field in fields
+            )
+            print_line(f"  {kind:<9} {names}")
+    for field in schema.ignored:
+        print_line(f"  {'ignored':<9} {field.name} ({field.why})", "dim")
+
+
+def show_candidates(model: Any) -> None:
+    """Write how well each model predicted rows held out."""
+    from suffice.cli.output import say, share, show_table
+
+    task = model.schema_.task
+    measure = {"classes": "log loss", "numbers": "RMSE", "counts": "Poisson deviance"}[task]
+    extra = "accuracy" if task == "classes" else "absolute error"
+    rows = []
+    for each in model.candidates_:
+        if each.why:
+            continue
+        kind = "generative" if each.generative else "discriminative"
+        other = each.measures.get(extra, float("nan"))
+        rows.append(
+            [
+                each.model,
+                kind,
+                f"{each.loss:.4g} ± {each.spread:.2g}",
+                share(other) if task == "classes" else f"{other:.4g}",
+                f"{each.seconds:.1f}",
+                each.title,
+            ]
+        )
+    show_table(["model", "", measure, extra, "seconds", ""], rows, marked=0)
+    for each in model.candidates_:
+        if each.why:
+            say(f"{each.model} was left out: {each.why}", "warning")
+
+
+def _show(model: Any, name: str) -> None:
+    from suffice.cli.output import print_line, say
+
+    schema = model.schema_
+    print_line(f"{name}: {model.rows_:,} rows", "bold")
+    if schema.task == "classes":
+        weights = model.description_._class_weights(model.description_.statistics_)
+        classes = ", ".join(
+            f"{label} {int(weight):,}" for label, weight in list(zip(model._labels, weights, strict=True))[:8]
+        )
+        more = f" and {len(weights) - 8} more" if len(weights) > 8 else ""
+        print_line(f"  {'target':<9} {schema.target}: {len(weights)} classes ({classes}{more})")
+    else:
+        print_line(f"  {'target':<9} {schema.target}: {schema.task}")
+    show_columns(model)
+    if model.skipped_:
+        say(f"{model.skipped_:,} rows have no {schema.target} and were left out", "warning")
+    print_line()
+    print_line("judged by rows that were held out:")
+    show_candidates(model)
+    print_line()
+    best, others = model.candidates_[0], [each for each in model.candidates_[1:] if not each.why]
+    why = ""
+    if model.model == "auto" and others:
+        gap = others[0].loss - best.loss
+        close = gap < max(best.spread, others[0].spread)
+        why = f": {'about as good as' if close else 'better than'} {others[0].model}, the next"
+    print_line(f"chosen: {best.model} ({best.title}){why}", "bold")
+    rate = model.rows_ / max(model.seconds_, 1e-9)
+    fitted = (
+        ""
+        if model.fitted_rows_ == model.rows_
+        else f"; fitted to {model.fitted_rows_:,} of them, drawn at random (--rows all for all)"
+    )
+    print_line(f"{model.rows_:,} rows in {model.seconds_:.1f} s, {rate:,.0f} rows/s{fitted}")

@@ -1,0 +1,135 @@
+"""Options that many commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = ("numeric", "count", "boolean", "category", "date", "text", "ignore")
+MODELS = ("auto", "nb", "gda", "gda-full", "logistic", "softmax", "linear", "poisson", "additive", "local", "text")
+
+
+def table_options(command: F) -> F:
+    """Add what says how a table is read."""
+    for option in (
+        click.option("--query", metavar="SQL", help="A SELECT over the table, which is called data in it."),
+        click.option("--delimiter", metavar="CHAR", help="What separates cells; found out otherwise."),
+        click.option("--header/--no-header", default=None, help="Whether the first line holds names."),
+        click.option("--encoding", default="utf-8", show_default=True, help="utf-8, utf-16 or latin-1."),
+        click.option(
+            "--missing", multiple=True, metavar="TEXT", help="A cell that stands for nothing; may be repeated."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks.")
+model_argument = click.argument("model", type=click.Path(), metavar="MODEL")
+table_argument = click.argument(
+    "table", metavar="TABLE", shell_complete=lambda c, p, i: [CompletionItem(i, type="file")]
+)
+
+
+def output_option(what: str) -> Callable[[F], F]:
+    """Return the option of the file that is written."""
+    return click.option("-o", "--output", type=click.Path(), metavar="FILE", help=what)
+
+
+def _columns(context: click.Context, incomplete: str, suffix: str = "") -> list[CompletionItem]:
+    """Return the columns of the table that was named before."""
+    table = context.params.get("table")
+    if not table or table == "-":
+        return []
+    try:
+        names = opened(table).schema().names
+    except Exception:
+        return []
+    return [CompletionItem(name + suffix) for name in names if name.startswith(incomplete)]
+
+
+def complete_column(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a column."""
+    return _columns(context, incomplete)
+
+
+def complete_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete COLUMN=KIND."""
+    column, equals, kind = incomplete.partition("=")
+    if equals:
+        return [CompletionItem(f"{column}={each}") for each in KINDS if each.startswith(kind)]
+    return _columns(context, incomplete, "=")
+
+
+def schema_options(command: F) -> F:
+    """Add what says what columns are."""
+    for option in (
+        click.option(
+            "-t",
+            "--target",
+            required=True,
+            metavar="COLUMN",
+            help="The column to predict.",
+            shell_complete=complete_column,
+        ),
+        click.option(
+            "--kind",
+            multiple=True,
+            metavar="COLUMN=KIND",
+            help=f"What a column is: {', '.join(KINDS)}; may be repeated.",
+            shell_complete=complete_kind,
+        ),
+        click.option(
+            "--ignore", multiple=True, metavar="COLUMN", help="A column to leave out.", shell_complete=complete_column
+        ),
+        click.option(
+            "--task",
+            type=click.Choice(["classes", "numbers", "counts"]),
+            help="What the target is; found out otherwise.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def kinds_of(kind: tuple[str, ...], ignore: tuple[str, ...]) -> dict[str, str]:
+    """Return the kinds of columns that were asked for."""
+    found = dict.fromkeys(ignore, "ignore")
+    for each in kind:
+        column, equals, value = each.rpartition("=")
+        if not equals or not column:
+            raise click.UsageError(f"--kind {each!r} is no COLUMN=KIND, such as zip=category")
+        found[column] = value
+    return found
+
+
+def opened(table: str, kinds: dict[str, str] | None = None, **how: Any) -> Any:
+    """Return a table as the options say that it is read."""
+    from suffice.tables import Dialect, open_table
+
+    delimiter = how.get("delimiter")
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter) if delimiter else None
+    if delimiter is not None and len(delimiter) != 1:
+        raise click.UsageError(f"--delimiter must be one character, or tab; got {delimiter!r}")
+    dialect = Dialect(delimiter, how.get("header"), how.get("encoding") or "utf-8", tuple(how.get("missing") or ()))
+    strings = [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]
+    return open_table(table, query=how.get("query"), dialect=dialect, strings=strings)
+
+
+def loaded(path: str) -> Any:
+    """Return the model of a table that a file holds."""
+    import suffice
+    from suffice.tables import TableError
+
+    model = suffice.load(path)
+    if isinstance(model, suffice.TextClassifier):
+        raise TableError(f"{path} holds a model of text: use suffice text")
+    if not isinstance(model, suffice.TableModel):
+        raise TableError(f"{path} holds a {type(model).__name__}, not a model of a table: use it from Python")
+    return model

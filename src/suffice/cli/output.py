@@ -1,0 +1,128 @@
+"""What is shown: answers on standard output, remarks on standard error, colour on terminals alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+
+def console(error: bool = False) -> Console:
+    """Return where to write: as wide as the terminal, or wide enough for all where there is none."""
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else 120
+    return Console(file=stream, width=width, highlight=False, soft_wrap=not stream.isatty())
+
+
+def say(sentence: str, kind: str = "note") -> None:
+    """Write a remark to standard error."""
+    style = {"error": "[bold red]error:[/] ", "warning": "[yellow]note:[/] ", "note": ""}[kind]
+    console(error=True).print(style + escape(sentence))
+
+
+def show_json(value: Any) -> None:
+    """Write a value to standard output as JSON; what is not finite as null."""
+    sys.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | bool | None) else str(value)
+
+
+def show_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, marked: int | None = None
+) -> None:
+    """Write a table to standard output; columns of numbers go to the right."""
+    table = Table(title=title and escape(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, name in enumerate(columns):
+        numbers = all(isinstance(row[place], int | float) or _looks_numeric(row[place]) for row in rows)
+        table.add_column(
+            escape(name), justify="right" if numbers and rows else "left", header_style="dim", overflow="fold"
+        )
+    for number, row in enumerate(rows):
+        table.add_row(*(escape(shown(cell)) for cell in row), style="bold" if number == marked else None)
+    console().print(table)
+
+
+def _looks_numeric(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.strip("±-+.0123456789 %e,") == "" and cell.strip() != ""
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as it is shown: numbers to four digits.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(12), shown(None)
+    ('0.1235', '12', '')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
+    return str(cell)
+
+
+def print_line(text: str = "", style: str = "") -> None:
+    """Write a line to standard output."""
+    console().print(escape(text), style=style)
+
+
+def share(part: float) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> share(0.8512)
+    '85.1 %'
+    """
+    return f"{100 * part:.1f} %"
+
+
+@contextmanager
+def watching(quiet: bool) -> Iterator[Any]:
+    """Yield what long work tells how far it is: a bar with rate and time left, on a terminal alone."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console(error=True), transient=True) as progress:
+        task = progress.add_task("", total=None, rate="")
+        stage, started = "", time.monotonic()
+
+        def watch(doing: str, done: int, total: int | None) -> None:
+            nonlocal stage, started
+            if doing != stage:
+                stage, started = doing, time.monotonic()
+                progress.reset(task, total=total, description=doing, rate="")
+            seconds = time.monotonic() - started
+            rate = f"{done / seconds:,.0f} rows/s" if doing == "reading" and seconds > 0.2 else ""
+            progress.update(task, completed=done, total=total, description=doing, rate=rate)
+
+        yield watch

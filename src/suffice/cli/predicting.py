@@ -1,0 +1,114 @@
+"""suffice predict: a model and a table in, answers out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.options import (
+    loaded,
+    model_argument,
+    opened,
+    output_option,
+    quiet_option,
+    table_argument,
+    table_options,
+)
+
+
+@click.command()
+@model_argument
+@table_argument
+@output_option("Where to write (.csv, .tsv, .parquet, .arrow, .jsonl; .csv.gz); standard output otherwise.")
+@click.option("--keep", multiple=True, metavar="COLUMN", help="A column of the table to keep; may be repeated.")
+@click.option("--keep-all", is_flag=True, help="Keep all columns.")
+@click.option("--probabilities", is_flag=True, help="Write the probability of every class.")
+@click.option("--explain", is_flag=True, help="Write the strongest reasons for each answer.")
+@table_options
+@quiet_option
+def predict(
+    model: str,
+    table: str,
+    output: str | None,
+    keep: tuple[str, ...],
+    keep_all: bool,
+    probabilities: bool,
+    explain: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Predict the target of each row of TABLE.
+
+    Columns that name rows are kept: those that the model ignores as identifiers, and those that it does not know.
+    """
+    from suffice.cli.output import say, watching
+    from suffice.tables.errors import UsageError, listed, nearest
+    from suffice.tables.writing import written
+
+    fitted = loaded(model)
+    source = opened(table, **how)
+    names = source.schema().names
+    for name in keep:
+        if name not in names:
+            raise UsageError(f"there is no column {name!r} to keep{nearest(name, names)}; there are {listed(names)}")
+    kept = names if keep_all else list(keep) or _keys(fitted, names)
+    expected, done = source.rows(), 0
+    strange: dict[str, set[str]] = {}
+    with watching(quiet) as watch, written(output) as writer:
+        for batch, block in fitted.blocks(source):
+            writer.write(_answered(fitted, batch, block, kept, probabilities, explain))
+            _note_strange(fitted, block, strange)
+            done += batch.num_rows
+            if watch is not None:
+                watch("reading", done, expected)
+    if quiet:
+        return
+    for column, found in strange.items():
+        say(f"column {column!r} holds {listed(sorted(found), 5)}, which the model has never seen", "warning")
+    if output is not None:
+        say(f"{done:,} rows written to {output}")
+
+
+def _keys(model: Any, names: list[str]) -> list[str]:
+    """Return the columns that name rows."""
+    schema = model.schema_
+    known = {field.name for field in schema.fields if field.kind != "ignore" or "identifier" not in field.why}
+    return [name for name in names if name not in known]
+
+
+def _answered(model: Any, batch: Any, block: Any, kept: list[str], probabilities: bool, explain: bool) -> Any:
+    """Return the answers to a batch, beside the columns that are kept."""
+    import pyarrow as pa
+
+    taken = {"prediction", "probability", "reasons"}
+    columns: dict[str, Any] = {(f"{name} (given)" if name in taken else name): batch.column(name) for name in kept}
+    answers = model.predictor_.answers(block)
+    if model.schema_.task == "classes":
+        columns["prediction"] = pa.array(model.named(answers).tolist())
+        columns["probability"] = pa.array(answers.max(axis=1))
+        if probabilities:
+            columns.update({f"p({label})": pa.array(answers[:, code]) for code, label in enumerate(model._labels)})
+    else:
+        columns["prediction"] = pa.array(answers)
+    if explain:
+        from suffice.tables.explaining import explained
+
+        columns["reasons"] = pa.array([_reasons(row) for row in explained(model.predictor_, block, batch)])
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _reasons(row: Any) -> str:
+    from suffice.tables.explaining import cell_shown
+
+    return "; ".join(f"{cell_shown(reason)} ({reason.effect:+.2f})" for reason in row.reasons[:3])
+
+
+def _note_strange(model: Any, block: Any, strange: dict[str, set[str]]) -> None:
+    """Take down the categories that the model has never seen."""
+    known = model.description_.levels()
+    for feature, column in zip(block.features, block.columns, strict=True):
+        if feature.kind == "category":
+            found = {str(name) for name in column.vocabulary} - set(known[feature.name])
+            if found:
+                strange.setdefault(feature.name, set()).update(found)

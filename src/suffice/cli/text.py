@@ -1,0 +1,227 @@
+"""suffice text: classifiers of documents, from folders, lines and standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suffice.cli.options import json_option, output_option, quiet_option
+
+FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
+
+
+@click.group()
+def text() -> None:
+    """Classify documents: from folders, files of lines, standard input.
+
+    DOCUMENTS is a folder with a folder of files for each class, or a file of lines: class, tab, document.
+    """
+
+
+documents_argument = click.argument("documents", metavar="DOCUMENTS")
+separator_option = click.option(
+    "--separator", default="\t", show_default="tab", help="What follows the class in a line."
+)
+
+
+@text.command("fit")
+@documents_argument
+@click.option("-m", "--model", type=click.Choice(FORMS), default="auto", show_default=True, help="Which model to fit.")
+@click.option(
+    "--features",
+    type=click.Choice(["words", "bigrams", "characters"]),
+    default="words",
+    show_default=True,
+    help="What is counted.",
+)
+@click.option("--hashed", is_flag=True, help="The same memory for any vocabulary.")
+@separator_option
+@output_option("Where to save the model.")
+@json_option
+@quiet_option
+def fit_text(
+    documents: str,
+    model: str,
+    features: str,
+    hashed: bool,
+    separator: str,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fit a classifier to DOCUMENTS."""
+    import time
+    import warnings
+
+    from suffice import TextClassifier
+    from suffice.cli.output import print_line, say, show_json, show_table, watching
+
+    start = time.perf_counter()
+    with watching(quiet) as watch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = _Watched(_source(documents, separator), watch)
+        fitted = TextClassifier(model, features=features, vocabulary="hashed" if hashed else "exact")
+        fitted.fit(iter(seen))
+    for each in caught:
+        say(str(each.message), "warning")
+    if output is not None:
+        fitted.save(output)
+    seconds = time.perf_counter() - start
+    candidates = [list(each) for each in getattr(fitted, "selection_", [])]
+    about = {
+        "documents": seen.count,
+        "classes": fitted.classes_,
+        "model": fitted.model_,
+        "candidates": candidates,
+        "seconds": seconds,
+        "saved": output,
+    }
+    if as_json:
+        show_json(about)
+        return
+    print_line(f"{seen.count:,} documents of {len(fitted.classes_)} classes in {seconds:.1f} s", "bold")
+    if candidates:
+        show_table(["model", "score"], [[str(each[0]), f"{float(each[1]):.4f}"] for each in candidates], marked=0)
+    print_line(f"chosen: {fitted.model_}" if model == "auto" else f"fitted: {fitted.model_}", "bold")
+    for label, words in fitted.top_words(n=8).items():
+        print_line(f"  {label!s:<12} {', '.join(word for word, _ in words)}")
+    if output is None:
+        say("the model was not saved: give -o model.suffice", "warning")
+    else:
+        say(f"saved to {output}")
+
+
+class _Watched:
+    """Batches of documents, counted as they go by."""
+
+    def __init__(self, batches: Any, watch: Any) -> None:
+        self.count = 0
+        self._batches = batches
+        self._watch = watch
+
+    def __iter__(self) -> Any:
+        for texts, labels in self._batches:
+            self.count += len(texts)
+            if self._watch is not None:
+                self._watch("reading", self.count, None)
+            yield texts, labels
+
+
+def _source(documents: str, separator: str) -> Any:
+    from suffice.tables import TableError
+    from suffice.text.sources import folder, lines
+
+    place = Path(documents)
+    if place.is_dir():
+        return folder(place)
+    if not place.exists():
+        raise FileNotFoundError(f"there is no folder or file {documents}: check its name")
+    if place.stat().st_size == 0:
+        raise TableError(f"{documents} is empty: there is nothing to learn from")
+    return lines(place, separator)
+
+
+def _loaded(path: str) -> Any:
+    import suffice
+    from suffice.tables import TableError
+
+    model = suffice.load(path)
+    if not isinstance(model, suffice.TextClassifier):
+        raise TableError(
+            f"{path} holds a {type(model).__name__}, not a model of text: use suffice info to see what it is"
+        )
+    return model
+
+
+model_argument = click.argument("model", type=click.Path(), metavar="MODEL")
+
+
+def _texts(given: tuple[str, ...], by_line: bool) -> list[tuple[str, bytes]]:
+    """Return what each document is called, and its bytes."""
+    found: list[tuple[str, bytes]] = []
+    for name in given or ("-",):
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        if by_line:
+            found.extend((f"{name}:{number}", line) for number, line in enumerate(data.splitlines(), 1) if line.strip())
+        else:
+            found.append((name, data))
+    return found
+
+
+@text.command("predict")
+@model_argument
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option("--lines", "by_line", is_flag=True, help="Every line is a document.")
+@json_option
+def predict_text(model: str, files: tuple[str, ...], by_line: bool, as_json: bool) -> None:
+    """Classify FILES, or standard input."""
+    from suffice.cli.output import show_json
+
+    fitted = _loaded(model)
+    found = _texts(files, by_line)
+    if not found:
+        return
+    p = fitted.predict_proba([data for _, data in found])
+    rows = [(name, fitted.classes_[row.argmax()], float(row.max())) for (name, _), row in zip(found, p, strict=True)]
+    if as_json:
+        show_json([{"document": name, "class": label, "probability": sure} for name, label, sure in rows])
+        return
+    for name, label, sure in rows:
+        sys.stdout.write(f"{label}\t{sure:.4f}\t{name}\n")
+
+
+@text.command("explain")
+@model_argument
+@click.argument("words", nargs=-1)
+def explain_text(model: str, words: tuple[str, ...]) -> None:
+    """Say which words of a text speak for its class: of WORDS, or of standard input."""
+    from suffice.cli.output import print_line
+
+    print_line(str(_loaded(model).explain(" ".join(words) if words else sys.stdin.buffer.read())))
+
+
+@text.command("evaluate")
+@model_argument
+@documents_argument
+@separator_option
+@json_option
+def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> None:
+    """Measure how well MODEL classifies DOCUMENTS whose classes are known."""
+    from suffice.cli.evaluating import show_evaluation
+    from suffice.cli.output import show_json
+    from suffice.statistics import Labels
+    from suffice.tables import Evaluation
+
+    fitted = _loaded(model)
+    labels = Labels.of(fitted.classes_)
+    seen = Evaluation("classes", labels)
+    for texts, truth in _source(documents, separator):
+        seen.add(fitted.predict_proba(texts), labels.encode(truth))
+    if as_json:
+        show_json(
+            {"rows": seen.rows, "measures": seen.summary(), "confusion": seen.confusion, "per_class": seen.per_class()}
+        )
+        return
+    show_evaluation(seen)
+
+
+@text.command("update")
+@model_argument
+@documents_argument
+@separator_option
+@click.option("--forget", "forgetting", is_flag=True, help="Unlearn the documents instead.")
+@output_option("Where to save the model; in its own place otherwise.")
+def update_text(model: str, documents: str, separator: str, forgetting: bool, output: str | None) -> None:
+    """Learn DOCUMENTS as well, or unlearn them."""
+    from suffice.cli.output import say
+
+    fitted = _loaded(model)
+    count = 0
+    for texts, labels in _source(documents, separator):
+        (fitted.forget if forgetting else fitted.partial_fit)(texts, labels)
+        count += len(labels)
+    fitted.save(output or model)
+    say(f"{count:,} documents {'forgotten' if forgetting else 'learnt'}; saved to {output or model}")

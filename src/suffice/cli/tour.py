@@ -1,0 +1,98 @@
+"""suffice demo: a tour of what there is, on small data that comes along."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option(
+    "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Where to write what is made."
+)
+def demo(folder: str) -> None:
+    """Take the two-minute tour: a table, some text, verdicts with reasons, a report."""
+    from suffice.cli.output import console, print_line
+
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    model = _table(place)
+    _text(place)
+    console().rule("[bold]4. A report")
+    _report(model, place)
+    print_line()
+    print_line(f"that took {time.perf_counter() - start:.0f} s; what was made is in {place}/", "bold")
+    print_line("next: suffice fit YOUR.csv --target COLUMN -o model.suffice; suffice --help")
+
+
+def _table(place: Path) -> Any:
+    from suffice.cli.fitting import _show
+    from suffice.cli.output import console, print_line
+    from suffice.demo import houses
+    from suffice.tables import TableModel, open_table
+
+    out = console()
+    out.rule("[bold]1. A table: which houses sell within a month?")
+    command = f"suffice fit {houses().name} --target sold_fast -o {place}/houses.suffice"
+    print_line(f"$ {command}", "cyan")
+    source = open_table(houses())
+    model = TableModel().fit(source, "sold_fast")
+    _show(model, houses().name)
+    model.save(place / "houses.suffice")
+    print_line()
+    out.rule("[bold]2. Why? And what if rows must be forgotten?")
+    print_line(f"$ suffice explain {place}/houses.suffice {houses().name} --row 1", "cyan")
+    first = next(iter(source.batches())).slice(0, 1)
+    print_line(str(model.explain(first)[0]))
+    print_line()
+    bayes = TableModel("nb").fit(source, "sold_fast")
+    bayes.save(place / "houses-nb.suffice")
+    print_line(f"$ suffice forget {place}/houses-nb.suffice some-rows.csv", "cyan")
+    some = next(iter(source.batches())).slice(0, 100)
+    found = bayes.forget(some)
+    print_line(
+        f"{found['rows']} rows forgotten, {found['left']} left: the sums are those of a fit to these, to "
+        f"{found['digits_kept']:.1f} of 15.9 digits"
+    )
+    print_line()
+    return model
+
+
+def _text(place: Path) -> None:
+    from suffice import TextClassifier
+    from suffice.cli.output import console, print_line
+    from suffice.demo import messages
+    from suffice.text.sources import lines
+
+    console().rule("[bold]3. Text: spam, work or family?")
+    rows = [line.split("\t", 1) for line in messages().read_text(encoding="utf-8").splitlines()[1:]]
+    labels, texts = [label for label, _ in rows], [text for _, text in rows]
+    (place / "messages.txt").write_text("".join(f"{label}\t{text}\n" for label, text in rows), encoding="utf-8")
+    print_line(f"$ suffice text fit {place}/messages.txt -o {place}/messages.suffice", "cyan")
+    model = TextClassifier().fit(iter(lines(place / "messages.txt")))
+    model.save(place / "messages.suffice")
+    print_line(f"{len(texts)} messages of {len(set(labels))} classes")
+    for label, words in model.top_words(n=6).items():
+        print_line(f"  {label:<8} {', '.join(word for word, _ in words)}")
+    for verdict in (
+        "mum, click here to claim your free prize",
+        "can you send me the slides before the meeting on monday?",
+    ):
+        print_line(f'$ suffice text explain {place}/messages.suffice "{verdict}"', "cyan")
+        print_line(str(model.explain(verdict)))
+    print_line()
+
+
+def _report(model: Any, place: Path) -> None:
+    from suffice.cli.output import print_line, watching
+    from suffice.demo import houses
+    from suffice.report import report
+
+    print_line(f"$ suffice report {place}/houses.suffice {houses().name} -o {place}/report.html", "cyan")
+    with watching(quiet=False) as watch:
+        report(model, houses(), place / "report.html", watch=watch)
+    print_line(f"a page to open in a browser: {place / 'report.html'}")

@@ -1,0 +1,150 @@
+"""Tables that are written batch by batch, and appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from suffice.tables.errors import UsageError
+from suffice.tables.sources import arrow
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+class Writer:
+    """Writes batches to a stream, in a format."""
+
+    def __init__(self, stream: Any, format: str) -> None:  # noqa: A002
+        self._stream = stream
+        self._format = format
+        self._writer: Any = None
+        self.rows = 0
+
+    def write(self, batch: Any) -> None:
+        """Write a batch; all have the same columns."""
+        self.rows += batch.num_rows
+        if self._format == "json":
+            lines = "".join(json.dumps(row, default=_plain, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+            self._stream.write(lines.encode())
+            return
+        if self._writer is None:
+            self._writer = self._opened(batch.schema)
+        self._writer.write_batch(batch)
+
+    def _opened(self, schema: Any) -> Any:
+        pa = arrow()
+        if self._format == "parquet":
+            import pyarrow.parquet as pq
+
+            return pq.ParquetWriter(self._stream, schema)
+        if self._format == "arrow":
+            return pa.ipc.new_file(self._stream, schema)
+        import pyarrow.csv
+
+        options = pyarrow.csv.WriteOptions(delimiter="\t" if self._format == "tsv" else ",", quoting_style="needed")
+        return pyarrow.csv.CSVWriter(self._stream, schema, write_options=options)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+
+
+def format_of(path: str) -> tuple[str, bool]:
+    """Return the format that a file's name asks for, and whether it is compressed.
+
+    Examples
+    --------
+    >>> format_of("answers.csv.gz")
+    ('csv', True)
+    """
+    place = Path(path)
+    compressed = place.suffix == ".gz"
+    suffix = Path(place.stem).suffix if compressed else place.suffix
+    if suffix.lower() not in _FORMATS:
+        raise UsageError(f"{path} has no ending that says how to write it: use {', '.join(_FORMATS)}")
+    return _FORMATS[suffix.lower()], compressed
+
+
+@contextmanager
+def written(path: str | None, otherwise: str = "csv") -> Iterator[Writer]:
+    """Yield a writer to a file, which appears when all is written; or to standard output, with None or "-"."""
+    if path is None or path == "-":
+        writer = Writer(_Unclosed(sys.stdout.buffer), otherwise)
+        yield writer
+        writer.close()
+        sys.stdout.buffer.flush()
+        return
+    format, compressed = format_of(path)  # noqa: A001
+    with whole_file(path) as temporary, temporary.open("wb") as raw:
+        stream = arrow().CompressedOutputStream(raw, "gzip") if compressed else raw
+        writer = Writer(stream, format)
+        yield writer
+        writer.close()
+        if compressed:
+            stream.close()
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file that takes the place of another once it is written."""
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise UsageError(f"{path} is a folder: name a file")
+    if not place.parent.is_dir():
+        raise UsageError(f"there is no folder {place.parent} to write to")
+    temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
+    try:
+        yield temporary
+        temporary.replace(place)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+class _Unclosed:
+    """A stream that outlives the writers that would close it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        return self._stream.write(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
