@@ -23,6 +23,12 @@ Watch = Callable[[str, int, int | None], None]
 
 #: Rows that may sharpen posteriors, and not only soften them.
 _MANY = 1000
+#: Penalties that are tried, at the ends.
+_WEAKEST, _STRONGEST = 1e-3, 1e3
+#: With so many rows for each column, a penalty hardly matters.
+_PLENTY = 100
+#: The share by which another penalty must lower the loss.
+_WORTH = 0.005
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,10 @@ class Candidate:
         Why it could not be fitted.
     temperature
         Of a generative model: what its posteriors are softened by.
+    penalty
+        Of a regression: what its coefficients are held back by.
+    columns
+        Of the matrix that it reads, where it reads one.
     """
 
     model: str
@@ -61,6 +71,8 @@ class Candidate:
     seconds: float = 0.0
     why: str = ""
     temperature: float = 1.0
+    penalty: float = 1.0
+    columns: int = 0
 
 
 def fold_of(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -93,7 +105,7 @@ def judge(
             watch(f"trying {form.name}", number, len(forms))
         start = time.perf_counter()
         try:
-            candidate = _judged(form, sample, values, places, task, labels)
+            candidate = _best_penalty(form, sample, values, places, task, labels)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             candidate = Candidate(
                 form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0]
@@ -102,11 +114,33 @@ def judge(
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
 
+def _best_penalty(form: Form, *rows: Any) -> Candidate:
+    """Return how well a form predicts rows held out, with the penalty that suits it best."""
+    best = _judged(form, 1.0, *rows)
+    if not form.is_penalised or len(rows[1]) >= _PLENTY * best.columns:
+        return best
+    for step in (0.1, 10.0):  # less and less of it while that helps; if it does not, more
+        while _WEAKEST <= best.penalty * step <= _STRONGEST:
+            other = _judged(form, best.penalty * step, *rows)
+            if not other.loss < best.loss * (1 - _WORTH):
+                break
+            best = other
+        if best.penalty != 1.0:
+            break
+    return best
+
+
 def _judged(
-    form: Form, sample: Block, values: npt.NDArray[Any], places: npt.NDArray[np.int64], task: Task, labels: Labels
+    form: Form,
+    penalty: float,
+    sample: Block,
+    values: npt.NDArray[Any],
+    places: npt.NDArray[np.int64],
+    task: Task,
+    labels: Labels,
 ) -> Candidate:
     folds = int(places.max()) + 1
-    answers = held_out(form, sample, values, places, task, labels)
+    answers, columns = held_out(form, penalty, sample, values, places, task, labels)
     temperature = 1.0
     if form.generative:
         temperature = best_temperature(answers, values, np.ones(len(values)))
@@ -120,43 +154,49 @@ def _judged(
     spread = float(loss.std(ddof=1) / np.sqrt(folds)) if folds > 1 else np.nan
     others = {name: float(rows.mean()) for name, rows in means.items()}
     return Candidate(
-        form.name, form.title, form.generative, float(loss.mean()), spread, others, temperature=temperature
+        form.name,
+        form.title,
+        form.generative,
+        float(loss.mean()),
+        spread,
+        others,
+        temperature=temperature,
+        penalty=penalty,
+        columns=columns,
     )
 
 
 def held_out(
-    form: Form, sample: Block, values: npt.NDArray[Any], places: npt.NDArray[np.int64], task: Task, labels: Labels
-) -> FloatArray:
-    """Return the answers for each row of a model of the other folds' rows: scores of classes, or numbers."""
+    form: Form,
+    penalty: float,
+    sample: Block,
+    values: npt.NDArray[Any],
+    places: npt.NDArray[np.int64],
+    task: Task,
+    labels: Labels,
+) -> tuple[FloatArray, int]:
+    """Return the answers for each row of a model of the other folds' rows, and how many columns it reads."""
     folds = int(places.max()) + 1
     parts = [np.flatnonzero(places == fold) for fold in range(folds)]
     blocks = [sample[part] for part in parts]
-    fresh = Predictor.of(form, task, labels)
-    fresh.prepare(sample)
     found: FloatArray | None = None
-    alone = (
-        [_again(fresh, sample).learn([(blocks[fold], values[parts[fold]])]) for fold in range(folds)]
-        if form.exact
-        else []
-    )
+
+    def learnt(block: Block, some: npt.NDArray[Any]) -> Predictor:
+        model = Predictor.of(form, task, labels, penalty)
+        model.prepare(sample)
+        return model.learn([(block, some)])
+
+    alone = [learnt(block, values[part]) for block, part in zip(blocks, parts, strict=True)] if form.exact else []
     for fold, part in enumerate(parts):
         if form.exact:
-            others = [alone[place] for place in range(folds) if place != fold]
-            model = others[0]
-            for other in others[1:]:
+            model, *others = (alone[place] for place in range(folds) if place != fold)
+            for other in others:
                 model = model.merged(other)
         else:
             rows = np.flatnonzero(places != fold)
-            model = _again(fresh, sample).learn([(sample[rows], values[rows])])
+            model = learnt(sample[rows], values[rows])
         answers = model.scores(blocks[fold])
         found = np.zeros((len(values), *answers.shape[1:])) if found is None else found
         found[part] = answers
     assert found is not None
-    return found
-
-
-def _again(fresh: Predictor, sample: Block) -> Predictor:
-    """Return a predictor that reads rows as another does, and has learnt nothing."""
-    model = Predictor.of(fresh.form, fresh.task, fresh.labels)
-    model.prepare(sample)
-    return model
+    return found, model.columns

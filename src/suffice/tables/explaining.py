@@ -10,7 +10,8 @@ from scipy.special import softmax
 
 from suffice.generative.explanation import compared
 from suffice.tables.blocks import Block, Names
-from suffice.tables.predictors import Predictor, Written
+from suffice.tables.others import Written
+from suffice.tables.predictors import Predictor
 
 
 class Reason(NamedTuple):

@@ -18,6 +18,11 @@ class Form(NamedTuple):
     reads: str  # cells, design, curves, text, near
     exact: bool  # whether it is read from a sum, and so merges and forgets
 
+    @property
+    def is_penalised(self) -> bool:
+        """Whether its coefficients are held back by a penalty."""
+        return self.reads in ("design", "curves") and not self.exact
+
 
 _ALL: tuple[Task, ...] = ("classes", "numbers", "counts")
 FORMS = {

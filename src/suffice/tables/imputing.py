@@ -15,10 +15,10 @@ from suffice.tables.sources import arrow
 from suffice.tables.targets import Answers
 
 if TYPE_CHECKING:
-    from suffice.tables.model import TableModel
+    from suffice.tables.answering import Answering
 
 
-def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None) -> tuple[Any, int]:
+def imputed(model: Answering, batch: Any, block: Block, random: np.random.Generator | None = None) -> tuple[Any, int]:
     """Return a batch with its missing cells filled in, and how many there were.
 
     A cell's distribution given the others of its row is the mixture of what each class expects there, weighted by how
@@ -51,7 +51,7 @@ def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Gener
     return arrow().RecordBatch.from_arrays(list(columns.values()), names=list(columns)), filled
 
 
-def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
+def _classes(model: Answering, batch: Any, block: Block) -> FloatArray:
     """Return how probable each class of the description is, given the known cells and the target, (n, k)."""
     description = model.description_
     weights = np.array(description.predict_proba(cells_of(block)))
@@ -63,7 +63,7 @@ def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
     return weights
 
 
-def _expected(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
+def _expected(model: Answering, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
     """Return the cells that a feature is expected to have, or cells drawn, (n,)."""
     factor: Any = model.description_._joint.conditional
     factor = factor.factors[feature.kind]

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from suffice.statistics import Labels
-from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
 from suffice.tables import reading
-from suffice.tables.ahead import ahead
+from suffice.tables.algebra import Algebra
+from suffice.tables.answering import with_target
 from suffice.tables.blocks import Block
 from suffice.tables.choosing import Candidate, judge
-from suffice.tables.describing import Description, cells_of
+from suffice.tables.described import Described
+from suffice.tables.describing import Description
 from suffice.tables.errors import TableError
-from suffice.tables.explaining import RowExplanation, explained
 from suffice.tables.forms import Form, candidates, form_of
-from suffice.tables.imputing import imputed
-from suffice.tables.measures import Evaluation
 from suffice.tables.nesting import nested, unnested
-from suffice.tables.predictors import Described, Predictor, restored
+from suffice.tables.predictors import Predictor, restored
 from suffice.tables.reading import Watch
-from suffice.tables.sampling import drawn
 from suffice.tables.schema import Schema
-from suffice.tables.sources import Source, arrow, open_table
-from suffice.tables.targets import Answers, Bins
+from suffice.tables.targets import Bins
 
 
-class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
+class TableModel(Stored, Algebra):
     """Predict one column of a table from the others.
 
     Columns are taken for what their cells suggest: numbers, counts, booleans, categories, dates, free text; identifiers
@@ -64,7 +57,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : the columns and what they are taken for
     model_ : the form of the model
-    candidates_ : how well each form predicted held-out rows, the best first; empty where the model was given
+    candidates_ : how well each form predicted held-out rows, the best first; one, where the model was given
     classes_ : (k,), where classes are predicted
     rows_, skipped_ : rows learnt, and rows left out because they have no target
     fitted_rows_ : rows that the model was fitted to
@@ -87,15 +80,6 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
          +1.163  street = loud
     """
 
-    schema_: Schema
-    model_: str
-    candidates_: list[Candidate]
-    predictor_: Predictor
-    rows_: int
-    skipped_: int
-    noise_: float
-    fitted_rows_: int
-
     def __init__(
         self,
         model: str = "auto",
@@ -113,8 +97,6 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self.most_rows = most_rows
         self.random_state = random_state
 
-    # Learning.
-
     def fit(self, table: Any, target: Any, *, watch: Watch | None = None) -> Self:
         """Learn to predict a column of a table from the others.
 
@@ -131,7 +113,8 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
         if self.most_rows is not None and self.most_rows < 1:
             raise ValueError(f"most_rows must be 1 or more, or None for all rows; got {self.most_rows!r}")
-        source, name = _with_target(table, target)
+        strings = [str(name) for name, kind in (self.columns or {}).items() if kind in ("category", "text")]
+        source, name = with_target(table, target, strings=strings)
         start = time.perf_counter()
 
         found = reading.read(source, name, self.columns, self.task, self._drawn, self.random_state, watch)
@@ -158,20 +141,20 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         form = form_of(best.model, schema)
         if watch is not None:
             watch(f"fitting {form.name}", 0, None)
-        self.predictor_ = self._fitted(form, found, sample)
+        self.predictor_ = self._fitted(form, best.penalty, found, sample)
         if form.generative and form.name != "text":
             self.predictor_.inner.set_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, Described) else found.description
         self.schema_, self.model_ = schema, form.name
         self._labels, self._bins = labels, found.bins
         self.rows_, self.skipped_ = found.rows, found.skipped
-        self.noise_ = 0.0
+        self._noise = 0.0
         if schema.task == "numbers":
-            self.noise_ = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
+            self._noise = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
 
-    def _fitted(self, form: Form, found: reading.Read, sample: Block) -> Predictor:
+    def _fitted(self, form: Form, penalty: float, found: reading.Read, sample: Block) -> Predictor:
         """Return the model of all rows, or of as many as it may have."""
-        predictor = Predictor.of(form, found.schema.task, found.labels)
+        predictor = Predictor.of(form, found.schema.task, found.labels, penalty)
         self.fitted_rows_ = found.rows
         if isinstance(predictor, Described):
             predictor.inner = found.description
@@ -184,198 +167,10 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self.fitted_rows_ = found.sample.num_rows
         return predictor.learn(found.drawn())
 
-    @property
-    def estimator_(self) -> Any:
-        """The estimator that does the work."""
-        return self.predictor_.inner
-
-    @property
-    def description_(self) -> Description:
-        """Naive Bayes over the rows, class by class."""
-        check_is_fitted(self, "predictor_")
-        return self.predictor_.inner if self._description is None else self._description
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes, (k,)."""
-        if self.schema_.task != "classes":
-            raise AttributeError(f"this model predicts {self.schema_.task}, not classes")
-        return reading.names_array(self._labels)
-
-    # Answers.
-
-    def blocks(self, table: Any) -> Iterator[tuple[Any, Block]]:
-        """Yield the batches of a table, and what the model sees of each."""
-        check_is_fitted(self, "predictor_")
-        source = open_table(table)
-        self.schema_.check_columns(source.schema().names, source.name)
-        first = 0
-        for batch in ahead(source.batches()):
-            yield batch, Block.of(batch, self.schema_, first)
-            first += batch.num_rows
-
-    def _answers(self, table: Any) -> FloatArray:
-        found = [self.predictor_.answers(block) for _, block in self.blocks(table)]
-        if not found:
-            raise TableError("the table has no rows: there is nothing to predict")
-        return np.concatenate(found)
-
-    def predict(self, table: Any) -> npt.NDArray[Any]:
-        """Return the most probable class, or the expected number, of each row, (n,)."""
-        answers = self._answers(table)
-        return self.named(answers) if self.schema_.task == "classes" else answers
-
-    def named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
-        """Return the most probable class of each row of probabilities, (n,)."""
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def predict_proba(self, table: Any) -> FloatArray:
-        """Return the probabilities of the classes, (n, k)."""
-        if self.schema_.task != "classes":
-            raise AttributeError(f"this model predicts {self.schema_.task}, not classes: use predict")
-        return self._answers(table)
-
-    def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
-        """Return how well the model predicts a table whose target is known."""
-        check_is_fitted(self, "predictor_")
-        seen = Evaluation(self.schema_.task, self._labels)
-        for block, values in self._learnt(table, watch):
-            seen.add(self.predictor_.answers(block), values)
-        if not seen.rows:
-            raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
-        return seen
-
-    def score(self, table: Any, y: Any = None) -> float:
-        """Return the accuracy, or R² of numbers and counts."""
-        source, _ = (table, "") if y is None else _with_target(table, y, self.schema_.target)
-        measures = self.evaluate(source).summary()
-        return measures["accuracy"] if self.schema_.task == "classes" else measures["R²"]
-
-    def explain(self, table: Any) -> list[RowExplanation]:
-        """Return why each row was given its answer: what each column adds."""
-        found: list[RowExplanation] = []
-        for batch, block in self.blocks(table):
-            found.extend(explained(self.predictor_, block, batch))
-        return found
-
-    def log_evidence(self, table: Any) -> FloatArray:
-        """Return log p(x) of each row, (n,): low for rows unlike any that were learnt."""
-        found = [self.description_.log_evidence(cells_of(block)) for _, block in self.blocks(table)]
-        if not found:
-            raise TableError("the table has no rows")
-        return np.concatenate(found)
-
-    def sample(self, n: int = 1, random_state: int | None = None) -> Any:
-        """Draw rows, with their target, from the description: an Arrow table."""
-        check_is_fitted(self, "predictor_")
-        if n < 0:
-            raise ValueError(f"n must not be negative; got {n}")
-        return drawn(self, n, random_state)
-
-    def impute(self, table: Any) -> Any:
-        """Return a table with its missing cells filled in by what the others of their row suggest: an Arrow table."""
-        pa = arrow()
-        found = [imputed(self, batch, block)[0] for batch, block in self.blocks(table)]
-        if not found:
-            raise TableError("the table has no rows")
-        return pa.Table.from_batches(found)
-
-    # The algebra.
-
-    def _learnt(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield rows that have a target, with codes of the classes, or numbers."""
-        source = open_table(table)
-        self.schema_.check_columns(source.schema().names, source.name, target=True)
-        first, expected = 0, source.rows()
-        for batch in ahead(source.batches()):
-            block, answers = reading.rows_of(batch, self.schema_, first)
-            first += batch.num_rows
-            if block.rows:
-                yield block, self._values(answers)
-            if watch is not None:
-                watch("reading", first, expected)
-
-    def _values(self, answers: Answers) -> npt.NDArray[Any]:
-        return answers.into(self._labels) if self.schema_.task == "classes" else answers.values
-
-    def _codes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        return values if self._bins is None else self._bins.codes(values)
-
-    def update(self, table: Any, watch: Watch | None = None) -> Self:
-        """Learn from more rows, exactly as if they had been there from the start."""
-        self._refuse_unless_exact("learn more rows exactly")
-        for block, values in self._learnt(table, watch):
-            self.predictor_.add(block, values)
-            if self._description is not None:
-                more = self._description.summed(block, self._codes(values), self._description_labels)
-                self._description.remember(self._description.statistics_ + more)
-            self.rows_ += block.rows
-        return self
-
-    def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
-        """Unlearn rows exactly, and return a certificate: how many rows are gone, and the digits that are left."""
-        self._refuse_unless_exact("forget rows")
-        lost, rows = 0.0, 0
-        for block, values in self._learnt(table, watch):
-            lost = max(lost, self.predictor_.remove(block, values))
-            if self._description is not None:
-                gone = self._description.summed(block, self._codes(values), self._description_labels)
-                removal = self._description.statistics_.remove(gone)
-                self._description.remember(removal.left)
-                lost = max(lost, float(removal.digits_lost))
-            rows += block.rows
-        self.rows_ -= rows
-        return {"rows": rows, "left": self.rows_, "digits_lost": lost, "digits_kept": 15.9 - lost}
-
-    @property
-    def _description_labels(self) -> Labels:
-        return self._labels if self._bins is None else self._bins.labels
-
-    def _refuse_unless_exact(self, what: str) -> None:
-        check_is_fitted(self, "predictor_")
-        if not self.predictor_.form.exact:
-            raise self.predictor_._refused(what)
-
-    def __add__(self, other: Any) -> Self:
-        if not isinstance(other, TableModel):
-            return NotImplemented
-        self._refuse_unless_exact("be merged")
-        _check_alike(self, other)
-        both = type(self)(**self.get_params(deep=False))
-        both.predictor_ = self.predictor_.merged(other.predictor_)
-        both._description = None
-        if self._description is not None and other._description is not None:
-            both._description = self._description + other._description
-        both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
-        both._labels = self._labels.union(other._labels)[0]
-        both._bins = self._bins
-        both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
-        both.fitted_rows_ = both.rows_
-        both.noise_ = float(
-            np.hypot(self.noise_ * self.rows_**0.5, other.noise_ * other.rows_**0.5) / max(both.rows_, 1) ** 0.5
-        )
-        return both
-
-    def __radd__(self, other: Any) -> Self:
-        """Let ``sum(models)`` start from its 0."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, RegressorTags
-
-        tags = super().__sklearn_tags__()
-        classes = "schema_" not in vars(self) or self.schema_.task == "classes"
-        tags.estimator_type = "classifier" if classes else "regressor"
-        tags.classifier_tags = ClassifierTags() if classes else None
-        tags.regressor_tags = None if classes else RegressorTags()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        return tags
-
     # Files.
 
     def _contents(self) -> Contents:
-        check_is_fitted(self, "predictor_")
+        self._check_fitted()
         parts = {"predictor": self.predictor_.contents()}
         if self._description is not None:
             parts["description"] = self._description._contents()
@@ -390,7 +185,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
                 "candidates": [vars(each) for each in self.candidates_],
                 "rows": self.rows_,
                 "skipped": self.skipped_,
-                "noise": self.noise_,
+                "noise": self._noise,
                 "fitted_rows": self.fitted_rows_,
             },
             parts,
@@ -409,43 +204,9 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         model._description = None if description is None else Description._from_contents(description)
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
-        model.noise_ = float(settings["noise"])
+        model._noise = float(settings["noise"])
         model.fitted_rows_ = int(settings["fitted_rows"])
         return model
-
-
-def _with_target(table: Any, target: Any, name: str = "target") -> tuple[Source, str]:
-    """Return the table as a source that holds the target, and the target's name."""
-    source = open_table(table)
-    if isinstance(target, str):
-        return source, target
-    pa = arrow()
-    values = target.to_list() if hasattr(target, "to_list") else list(target)
-    whole = pa.Table.from_batches(list(source.batches()))
-    if len(values) != whole.num_rows:
-        raise ValueError(
-            f"the table has {whole.num_rows} rows and the target {len(values)}: there must be one for each"
-        )
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return open_table(whole.append_column(name, pa.array(values))), name
-
-
-def _check_alike(one: TableModel, two: TableModel) -> None:
-    for what, mine, theirs in (
-        ("form", one.model_, two.model_),
-        ("target", one.schema_.target, two.schema_.target),
-        ("task", one.schema_.task, two.schema_.task),
-    ):
-        if mine != theirs:
-            raise TableError(f"models of the {what} {mine!r} and {theirs!r} cannot be merged: fit them alike")
-    mine_kinds = {feature.name: feature.kind for feature in one.schema_.features}
-    their_kinds = {feature.name: feature.kind for feature in two.schema_.features}
-    if mine_kinds != their_kinds:
-        name = next(name for name in {**mine_kinds, **their_kinds} if mine_kinds.get(name) != their_kinds.get(name))
-        raise TableError(
-            f"the models take column {name!r} for {mine_kinds.get(name, 'nothing')} and "
-            f"{their_kinds.get(name, 'nothing')}: fit both with --kind {name}=KIND"
-        )
 
 
 def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = None, **settings: Any) -> TableModel:

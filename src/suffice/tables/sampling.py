@@ -13,10 +13,10 @@ from suffice.tables.schema import Field
 from suffice.tables.sources import arrow
 
 if TYPE_CHECKING:
-    from suffice.tables.model import TableModel
+    from suffice.tables.answering import Answering
 
 
-def drawn(model: TableModel, n: int, random_state: int | None) -> Any:
+def drawn(model: Answering, n: int, random_state: int | None) -> Any:
     """Return rows with their target as an Arrow table: classes first, then cells; or cells first, then numbers."""
     pa = arrow()
     random = np.random.default_rng(random_state)
@@ -47,7 +47,7 @@ def _column(field: Field, features: dict[str, list[Any]], n: int) -> Any:
     return pa.array([None if cell is None else written(cell, field) for cell in features[field.name]])
 
 
-def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generator) -> Any:
+def _target(model: Answering, codes: Any, table: Any, random: np.random.Generator) -> Any:
     pa = arrow()
     if model.schema_.task == "classes":
         return pa.array([model._labels.names[code] for code in codes])

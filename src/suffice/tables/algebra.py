@@ -1,0 +1,135 @@
+"""How models of tables grow, merge and forget."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.generative.product import pruned
+from suffice.statistics import Labels, Parts
+from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
+from suffice.tables.answering import Answering
+from suffice.tables.describing import Description
+from suffice.tables.errors import TableError
+from suffice.tables.reading import Watch
+
+
+class Algebra(Answering):
+    """A model of a table that is a reading of sums."""
+
+    def update(self, table: Any, watch: Watch | None = None) -> Self:
+        """Learn from more rows, exactly as if they had been there from the start.
+
+        Where something is wrong with the table, the model stays as it was.
+        """
+        self._refuse_unless_exact("learn more rows exactly")
+        predictor, description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)
+        rows = 0
+        for block, values in self._learnt(table, watch):
+            predictor.add(block, values)
+            if description is not None:
+                more = description.summed(block, self._codes(values), self._description_labels)
+                description.remember(description.statistics_ + more)
+            rows += block.rows
+        predictor.settle()
+        self._take(predictor, description, self.rows_ + rows)
+        return self
+
+    def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
+        """Unlearn rows exactly, and return a certificate: how many rows are gone, and the digits that are left.
+
+        Where rows cannot be forgotten, the model stays as it was.
+        """
+        self._refuse_unless_exact("forget rows")
+        predictor, description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)
+        lost, rows = 0.0, 0
+        try:
+            for block, values in self._learnt(table, watch):
+                lost = max(lost, predictor.remove(block, values))
+                if description is not None:
+                    gone = description.summed(block, self._codes(values), self._description_labels)
+                    removal = description.statistics_.remove(gone)
+                    description.remember(pruned(removal.left))
+                    lost = max(lost, float(removal.digits_lost))
+                rows += block.rows
+        except NegativeEvidenceError:
+            raise TableError(
+                "some of these rows were never learnt, or were forgotten before: nothing was forgotten"
+            ) from None
+        except LostDigitsError as error:
+            raise TableError(f"too little would be left to be exact: fit the rows that remain ({error})") from None
+        predictor.settle()
+        self._take(predictor, description, self.rows_ - rows)
+        return {"rows": rows, "left": self.rows_, "digits_lost": lost, "digits_kept": 15.9 - lost}
+
+    def _take(self, predictor: Any, description: Description | None, rows: int) -> None:
+        self.predictor_, self._description = predictor, description
+        self.rows_ = self.fitted_rows_ = rows
+
+    @property
+    def _description_labels(self) -> Labels:
+        return self._labels if self._bins is None else self._bins.labels
+
+    def _refuse_unless_exact(self, what: str) -> None:
+        self._check_fitted()
+        if not self.predictor_.form.exact:
+            raise self.predictor_._refused(what)
+
+    def __add__(self, other: Any) -> Self:
+        if not isinstance(other, Algebra):
+            return NotImplemented
+        self._refuse_unless_exact("be merged")
+        other._refuse_unless_exact("be merged")
+        _check_alike(self, other)
+        both = type(self)(**self.get_params(deep=False))
+        both.predictor_ = self.predictor_.merged(other.predictor_)
+        both._description = None
+        if self._description is not None and other._description is not None:
+            both._description = copy.deepcopy(self._description)
+            both._description.remember(self._description.statistics_ + _components(self, other))
+        both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
+        both._labels = self._labels.union(other._labels)[0]
+        both._bins, both._noise = self._bins, self._noise
+        both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
+        both.fitted_rows_ = both.rows_
+        return both
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum(models)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def _components(one: Algebra, two: Algebra) -> Any:
+    """Return the sums of another's description, whose classes stand for what they do in the first.
+
+    Fifths of the numbers of one table are not those of another's: they become classes of their own.
+    """
+    assert one._description is not None
+    assert two._description is not None
+    statistics = two._description.statistics_
+    if one._bins is None or two._bins is None or np.array_equal(one._bins.edges, two._bins.edges):
+        return statistics
+    start = 1 + max(int(label) for label in one._description.statistics_.labels)
+    labels = Labels(tuple(start + int(label) for label in statistics.labels))
+    return Parts(tuple(replace(part, labels=labels) for part in statistics.parts))
+
+
+def _check_alike(one: Algebra, two: Algebra) -> None:
+    for what, mine, theirs in (
+        ("form", one.model_, two.model_),
+        ("target", one.schema_.target, two.schema_.target),
+        ("task", one.schema_.task, two.schema_.task),
+    ):
+        if mine != theirs:
+            raise TableError(f"models of the {what} {mine!r} and {theirs!r} cannot be merged: fit them alike")
+    kinds = [{field.name: field.kind for field in model.schema_.predictors} for model in (one, two)]
+    for name in {**kinds[0], **kinds[1]}:
+        mine, theirs = (each.get(name, "ignore") for each in kinds)
+        if mine != theirs:
+            raise TableError(
+                f"the models take column {name!r} for {mine} and {theirs}: fit both with --kind {name}={mine} "
+                f"(columns={{{name!r}: {mine!r}}} in Python)"
+            )

@@ -1,0 +1,195 @@
+"""Models with linear predictors over a table, which read a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics import Labels, NormalEquations
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents
+from suffice.tables.blocks import Block
+from suffice.tables.describing import Description
+from suffice.tables.design import Design, design_of
+from suffice.tables.errors import TableError
+from suffice.tables.forms import Form
+from suffice.tables.matrices import stacked, transformed
+from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
+from suffice.tables.schema import Task
+from suffice.tables.terms import left_of
+
+#: The slope per row at which a solver stops: far below what rows can tell.
+_CLOSE = 1e-6
+
+
+class Designed(Predictor):
+    """Models with linear predictors."""
+
+    reads = ("design", "curves")
+    design: Design
+
+    def prepare(self, sample: Block) -> None:
+        """Settle which columns the matrix has."""
+        sums = self.form.exact
+        self.design = design_of(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
+        if sums and self.design.is_sparse:
+            raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
+        self.inner = _estimator(self.form, self.task, self.penalty)
+        self.columns = self.design.width
+
+    def complete(self, description: Description) -> None:
+        """Give columns to levels and gaps that the sample lacks."""
+        self.design = self.design.completed(description.levels(), description.gaps())
+
+    def learn(self, rows: Iterable[Learnt]) -> Self:
+        """Learn from rows: block by block where the model is a sum, from all of them where it is not."""
+        if self.form.exact:
+            for block, values in rows:
+                self.add(block, values)
+            self.settle()
+            return self
+        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+            self.inner.fit(matrix, values if self.task != "classes" else np.array(self.labels.names)[values])
+        return self
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
+        matrix = self.design.encode(block)
+        if self.task != "classes":
+            return np.asarray(self.inner.predict(matrix))
+        if self.form.generative:
+            return np.asarray(self.inner._rows_read(matrix, "joint") / self.inner._temperature())
+        coef, intercept = self.inner._scores_of_classes()
+        scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
+        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = matrix @ coef.T + intercept
+        return np.asarray(scores)
+
+    def effects(self, block: Block) -> Effects:
+        """Return the scores taken apart, feature by feature."""
+        matrix = self.design.encode(block)
+        if self.form.generative:
+            joint = self.inner._joint
+            parts, base = joint.contributions(matrix)
+            return Effects([self.design.grouped(part) / joint.temperature for part in parts], base / joint.temperature)
+        if self.task == "classes":
+            coef, intercept = self.inner._scores_of_classes()
+        else:
+            coef, intercept = np.atleast_2d(self.inner.coef_), np.atleast_1d(self.inner.intercept_)
+        parts = [self.design.grouped(_times(matrix, row)) for row in coef]
+        return Effects(parts, np.tile(intercept, (block.rows, 1)))
+
+    # The algebra.
+
+    def add(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Learn from more rows, which may have levels and gaps that no row had before."""
+        if not self.form.exact:
+            super().add(block, values)
+        self._move(self.design.covering(block))
+        with quiet():
+            self.inner.partial_fit(self.design.encode(block), *self._targets(values))
+
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
+        """Unlearn rows exactly, and the levels and gaps that no other row has."""
+        if not self.form.exact:
+            return super().remove(block, values)
+        if self.design.covering(block) is not self.design:
+            raise TableError("some of these rows have cells that were never learnt: forget only rows that were learnt")
+        gone = self.design.encode(block).sum(axis=0)
+        rows, mean, _ = _totals(self.inner.statistics_)
+        left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
+        spans = self.design.spans
+        terms = tuple(left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
+        self._move(Design(self.design.features, terms))
+        self.inner.__dict__.pop("digits_lost_", None)
+        self.inner.forget(self.design.encode(block), *self._targets(values)[:1])
+        return float(self.inner.digits_lost_)
+
+    def settle(self) -> None:
+        """Read the sums in the units that all rows suggest, in whichever parts they came."""
+        if self.form.exact:
+            self._move(self.design.settled(*_totals(self.inner.statistics_)))
+
+    def _move(self, design: Design) -> None:
+        """Have the sums over the columns of another design."""
+        if design is self.design or design.terms == self.design.terms:
+            return
+        if self.inner.__sklearn_is_fitted__():
+            self.inner = _moved(self.inner, self.design, design)
+        self.design = design
+
+    def merged(self, other: Any) -> Predictor:
+        """Return the model of the rows of both, in a design that says the columns of either."""
+        if not self.form.exact:
+            return super().merged(other)
+        both = Designed(self.form, self.task, self.labels.union(other.labels)[0])
+        both.design = self.design.union(other.design)
+        both.inner = _moved(self.inner, self.design, both.design) + _moved(other.inner, other.design, both.design)
+        both.settle()
+        return both
+
+    def _targets(self, values: npt.NDArray[Any]) -> tuple[Any, ...]:
+        """Return the targets as the inner model takes them, and the classes that there may be."""
+        if self.task != "classes":
+            return (values,)
+        names = np.array(self.labels.names)
+        return names[values], names
+
+    # Files.
+
+    def settings(self) -> dict[str, Any]:
+        """Return the design."""
+        return {"design": self.design.to_plain()}
+
+    def restore(self, settings: Any) -> None:
+        """Take up the design."""
+        self.design = Design.from_plain(settings["design"])
+
+
+def _times(matrix: Any, row: FloatArray) -> Any:
+    return matrix.multiply(row[None, :]) if hasattr(matrix, "multiply") else matrix * row
+
+
+def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
+    """Return the number of rows, and the mean and variance of each column over all of them."""
+    if isinstance(statistics, NormalEquations):
+        rows = statistics.total
+        return rows, statistics.mean_x, np.diagonal(statistics.xx) / max(rows, 1e-300)
+    weights = statistics.weights
+    rows = float(weights.sum())
+    mean = weights @ statistics.mean / rows
+    spread = statistics.spread if statistics.spread.ndim == 2 else statistics.spread.sum(axis=0)
+    between = weights @ (statistics.mean - mean) ** 2
+    return rows, mean, (np.diagonal(spread) + between) / rows
+
+
+def _moved(inner: Any, design: Design, target: Design) -> Any:
+    """Return a model with its sums over the columns of another design."""
+    A, b = design.into(target)
+    if A.shape[0] == A.shape[1] and np.array_equal(A, np.eye(len(A))) and not b.any():
+        return inner
+    contents = inner._contents()
+    statistics = {name: transformed(each, A, b) for name, each in contents.statistics.items()}
+    settings = {**contents.settings, "features": target.width}
+    return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
+
+
+def _estimator(form: Form, task: Task, penalty: float) -> Any:
+    from suffice import discriminative, generative
+
+    match form.name:
+        case "gda":
+            return generative.GDA(covariance="tied", shrinkage="oas")
+        case "gda-full":
+            return generative.GDA(covariance="full", shrinkage="oas")
+        case "linear":
+            return discriminative.LinearRegression()
+        case "softmax":
+            return discriminative.SoftmaxRegression(l2=penalty, tol=_CLOSE, inference=False)
+    if task == "numbers":
+        return discriminative.LinearRegression(l2=penalty)
+    if task == "counts":
+        return discriminative.PoissonRegression(l2=penalty, tol=_CLOSE, inference=False)
+    return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)

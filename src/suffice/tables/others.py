@@ -1,0 +1,125 @@
+"""Models of the words alone, and of the rows around a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.statistics.base import FloatArray
+from suffice.tables.blocks import Block
+from suffice.tables.design import Design, design_of
+from suffice.tables.errors import TableError
+from suffice.tables.matrices import stacked
+from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
+
+
+class Written(Predictor):
+    """Text classifiers, which read words."""
+
+    reads = ("text",)
+
+    def prepare(self, sample: Block) -> None:
+        """See that there is text."""
+        from suffice.documents import TextClassifier
+
+        if not any(feature.kind == "text" for feature in sample.features):
+            raise TableError("the model 'text' reads text, and no column holds any: give --kind COLUMN=text")
+        self.inner = TextClassifier()
+
+    def learn(self, rows: Iterable[Learnt]) -> Self:
+        """Learn from rows, block by block."""
+        for block, codes in rows:
+            self.add(block, codes)
+        return self
+
+    @staticmethod
+    def texts(block: Block) -> list[str]:
+        """Return the text of each row, of all columns that hold some."""
+        columns = [
+            column for feature, column in zip(block.features, block.columns, strict=True) if feature.kind == "text"
+        ]
+        return list(map("\n".join, zip(*columns, strict=True)))
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return the log-probabilities of the classes, (n, k)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.inner.predict_log_proba(self.texts(block)))
+
+    def effects(self, block: Block) -> Effects:
+        """Return what the words of each row add together."""
+        found = [self.inner.explain(text) for text in self.texts(block)]
+        place = next(place for place, feature in enumerate(block.features) if feature.kind == "text")
+        parts = []
+        for code in range(len(self.labels)):
+            part = np.zeros((block.rows, len(block.features)))
+            part[:, place] = [each.contributions[code].sum() for each in found]
+            parts.append(part)
+        return Effects(parts, np.stack([each.base for each in found]))
+
+    def add(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Learn from more rows."""
+        names = np.array(self.labels.names)
+        self.inner.partial_fit(self.texts(block), names[values], classes=names)
+
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
+        """Unlearn rows exactly."""
+        self.inner.forget(self.texts(block), np.array(self.labels.names)[values])
+        return 0.0
+
+    def merged(self, other: Any) -> Predictor:
+        """Return the model of the rows of both."""
+        both = Written(self.form, self.task, self.labels.union(other.labels)[0])
+        both.inner = self.inner + other.inner
+        return both
+
+
+class Near(Predictor):
+    """Locally weighted regression, which reads the rows around a query."""
+
+    reads = ("near",)
+    design: Design
+
+    def prepare(self, sample: Block) -> None:
+        """Settle the scales of distances."""
+        from suffice.discriminative import LocallyWeightedRegression
+
+        if len(self.labels) > 2:
+            raise TableError(f"the model 'local' tells two classes apart; the target has {len(self.labels)}")
+        self.design = design_of(sample)
+        family: Any = "bernoulli" if self.task == "classes" else "gaussian"
+        self.inner = LocallyWeightedRegression(bandwidth="auto", family=family, l2=1e-3)
+
+    def learn(self, rows: Iterable[Learnt]) -> Self:
+        """Keep the rows."""
+        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+            if sparse.issparse(matrix):
+                raise TableError(
+                    f"the model 'local' would measure distances in {self.design.width} columns: use another"
+                )
+            self.inner.fit(np.array(matrix), values)
+        return self
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log-scores of the classes, (n, 2), or expected numbers, (n,)."""
+        with quiet():
+            if self.task == "classes":
+                return np.asarray(self.inner.predict_log_proba(self.design.encode(block)))
+            return np.asarray(self.inner.predict(self.design.encode(block)))
+
+    def effects(self, block: Block) -> Effects:
+        """Say that there is nothing to take apart."""
+        raise TableError(
+            "the model 'local' fits anew around every row and has no parts to show: use another to explain"
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the design."""
+        return {"design": self.design.to_plain()}
+
+    def restore(self, settings: Any) -> None:
+        """Take up the design."""
+        self.design = Design.from_plain(settings["design"])
