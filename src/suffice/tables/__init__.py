@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from suffice.tables.model import TableModel, fit
     from suffice.tables.outlying import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
-    from suffice.tables.sources import Source, open_table
+    from suffice.tables.source import Source
+from suffice.tables.sources import open_table
 
 #: Where each name lives; it is imported when it is first asked for: what looks at a table alone needs no models.
 _MODULES = {
@@ -30,7 +31,7 @@ _MODULES = {
     "Reason": "explaining",
     "RowExplanation": "explaining",
     "Schema": "schema",
-    "Source": "sources",
+    "Source": "source",
     "TableError": "errors",
     "TableModel": "model",
     "UsageError": "errors",

@@ -61,6 +61,8 @@ class Algebra(Answering):
             ) from None
         except LostDigitsError as error:
             raise TableError(f"too little would be left to be exact: fit the rows that remain ({error})") from None
+        if rows >= self.rows_:
+            raise TableError("these are all rows that the model has learnt: nothing would be left of it")
         predictor.settle()
         self._take(predictor, description, self.rows_ - rows)
         return {"rows": rows, "left": self.rows_, "digits_lost": lost, "digits_kept": 15.9 - lost}

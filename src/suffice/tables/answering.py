@@ -25,7 +25,8 @@ from suffice.tables.predictors import Predictor
 from suffice.tables.reading import Watch
 from suffice.tables.sampling import drawn
 from suffice.tables.schema import Schema
-from suffice.tables.sources import Source, arrow, open_table
+from suffice.tables.source import Source, arrow
+from suffice.tables.sources import open_table
 from suffice.tables.targets import Answers, Bins
 
 

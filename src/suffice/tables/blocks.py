@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.errors import TableError
-from suffice.tables.kinds import date_parts, flat, type_of, without
+from suffice.tables.cells import as_dates, date_parts, flat, type_of, without
+from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.schema import Feature, Field, Schema
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,9 +132,14 @@ def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
         column = without(arrow().table({"": column}), missing).column(0)
         kind = type_of(column.type)
     if kind not in ("date", "moment") and column.null_count < len(column):
-        raise TableError(
-            f"column {field.name!r} held dates when the model was fitted; now it holds "
-            f"{column.drop_null()[0].as_py()!r}: write dates as 2024-12-31"
+        cell = next(
+            (cell for cell in column.drop_null().to_pylist() if as_dates(arrow().array([str(cell)])) is None), ""
+        )
+        raise KindError(
+            f"column {field.name!r} is a date, but {str(cell)!r} is none: write dates as 2024-12-31, or leave the cell "
+            "empty",
+            field.name,
+            "category",
         )
     found = dict(date_parts(column))
     return [_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
@@ -152,7 +157,7 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
     if kind == "name":
         column = _parsed(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
-        raise TableError(f"column {field.name!r} held numbers when the model was fitted; now it holds {column.type}")
+        raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
     cells = _floats(column)
     if kind == "number" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
@@ -164,8 +169,8 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
         if bad.any():
             row = int(np.argmax(bad))
             raise KindError(
-                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is no count: give --kind "
-                f"{field.name}=numeric",
+                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is no count: "
+                f"{kind_cure(field.name, 'numeric')}",
                 field.name,
                 "numeric",
             )
@@ -184,8 +189,8 @@ def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> 
     except pa.ArrowInvalid:
         row, cell = next((row, cell) for row, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
         raise TableError(
-            f"column {field.name!r} held numbers when the model was fitted; row {first + row + 1} holds {cell!r}: "
-            "correct the cell, or leave it empty"
+            f"column {field.name!r} is to hold numbers; row {first + row + 1} holds {cell!r}: correct the cell, leave "
+            "it empty, or give the column another kind"
         ) from None
 
 
@@ -201,24 +206,25 @@ def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str
     if kind == "truth":
         return _floats(column.cast(arrow().uint8()))
     written = field.truth or ("false", "true")
+    cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
         cells = _floats(column)
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:
         found = names(column, missing)
-        places = {written[0]: 0.0, written[1]: 1.0}
-        values = np.array([*(places.get(str(name), np.inf) for name in found.vocabulary), np.nan])
+        places = {written[0].casefold(): 0.0, written[1].casefold(): 1.0}
+        values = np.array([*(places.get(str(name).casefold(), np.inf) for name in found.vocabulary), np.nan])
         cells = values[found.codes]
         bad = np.isinf(cells)
         shown = repr(found.vocabulary.names[found.codes[int(np.argmax(bad))]]) if bad.any() else ""
     if bad.any():
         row = first + int(np.argmax(bad)) + 1
         raise KindError(
-            f"column {field.name!r} is {shown} in row {row}, neither {written[0]!r} nor {written[1]!r}: give --kind "
-            f"{field.name}={'numeric' if kind in ('whole', 'number') else 'category'}",
+            f"column {field.name!r} is {shown} in row {row}, neither {written[0]!r} nor {written[1]!r}: "
+            f"{kind_cure(field.name, cure)}",
             field.name,
-            "numeric" if kind in ("whole", "number") else "category",
+            cure,
         )
     return cells
 
@@ -234,6 +240,8 @@ def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
     """
     pa = arrow()
     column = flat(column)
+    if type_of(column.type) == "other":
+        raise TableError(f"a column of names holds {column.type}: convert it to names, or leave it out")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     written = [_name(each) for each in column.dictionary.to_pylist()]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, UsageError, kind_cure
 
 #: Cells that hold nothing, as people write it.
 MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
@@ -19,7 +21,8 @@ MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
 _TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOKED_AT = 1 << 16
-_ENCODINGS = {"latin1": "latin-1", "iso-8859-1": "latin-1", "utf8": "utf-8", "utf16": "utf-16"}
+#: Encodings that DuckDB reads; files in others are written anew.
+READ = ("utf-8", "utf-16", "latin-1")
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Dialect:
     header
         Whether the first line holds names.
     encoding
-        "utf-8", "utf-16" or "latin-1".
+        "utf-8", "utf-16", "latin-1" or any other that Python knows.
     missing
         Cells that stand for nothing, beside the usual ones.
     """
@@ -48,21 +51,29 @@ class Dialect:
         """All cells that stand for nothing."""
         return tuple(dict.fromkeys((*MISSING, *self.missing)))
 
-    def arguments(self, files: Sequence[str], strings: Sequence[str], gaps: Sequence[str]) -> str:
+    @property
+    def codec(self) -> str:
+        """The encoding by the name that Python and DuckDB have for it."""
+        try:
+            name = codecs.lookup(self.encoding).name
+        except LookupError:
+            raise UsageError(f"there is no encoding {self.encoding!r}: give utf-8, utf-16, latin-1 or cp1252") from None
+        return {"iso8859-1": "latin-1"}.get(name, name)
+
+    def arguments(self, files: Sequence[str], types: Mapping[str, str], gaps: Sequence[str]) -> str:
         """Return the arguments of ``read_csv`` in SQL.
 
-        The columns in ``strings`` are not looked into. Every gap that DuckDB shall know costs it time in every cell, so
+        The types of some columns may be given. Every gap that DuckDB shall know costs it time in every cell, so
         that it is told only of those that were found; in columns of names they are taken out later.
         """
-        encoding = _ENCODINGS.get(self.encoding.casefold(), self.encoding.casefold())
         parts: dict[str, Any] = {
-            "delim": self.delimiter or guess_delimiter(files[0], encoding),
+            "delim": self.delimiter or guess_delimiter(files[0], self.codec),
             "header": self.header,
             "nullstr": ["", *gaps],
             "auto_type_candidates": list(_TYPES),
             "union_by_name": True if len(files) > 1 else None,
-            "encoding": encoding if encoding != "utf-8" else None,
-            "types": dict.fromkeys(strings, "VARCHAR") or None,
+            "encoding": self.codec if self.codec != "utf-8" else None,
+            "types": dict(types) or None,
         }
         given = [f"{name} = {literal(value)}" for name, value in parts.items() if value is not None]
         return ", ".join([literal(list(files)), *given])
@@ -88,15 +99,29 @@ def literal(value: Any) -> str:
 
 
 def guess_delimiter(path: str, encoding: str) -> str | None:
-    """Return what separates the cells of the first line; None where nothing of the usual does."""
+    """Return what separates the cells of the first lines; None where nothing of the usual does.
+
+    It is what occurs in each of them outside quotes, as often in one as in the other, and more often than others do.
+    """
+    text = first_text(path, encoding)
+    if text is None:
+        return None  # DuckDB says it better
+    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:20] if line.strip()]
+    best, most = None, (False, 0)
+    for each in _DELIMITERS:
+        counts = [line.count(each) for line in lines[:-1] or lines]  # the last may be cut
+        if counts and counts[0] and (rank := (min(counts) == max(counts), counts[0])) > most:
+            best, most = each, rank
+    return best
+
+
+def first_text(path: str, encoding: str) -> str | None:
+    """Return the beginning of a file; None where it cannot be read so."""
     try:
         with _opened(path, encoding) as file:
-            line = file.readline(_LOOKED_AT)
-    except (OSError, UnicodeError):
-        return None  # DuckDB says it better
-    counts = {each: line.count(each) for each in _DELIMITERS}
-    best = max(counts, key=lambda each: counts[each])
-    return best if counts[best] else None
+            return file.read(_LOOKED_AT)
+    except (OSError, EOFError, UnicodeError, zlib.error):
+        return None
 
 
 def _opened(path: str, encoding: str) -> IO[str]:
@@ -109,14 +134,11 @@ def _opened(path: str, encoding: str) -> IO[str]:
 
 def first_gaps(path: str, dialect: Dialect) -> list[str]:
     """Return the cells that stand for nothing, as they are written in the first lines of a file."""
-    try:
-        with _opened(path, dialect.encoding) as file:
-            text = file.read(_LOOKED_AT)
-    except (OSError, UnicodeError):
+    text = first_text(path, dialect.codec)
+    if text is None:
         return list(dialect.gaps)[1:]  # compressed, or damaged: DuckDB looks for all of them
-    cells = set(
-        re.split(r"[,;|\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]", text)
-    )
+    between = "[,;|\\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]"
+    cells = {cell.removeprefix('"').removesuffix('"') for cell in re.split(between, text)}
     wanted = set(dialect.gaps) - {""}
     return sorted(cell for cell in cells if cell.strip() in wanted)
 
@@ -135,16 +157,19 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
     at = f"line {line.group(1)} of {where}" if line else where
     if "Invalid unicode" in text or "not utf-8" in text or "encoded" in text:
         return TableError(
-            f"{at} is not written in {dialect.encoding}: give its encoding, such as --encoding latin-1 or utf-16"
+            f"{at} is not written in {dialect.encoding}: give its encoding, such as --encoding latin-1 "
+            "(Dialect(encoding=...) in Python)"
         )
     value = re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to \'(\w+)\'', text)
     if value:
         column, cell, kind = value.groups()
         return TableError(
-            f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: give --kind {column}=category, "
-            f"or --missing {cell!r} if that stands for nothing"
+            f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: {kind_cure(column, 'category')}; or "
+            f"--missing {cell!r} (Dialect(missing=...)) if that stands for nothing"
         )
-    ragged = _ragged(files[0], dialect)
+    if "gzip" in text.casefold() or (where.endswith(".gz") and first_text(files[0], "latin-1") is None):
+        return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
+    ragged = ragged_line(files[0], dialect)
     if ragged is not None:
         return TableError(ragged)
     if "Expected Number of Columns" in text:
@@ -154,14 +179,16 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
     if "quote" in text.casefold() and "unterminated" in text.casefold():
         return TableError(f"{at} has a quote that is never closed: close it")
     first = text.removeprefix("Invalid Input Error: ").strip().splitlines()[0]
-    return TableError(f"{where} cannot be read as delimited text ({first}): give its --delimiter")
+    return TableError(
+        f"{where} cannot be read as delimited text ({first}): give its --delimiter (Dialect(delimiter=...) in Python)"
+    )
 
 
-def _ragged(path: str, dialect: Dialect) -> str | None:
+def ragged_line(path: str, dialect: Dialect) -> str | None:
     """Return what is wrong with the first line whose cells are not as many as the first line's."""
-    delimiter = dialect.delimiter or guess_delimiter(path, dialect.encoding) or ","
+    delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
     try:
-        with _opened(path, dialect.encoding) as file:
+        with _opened(path, dialect.codec) as file:
             rows = csv.reader(file, delimiter=delimiter)
             first = next(rows)
             for row in rows:
@@ -170,6 +197,6 @@ def _ragged(path: str, dialect: Dialect) -> str | None:
                         f"line {rows.line_num} of {path} has {len(row)} cells where the first has {len(first)}: quote "
                         f"cells that hold {delimiter!r}, or complete the line"
                     )
-    except (OSError, UnicodeError, csv.Error, StopIteration):
+    except (OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration):
         pass
     return None

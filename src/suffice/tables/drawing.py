@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -46,3 +46,14 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     names = [repr(str(name)) for name in names]
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def kind_cure(column: str, kind: str) -> str:
+    """Return how to say what a column is, on the command line and in Python.
+
+    Examples
+    --------
+    >>> kind_cure("zip", "category")
+    "give --kind zip=category (columns={'zip': 'category'} in Python)"
+    """
+    return f"give --kind {column}={kind} (columns={{{column!r}: {kind!r}}} in Python)"

@@ -11,7 +11,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block, Names
 from suffice.tables.describing import cells_of
 from suffice.tables.schema import Feature, Field
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 from suffice.tables.targets import Answers
 
 if TYPE_CHECKING:
@@ -113,6 +113,6 @@ def written(cell: Any, field: Field) -> Any:
     if field.kind == "boolean" and field.truth is not None:
         word = field.truth[int(cell)]
         return int(word) if field.type == "whole" else word
-    if field.type == "whole" and not isinstance(cell, str | bool):
-        return round(cell)
+    if field.type == "whole" and not isinstance(cell, bool):
+        return round(float(cell))  # a category of numbers is named by them
     return cell

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.statistics.base import FloatArray
+from suffice.tables.cells import head_type, numbers_of, without
 from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.tables.schema import KINDS, PARTS, TASKS, Field, Schema, Task
-from suffice.tables.sources import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,6 @@ _CLASSES = 10
 #: Whole numbers may be counts where the smallest is below this.
 _SMALLEST_COUNT = 10
 _TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
-_DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
 
 
@@ -62,7 +61,7 @@ def infer(
     names = head.schema.names
     if target not in names:
         raise UsageError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
-    wanted = dict(kinds or {})
+    wanted = {str(name): str(kind) for name, kind in (kinds or {}).items()}
     for name, kind in wanted.items():
         if name not in names:
             raise UsageError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
@@ -79,85 +78,40 @@ def infer(
     schema = Schema(tuple(fields), target, _task(head[target], target, task, wanted.get(target), whole), missing)
     if not schema.predictors:
         raise TableError(
-            f"no column is left to predict {target!r} from "
-            f"({listed(f'{each.name}: {each.why}' for each in schema.ignored)}): give --kind COLUMN=KIND"
+            f"no column is left to predict {target!r} from"
+            + (
+                f" ({listed(f'{each.name}: {each.why}' for each in schema.ignored)}): say what they are, with --kind "
+                "COLUMN=KIND"
+                if schema.ignored
+                else ": it is the only one"
+            )
         )
     return schema
 
 
-def without(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
-    """Return a table in which names that stand for nothing are missing, and blanks alone are, too."""
-    import pyarrow.compute as pc
-
-    pa = arrow()
-    gaps = pa.array(["", *missing])
-    for place, name in enumerate(table.schema.names):
-        if type_of(table.schema.types[place]) == "name":
-            cells = pc.utf8_trim_whitespace(table.column(place).cast(pa.string()))
-            cells = pc.if_else(pc.is_in(cells, gaps), None, cells)
-            table = table.set_column(place, name, as_dates(cells) or cells)
-    return table
-
-
-def as_dates(column: Any) -> Any:
-    """Return names as dates or moments where all of them are written as such, year first; None where not."""
-    pa = arrow()
-    first = column.drop_null()[:1]
-    if not len(first) or not _DATE.match(first[0].as_py()):
-        return None
-    try:
-        moments = column.cast(pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        return None
-    return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
-
-
-def type_of(kind: Any) -> str:
-    """Return what the cells of an Arrow type are, in a word."""
-    types = arrow().types
-    if types.is_dictionary(kind):
-        return type_of(kind.value_type)
-    if types.is_boolean(kind):
-        return "truth"
-    if types.is_integer(kind):
-        return "whole"
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "name"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "moment"
-    return "nothing" if types.is_null(kind) else "other"
-
-
-def numbers_of(column: Any) -> FloatArray:
-    """Return the known cells of a column of numbers."""
-    pa = arrow()
-    cells: FloatArray = column.drop_null().cast(pa.float64(), safe=False).to_numpy()
-    return cells[np.isfinite(cells)]
-
-
 def _field(column: Any, name: str, wanted: str | None) -> Field:
-    kind = type_of(column.type)
+    kind = head_type(column)
     truth = _truth(column, kind)
-    parts = _parts(column) if kind in ("date", "moment") else ()
+    parts = {"date": tuple(PARTS)[:3], "moment": tuple(PARTS)}.get(kind, ())
     if wanted is not None:
+        if kind == "other" and wanted != "ignore":
+            raise TableError(f"column {name!r} holds {column.type}, which no kind of column describes: leave it out")
+        if kind in ("date", "moment") and wanted in ("numeric", "count", "boolean", "text"):
+            raise TableError(f"column {name!r} holds dates, which are no {wanted}: use date, category or ignore")
+        if kind == "truth" and wanted in ("count", "text", "date"):
+            raise TableError(f"column {name!r} holds truth values, which are no {wanted}: use boolean or category")
         if wanted == "date" and kind not in ("date", "moment"):
             raise TableError(
                 f"column {name!r} holds no dates as it is written; write them as 2024-12-31, or use a query"
             )
         if wanted == "boolean" and truth is None and kind != "truth":
             raise TableError(f"column {name!r} is no boolean: it must hold two values, such as true and false")
-        return Field(name, wanted, kind, "as asked", parts or tuple(PARTS)[:1], truth if wanted == "boolean" else None)
-    found, why = _suggested(column, name, kind, truth, parts)
+        return Field(name, wanted, kind, "as asked", parts, truth if wanted == "boolean" else None)
+    found, why = _suggested(column, name, kind, truth)
     return Field(name, found, kind, why, parts, truth if found == "boolean" else None)
 
 
-def _suggested(
-    column: Any, name: str, kind: str, truth: tuple[str, str] | None, parts: tuple[str, ...]
-) -> tuple[str, str]:
+def _suggested(column: Any, name: str, kind: str, truth: tuple[str, str] | None) -> tuple[str, str]:
     """Return the kind of a column, and why, where that is worth saying."""
     known = len(column) - column.null_count
     if known == 0:
@@ -165,7 +119,7 @@ def _suggested(
     if kind == "other":
         return "ignore", f"holds {column.type}"
     if kind in ("date", "moment"):
-        return ("date", "") if parts else ("ignore", "one date only")
+        return ("date", "") if len(column.drop_null().unique()) > 1 else ("ignore", "one date only")
     if kind == "truth" or truth is not None:
         return "boolean", ""
     if kind == "name":
@@ -174,9 +128,11 @@ def _suggested(
     values = np.unique(cells)
     if len(values) == 1:
         return "ignore", f"always {values[0]:g}"
-    if kind == "number" and not (cells == np.floor(cells)).all():
+    if len(values) == 0:
+        return "ignore", "no cell is finite"
+    if kind == "number":
         return "numeric", ""
-    if kind == "whole" and _is_numbering(cells, values, name):
+    if _is_numbering(cells, values, name):
         return "ignore", "an identifier: every row has its own"
     return ("count", "") if _look_counted(cells) else ("numeric", "")
 
@@ -225,33 +181,11 @@ def _truth(column: Any, kind: str) -> tuple[str, str] | None:
     )
 
 
-def _parts(column: Any) -> tuple[str, ...]:
-    return tuple(name for name, cells in date_parts(column) if len(cells.drop_null().unique()) > 1)
-
-
-def date_parts(column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of dates, each a column: the day they stand for, month, weekday and hour."""
-    import pyarrow.compute as pc
-
-    pa = arrow()
-    moments = flat(column.cast(pa.timestamp("us")))
-    yield "time", pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 86400e6)
-    yield "month", pc.utf8_lpad(pc.month(moments).cast(pa.string()), 2, padding="0")
-    yield "weekday", pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]).take(pc.day_of_week(moments))
-    yield "hour", pc.utf8_lpad(pc.hour(moments).cast(pa.string()), 2, padding="0")
-
-
-def flat(column: Any) -> Any:
-    """Return a column in one piece."""
-    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    return column.chunk(0) if hasattr(column, "chunks") else column
-
-
 # The target.
 
 
 def _target(column: Any, name: str) -> Field:
-    kind = type_of(column.type)
+    kind = head_type(column)
     if column.null_count == len(column):
         raise TableError(f"all cells of the target {name!r} are missing: there is nothing to learn from")
     if kind in ("date", "moment", "other"):
@@ -261,13 +195,15 @@ def _target(column: Any, name: str) -> Field:
 
 def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bool) -> Task:
     """Return what is predicted: classes, numbers or counts."""
-    found = type_of(column.type)
+    found = head_type(column)
     cells = column.drop_null() if found == "name" else None
     values = np.unique(numbers_of(column)) if found in ("whole", "number") else None
     distinct = len(cells.unique()) if cells is not None else len(values) if values is not None else len(column.unique())
     if distinct == 1 and whole:
         only = column.drop_null()[0].as_py()
         raise TableError(f"the target {name!r} is always {only!r}: there is nothing to tell apart")
+    if kind == "ignore":
+        raise UsageError(f"the target {name!r} cannot be ignored: predict another column")
     if asked is None and kind is not None:
         asked = {"numeric": "numbers", "count": "counts"}.get(kind, "classes")
     if values is None:

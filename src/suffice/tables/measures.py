@@ -126,7 +126,7 @@ class Evaluation:
             found = {
                 "accuracy": float(np.trace(self.confusion)) / n,
                 "log loss": means.get("log loss", 0.0),
-                "Brier score": means.get("brier", 0.0),
+                "Brier score": means.get("brier", 0.0) / (2 if len(self.labels) == 2 else 1),
                 "calibration error": self.calibration_error(),
             }
             return {**found, "ROC AUC": self.auc()} if len(self.labels) == 2 else found

@@ -13,12 +13,13 @@ import numpy.typing as npt
 from suffice.statistics import Labels
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, KindError
+from suffice.tables.cells import flat
 from suffice.tables.describing import Description
 from suffice.tables.drawing import Sample
 from suffice.tables.errors import TableError
-from suffice.tables.kinds import LOOKED_AT, flat, infer
+from suffice.tables.kinds import LOOKED_AT, infer
 from suffice.tables.schema import Schema
-from suffice.tables.sources import BATCH, Source, arrow
+from suffice.tables.source import BATCH, Source, arrow
 from suffice.tables.targets import Answers, Bins
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ def read(
         try:
             return _read(source, stream, schema, head, Sample(most(schema), seed), watch)
         except KindError as error:  # the first rows misled: once more, as all rows are
+            if error.column in (kinds or {}):
+                raise  # the user asked for it
             schema = schema.with_kind(error.column, error.cure, "some cells are no " + schema.field(error.column).kind)
             stream = source.batches()
 

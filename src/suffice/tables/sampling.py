@@ -10,7 +10,7 @@ import numpy as np
 from suffice.tables.blocks import Block
 from suffice.tables.imputing import written
 from suffice.tables.schema import Field
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 
 if TYPE_CHECKING:
     from suffice.tables.answering import Answering

@@ -8,20 +8,15 @@ import os
 import shutil
 import sys
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from suffice.tables.csv import Dialect, complaint, first_gaps, later_gap, literal
+from suffice.tables.csv import Dialect, literal
+from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import MissingExtraError, TableError, listed
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-#: Rows of a batch: enough for threads to share, few enough to hold several.
-BATCH = 1 << 17
+from suffice.tables.source import BATCH, ArrowSource, Source, arrow
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".data"), "csv"),
@@ -31,159 +26,6 @@ _FORMATS = {
     **dict.fromkeys((".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"), "database"),
 }
 _COMPRESSED = (".gz", ".zst")
-
-
-class Source(ABC):
-    """A table that can be read, batch by batch, as often as it is asked for."""
-
-    name: str
-    missing: tuple[str, ...] = ()  # names that stand for nothing
-
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """Return the names and types of the columns."""
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order, of all columns or of some."""
-
-    def rows(self) -> int | None:
-        """Return how many rows there are, about; None where nobody knows before they were read."""
-        return None
-
-
-class ArrowSource(Source):
-    """A table of which Arrow can say the schema: data frames, Arrow's own files, results of other databases."""
-
-    def __init__(self, name: str, opened: Callable[[], Any], rows: int | None = None) -> None:
-        self.name = name
-        self._opened = opened
-        self._rows = rows
-
-    def schema(self) -> pa.Schema:
-        """Return the names and types of the columns."""
-        return self._opened().schema
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order, of all columns or of some."""
-        for batch in self._opened():
-            yield batch if columns is None else batch.select(list(columns))
-
-    def rows(self) -> int | None:
-        """Return how many rows there are."""
-        return self._rows
-
-
-class DuckSource(Source):
-    """A table that DuckDB reads: a query over files, or over a database of its own."""
-
-    def __init__(
-        self,
-        name: str,
-        relation: str,
-        files: Sequence[str] = (),
-        query: str | None = None,
-        database: str = ":memory:",
-        frame: Any = None,
-    ) -> None:
-        self.name = name
-        self._files = list(files)
-        self._query = query
-        duckdb = _duckdb()
-        try:
-            self._connection = duckdb.connect(database, read_only=database != ":memory:")
-        except duckdb.Error as error:
-            raise self._complaint(error) from None
-        if frame is not None:
-            self._connection.register("data", frame)
-        elif relation:
-            self._look_at(relation)
-
-    def _look_at(self, relation: str) -> None:
-        """Call a relation ``data``."""
-        try:
-            self._connection.sql(f"create or replace temp view data as select * from {relation}")
-        except _duckdb().Error as error:
-            raise self._complaint(error) from None
-
-    def schema(self) -> pa.Schema:
-        """Return the names and types of the columns."""
-        return self._reader(f"select * from ({self._sql()}) limit 0").schema
-
-    def _sql(self) -> str:
-        return self._query.rstrip("; \n") if self._query else "from data"
-
-    def _reader(self, sql: str) -> Any:
-        try:
-            relation = self._connection.sql(sql)
-        except _duckdb().Error as error:
-            raise self._complaint(error) from None
-        if relation is None:
-            raise TableError(f"the query {self._query!r} gives no rows: write a SELECT")
-        return relation.to_arrow_reader(BATCH)
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order, of all columns or of some."""
-        names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
-        done = 0
-        reader = self._reader(f"select {names} from ({self._sql()})")
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
-                if not self._mends(error):
-                    raise self._complaint(error) from None
-                reader = self._reader(f"select {names} from ({self._sql()}) offset {done}")
-                continue
-            done += batch.num_rows
-            yield batch
-
-    def _mends(self, error: Exception) -> bool:
-        """Whether what went wrong will not again."""
-        return False
-
-    def rows(self) -> int | None:
-        """Return how many rows there are, where that is known without reading them."""
-        if self._query or not self._files or not self._files[0].endswith((".parquet", ".pq")):
-            return None
-        found = self._connection.sql(
-            f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
-        ).fetchone()
-        return int(found[0]) if found else None
-
-    def _complaint(self, error: Exception) -> TableError:
-        text = str(error)
-        if self._query is not None and any(kind in text for kind in ("Parser Error", "Binder Error", "Catalog Error")):
-            return TableError(f"the query cannot be run ({text.splitlines()[0]}): the table is called data in it")
-        return TableError(f"{self.name} cannot be read ({text.splitlines()[0]})")
-
-
-class TextSource(DuckSource):
-    """Delimited text, as DuckDB reads it."""
-
-    def __init__(
-        self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
-    ) -> None:
-        self.missing = dialect.gaps
-        self._dialect = dialect
-        self._strings = strings
-        self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
-        super().__init__(name, f"read_csv({dialect.arguments(files, strings, self._gaps)})", files, query)
-
-    def _mends(self, error: Exception) -> bool:
-        """Whether a gap was found that had not shown itself before."""
-        gap = later_gap(error, self._dialect)
-        if gap is None or gap in self._gaps:
-            return False
-        self._gaps.append(gap)
-        self._look_at(f"read_csv({self._dialect.arguments(self._files, self._strings, self._gaps)})")
-        return True
-
-    def _complaint(self, error: Exception) -> TableError:
-        found = super()._complaint(error)
-        return found if "the query" in str(found) else complaint(error, self._files, self._dialect)
 
 
 def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None = None, strings: Any = ()) -> Source:
@@ -219,20 +61,23 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
 def _open_location(location: str, query: str | None, dialect: Dialect, strings: list[str]) -> Source:
     if location.startswith(("postgresql://", "postgres://")):
         return _open_postgres(location, query)
+    name = None
     if location == "-":
-        location = _from_standard_input()
+        location, name = _from_standard_input(), "standard input"
     path, _, inner = location.partition("::")
     files = _files(path)
     kind = _format(files[0])
     if kind == "database":
+        if len(files) > 1:
+            raise TableError(f"{path} holds {len(files)} databases: name one")
         return _open_database(files[0], inner, query)
     if inner:
         raise TableError(f"{location}: '::' goes before the name of a table in a database, which {path} is not")
-    name = location if len(files) == 1 else f"{len(files)} files of {location}"
+    name = name or (location if len(files) == 1 else f"{len(files)} files of {location}")
     if kind == "arrow":
         return _open_arrow(name, files, query)
     if kind == "parquet":
-        return DuckSource(name, f"read_parquet({literal(files)})", files, query=query)
+        return DuckSource(name, f"read_parquet({literal(files)}, union_by_name = true)", files, query=query)
     if kind == "json":
         return DuckSource(name, f"read_json({literal(files)})", files, query=query)
     if all(Path(file).stat().st_size == 0 for file in files):
@@ -245,6 +90,8 @@ def _files(path: str) -> list[str]:
     place = Path(path)
     if place.is_dir():
         found = sorted(str(file) for file in place.iterdir() if file.is_file() and _format(str(file), None))
+        plain = [file for file in found if not file.endswith((".txt", ".data"))]
+        found = plain or found  # notes beside tables are no tables
         if not found:
             raise TableError(f"{path} is a folder without tables (.csv, .parquet, .arrow, .jsonl ...): name another")
     elif place.exists():
@@ -269,7 +116,14 @@ def _format(file: str, otherwise: str | None = "csv") -> str | None:
 
 
 def _open_frame(table: Any, query: str | None) -> Source:
-    frame = _arrow_table(table)
+    pa = arrow()
+    try:
+        frame = _arrow_table(table)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TableError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
+    repeated = sorted({name for name in frame.schema.names if frame.schema.names.count(name) > 1})
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
     if query:
         return DuckSource("the data frame", "", query=query, frame=frame)
     return ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
@@ -287,14 +141,32 @@ def _arrow_table(table: Any) -> Any:
         return pa.Table.from_pylist(table)
     import narwhals as nw
 
+    if nw.dependencies.is_pandas_dataframe(table):
+        return _of_pandas(table)
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
-    if hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "__arrow_c_stream__") and not nw.dependencies.is_into_series(table):
         return pa.table(table)
     raise TypeError(f"a table is a file, a folder, a database or a data frame; got {type(table).__name__}")
+
+
+def _of_pandas(frame: Any) -> Any:
+    """Return a pandas frame without its index; columns of mixed types as they are written."""
+    pa = arrow()
+    repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[str(name)] = pa.Array.from_pandas(frame[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            cells = [None if gap else str(cell) for cell, gap in zip(frame[name], frame[name].isna(), strict=True)]
+            columns[str(name)] = pa.array(cells, type=pa.string())
+    return pa.table(columns)
 
 
 def _open_arrow(name: str, files: list[str], query: str | None) -> Source:
@@ -322,8 +194,8 @@ def _open_database(file: str, table: str, query: str | None) -> Source:
     if query:
         return source
     tables = "select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal"
-    names = [row[0] for row in source._connection.sql(tables).fetchall()]
-    source._query = f"from {quoted_table(file, table, names)}"
+    names = [row[0] for row in source.connection.sql(tables).fetchall()]
+    source.ask(f"from {quoted_table(file, table, names)}")
     return source
 
 
@@ -383,20 +255,3 @@ def _from_standard_input() -> str:
 def _remove(path: str) -> None:
     with suppress(OSError):
         Path(path).unlink()
-
-
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("reading this table needs DuckDB: pip install 'suffice[tables]'") from None
-    return duckdb
-
-
-def arrow() -> Any:
-    """Return pyarrow, or say how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError("reading tables needs Arrow: pip install 'suffice[tables]'") from None
-    return pyarrow

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.tables.errors import TableError
-from suffice.tables.sources import BATCH, Source, arrow, quoted_table
+from suffice.tables.source import BATCH, Source, arrow
+from suffice.tables.sources import quoted_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +26,14 @@ class SqliteSource(Source):
         self._types: dict[str, Any] = {}
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"file:{self._file}?mode=ro", uri=True)
+        return sqlite3.connect(f"{Path(self._file).resolve().as_uri()}?mode=ro", uri=True)
 
     def _tables(self) -> list[str]:
-        with closing(self._connect()) as connection:
-            found = connection.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
+        try:
+            with closing(self._connect()) as connection:
+                found = connection.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
+        except sqlite3.Error as error:
+            raise TableError(f"{self._file} is no SQLite file that can be read, or a damaged one ({error})") from None
         return [name for (name,) in found if not name.startswith("sqlite_")]
 
     def schema(self) -> pa.Schema:

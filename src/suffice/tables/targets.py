@@ -11,10 +11,10 @@ import numpy.typing as npt
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import names
+from suffice.tables.cells import type_of
 from suffice.tables.errors import TableError, listed
-from suffice.tables.kinds import type_of
 from suffice.tables.schema import Schema
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,9 @@ class Answers:
         if schema.task == "classes":
             found = names(column, schema.missing)
             known = found.codes >= 0
-            labels = _typed(found.vocabulary, kind if kind == schema.field(schema.target).type else "name")
-            places = labels._places(_plain(found.vocabulary, kind, labels))
-            return cls(known, labels, places[found.codes[known]])
+            plain = [_typed(str(name), schema.field(schema.target).type) for name in found.vocabulary]
+            labels = Labels.of(plain)
+            return cls(known, labels, labels._places(plain)[found.codes[known]])
         if kind not in ("number", "whole"):
             raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
         cells = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -73,20 +73,17 @@ class Answers:
         return np.asarray(places[self.values])
 
 
-def _typed(vocabulary: Labels, kind: str) -> Labels:
-    return Labels.of(_plain(vocabulary, kind, None))
-
-
-def _plain(vocabulary: Labels, kind: str, labels: Labels | None) -> list[Any]:
-    """Return names as what they were in the table: numbers, truth values, strings."""
-    written = [str(name) for name in vocabulary]
-    if labels is not None and all(isinstance(name, str) for name in labels):
-        return written
+def _typed(name: str, kind: str) -> Any:
+    """Return the name of a class as what the target was at the fit: a truth value, a number, a string."""
     if kind == "truth":
-        return [name == "true" for name in written]
+        return {"true": True, "false": False, "1": True, "0": False}.get(name.casefold(), name)
     if kind in ("whole", "number"):
-        return [int(name) if "." not in name and "e" not in name else float(name) for name in written]
-    return written
+        try:
+            value = float(name)
+        except ValueError:
+            return name
+        return int(value) if value.is_integer() else value
+    return name
 
 
 class Bins:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from suffice.tables.errors import UsageError
-from suffice.tables.sources import arrow
+from suffice.tables.source import arrow
 
 _FORMATS = {
     ".csv": "csv",

@@ -1,0 +1,97 @@
+"""What more rows are worth: a model and its counterpart, fitted to more and more rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.plots import LearningCurveDisplay
+from suffice.report.rows import Seen
+from suffice.tables.blocks import Block
+from suffice.tables.forms import FORMS, Form, candidates
+from suffice.tables.measures import LOSSES, losses
+from suffice.tables.predictors import Predictor
+
+#: Fewer rows say nothing about more; more than so many are not tried.
+LEAST, MOST = 100, 5000
+_SIZES, _REPEATS = 5, 3
+#: A model that fits anew around every row is tried on fewer.
+_MOST_LOCAL = 600
+
+
+def counterpart(seen: Seen) -> Form | None:
+    """Return the best candidate of the other manner: generative beside discriminative; else the next best one."""
+    mine = seen.model.predictor_.form
+    known = [FORMS[each.model] for each in seen.model.candidates_ if np.isfinite(each.loss)]
+    known += candidates(seen.schema, len(seen.classes), seen.rows)
+    others = [form for form in known if form.name != mine.name and form.reads != "near"]
+    opposite = [form for form in others if form.generative != mine.generative]
+    return next(iter([*opposite, *others]), None)
+
+
+def learning_curve(seen: Seen) -> LearningCurveDisplay | None:
+    """Return the learning curves of a model and its counterpart; None where there are too few rows, or one model."""
+    mine, other = seen.model.predictor_.form, counterpart(seen)
+    if seen.block.rows < LEAST or other is None:
+        return None
+    rows = seen.some(_MOST_LOCAL if mine.reads == "near" else MOST)
+    block, values = seen.block[rows], seen.values[rows]
+    most = 2 * len(rows) // 3
+    least = min(max(20, 3 * len(seen.classes)), most // 2)
+    sizes = np.unique(np.geomspace(least, most, _SIZES).round().astype(np.int64))
+    curves = {form.name: np.full((_REPEATS, len(sizes)), np.nan) for form in (mine, other)}
+    for repeat, (learnt, held) in enumerate(_divisions(values, most, seen.task == "classes")):
+        for form in (mine, other):
+            for place, size in enumerate(sizes):
+                curves[form.name][repeat, place] = _tried(form, seen, block, values, learnt[:size], held)
+    curves = {name: each for name, each in curves.items() if not np.isnan(each).all(axis=0).any()}
+    if mine.name not in curves:
+        return None
+    return LearningCurveDisplay(
+        sizes,
+        {name: np.nanmean(each, axis=0) for name, each in curves.items()},
+        {name: np.nanstd(each, axis=0) for name, each in curves.items()},
+        measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[seen.task],
+    )
+
+
+def _divisions(
+    values: npt.NDArray[np.float64], most: int, grouped: bool
+) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """Yield rows to learn from, one of each class first, and rows held out."""
+    random = np.random.default_rng(0)
+    for _ in range(_REPEATS):
+        order = random.permutation(len(values))
+        learnt, held = order[:most], order[most:]
+        if grouped:
+            _, firsts = np.unique(values[learnt], return_index=True)
+            learnt = np.concatenate([learnt[np.sort(firsts)], np.delete(learnt, firsts)])
+        yield learnt, held
+
+
+def _tried(
+    form: Form,
+    seen: Seen,
+    block: Block,
+    values: npt.NDArray[np.float64],
+    learnt: npt.NDArray[np.intp],
+    held: npt.NDArray[np.intp],
+) -> float:
+    """Return what a model of some rows loses on others; NaN where so few cannot be fitted."""
+    penalties = {each.model: each.penalty for each in seen.model.candidates_}
+    predictor = Predictor.of(form, seen.task, seen.model.predictor_.labels, penalties.get(form.name, 1.0))
+    try:
+        predictor.prepare(block)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few rows separate classes again and again: the curve shows what it costs
+            scores = predictor.learn([(block[learnt], values[learnt])]).scores(block[held])
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        return np.nan
+    lost = losses(seen.task, scores, values[held])
+    if seen.task == "classes":
+        return float(1 - lost["accuracy"].mean())
+    mean = float(lost[LOSSES[seen.task]].mean())
+    return mean**0.5 if seen.task == "numbers" else mean

@@ -1,0 +1,194 @@
+"""Tables that DuckDB reads: files of many formats, databases of its own, queries over both."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suffice.tables.csv import READ, Dialect, complaint, first_gaps, later_gap, literal, ragged_line
+from suffice.tables.errors import MissingExtraError, TableError
+from suffice.tables.source import BATCH, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Whole numbers up to this are exact as any number.
+_EXACT = 2**53
+_ANONYMOUS = re.compile(r"column\d+")
+
+
+class DuckSource(Source):
+    """A table that DuckDB reads: a query over files, or over a database of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        relation: str,
+        files: Sequence[str] = (),
+        query: str | None = None,
+        database: str = ":memory:",
+        frame: Any = None,
+    ) -> None:
+        self.name = name
+        self._files = list(files)
+        self._query = query
+        self._database = database
+        duckdb = _duckdb()
+        try:
+            self.connection = duckdb.connect(database, read_only=database != ":memory:")
+            self.connection.sql("set autoinstall_known_extensions = false")
+        except duckdb.Error as error:
+            raise self._complaint(error) from None
+        if frame is not None:
+            self.connection.register("data", frame)
+        elif relation:
+            self._look_at(relation)
+
+    def _look_at(self, relation: str) -> None:
+        """Call a relation ``data``."""
+        try:
+            self.connection.sql(f"create or replace temp view data as select * from {relation}")
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+
+    def ask(self, query: str) -> None:
+        """Read what a query gives."""
+        self._query = query
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        return self._reader(f"select * from ({self._sql()}\n) limit 0").schema
+
+    def _sql(self) -> str:
+        return self._query.rstrip("; \n") if self._query else "from data"
+
+    def _reader(self, sql: str) -> Any:
+        try:
+            relation = self.connection.sql(sql)
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+        if relation is None:
+            raise TableError(f"the query {self._query!r} gives no rows: write a SELECT")
+        return relation.to_arrow_reader(BATCH)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+        names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
+        done = 0
+        reader = self._reader(f"select {names} from ({self._sql()}\n)")
+        while True:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
+                if not self._mends(error):
+                    raise self._complaint(error) from None
+                reader = self._reader(f"select {names} from ({self._sql()}\n) offset {done}")
+                continue
+            done += batch.num_rows
+            yield batch
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether what went wrong will not again."""
+        return False
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, where that is known without reading them."""
+        if self._query or not self._files or not self._files[0].endswith((".parquet", ".pq")):
+            return None
+        sql = f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
+        found = self.connection.sql(sql).fetchall()
+        return int(found[0][0]) if found else None
+
+    def _complaint(self, error: Exception) -> TableError:
+        text = str(error).strip()
+        first = text.splitlines()[0] if text else type(error).__name__
+        if self._query is not None and any(kind in text for kind in ("Parser Error", "Binder Error", "Catalog Error")):
+            called = "" if self._database != ":memory:" else ": the table is called data in it"
+            return TableError(f"the query cannot be run ({first}){called}")
+        return TableError(f"{self.name} cannot be read ({first})")
+
+
+class TextSource(DuckSource):
+    """Delimited text, as DuckDB reads it."""
+
+    def __init__(
+        self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
+    ) -> None:
+        self.missing = dialect.gaps
+        if dialect.codec not in READ:
+            files, dialect = self._in_another_encoding(files, dialect)
+        self._dialect = dialect
+        self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
+        self._types = dict.fromkeys(strings, "VARCHAR")
+        super().__init__(name, f"read_csv({dialect.arguments(files, {}, self._gaps)})", files, query)
+        self._settle_types()
+
+    def _settle_types(self) -> None:
+        """Read whole numbers as any numbers: one of them may have a fraction further down, which would be rounded."""
+        found = self.connection.sql("from data")
+        names = list(found.columns)
+        if len(names) == 1 or all(_ANONYMOUS.fullmatch(name) for name in names):
+            ragged = ragged_line(self._files[0], self._dialect)
+            if ragged is not None:
+                raise TableError(ragged)
+        self._types = {name: kind for name, kind in self._types.items() if name in names}
+        whole = [name for name, kind in zip(names, found.types, strict=True) if str(kind) == "BIGINT"]
+        whole = [name for name in whole if name not in self._types]
+        if whole:
+            quoted = ['"' + name.replace('"', '""') + '"' for name in whole]
+            largest = ", ".join(f"max(abs({name}::HUGEINT))" for name in quoted)
+            try:
+                (most,) = self.connection.sql(f"select {largest} from (from data limit 20000)").fetchall()
+            except _duckdb().Error:
+                most = (None,) * len(whole)
+            exact = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
+            self.whole = frozenset(exact)
+            self._types.update(dict.fromkeys(exact, "DOUBLE"))
+        if self._types:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)})")
+
+    def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
+        """Return copies of files that DuckDB can read."""
+        self._folder = tempfile.TemporaryDirectory(prefix="suffice-")  # goes when this goes
+        copies = []
+        for number, file in enumerate(files):
+            if file.endswith((".gz", ".zst")):
+                raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it anew in utf-8")
+            copy = Path(self._folder.name) / f"{number}.csv"
+            try:
+                with Path(file).open(encoding=dialect.codec, newline="") as read, copy.open("w", newline="") as write:
+                    while text := read.read(1 << 20):
+                        write.write(text)
+            except UnicodeError as error:
+                raise TableError(f"{file} is not written in {dialect.encoding} ({error}): give its encoding") from None
+            copies.append(str(copy))
+        return copies, Dialect(dialect.delimiter, dialect.header, "utf-8", dialect.missing)
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether a gap was found that had not shown itself before."""
+        gap = later_gap(error, self._dialect)
+        if gap is None or gap in self._gaps:
+            return False
+        self._gaps.append(gap)
+        self._look_again()
+        return True
+
+    def _complaint(self, error: Exception) -> TableError:
+        found = super()._complaint(error)
+        return found if "the query" in str(found) else complaint(error, self._files, self._dialect)
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("reading this table needs DuckDB: pip install 'suffice[tables]'") from None
+    return duckdb

@@ -1,0 +1,66 @@
+"""What every table is: a stream of Arrow batches that can be read again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from suffice.tables.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows of a batch: enough for threads to share, few enough to hold several.
+BATCH = 1 << 17
+
+
+class Source(ABC):
+    """A table that can be read, batch by batch, as often as it is asked for."""
+
+    name: str
+    missing: tuple[str, ...] = ()  # names that stand for nothing
+    whole: frozenset[str] = frozenset()  # columns that looked like whole numbers, and are read as any numbers
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, about; None where nobody knows before they were read."""
+        return None
+
+
+class ArrowSource(Source):
+    """A table of which Arrow can say the schema: data frames, Arrow's own files, results of other databases."""
+
+    def __init__(self, name: str, opened: Callable[[], Any], rows: int | None = None) -> None:
+        self.name = name
+        self._opened = opened
+        self._rows = rows
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        return self._opened().schema
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+        for batch in self._opened():
+            yield batch if columns is None else batch.select(list(columns))
+
+    def rows(self) -> int | None:
+        """Return how many rows there are."""
+        return self._rows
+
+
+def arrow() -> Any:
+    """Return pyarrow, or say how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("reading tables needs Arrow: pip install 'suffice[tables]'") from None
+    return pyarrow
