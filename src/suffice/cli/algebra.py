@@ -39,7 +39,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=click.Path(), metavar="MODEL MODEL...")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE", help="Where to save the model.")
+@output_option("Where to save the model.", required=True)
 @quiet_option
 def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
     """Merge models that were fitted apart into the model of all their rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import click
@@ -47,11 +48,24 @@ class Commands(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Return the command that is asked for, or say which may be meant."""
-        from suffice.tables.errors import nearest
-
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}", context)
+        check_command(args, COMMANDS, context)
         return super().resolve_command(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command. Whoever reads our output may have had enough of it: that is no failure."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
+
+
+def check_command(args: list[str], known: Iterable[str], context: click.Context) -> None:
+    """Raise where there is no such command, and say which may be meant."""
+    from suffice.tables.errors import nearest
+
+    if args and args[0] not in known and not args[0].startswith("-"):
+        raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], known)}", context)
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -71,15 +85,11 @@ def run() -> NoReturn:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        _say(" ".join(error.format_message().split()))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         _say("stopped; nothing was written that is not whole")
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has had enough of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         sys.exit(_complain(error))
     sys.exit(0)
@@ -92,8 +102,10 @@ def _complain(error: Exception) -> int:
     if os.environ.get("SUFFICE_TRACEBACK"):
         raise error
     if isinstance(error, FileNotFoundError):
-        named = error.filename if error.filename and "there is" not in str(error) else None
-        _say(f"there is no file {named}: check its name and folder" if named else str(error))
+        if error.filename is None or "there is" in str(error):
+            _say(f"{error.strerror}: {error.filename}" if error.strerror else str(error))
+        else:
+            _say(f"there is no file {error.filename}: check its name and folder")
         return 2
     if isinstance(error, OSError):
         full = "; nothing was written" if error.errno == 28 else ""

@@ -8,6 +8,7 @@ import click
 
 from suffice.cli.options import (
     MODELS,
+    Named,
     json_option,
     kinds_of,
     opened,
@@ -22,7 +23,7 @@ from suffice.cli.options import (
 @click.command()
 @table_argument
 @schema_options
-@click.option("-m", "--model", "models", multiple=True, type=click.Choice(MODELS[1:]), help="A model; may be repeated.")
+@click.option("-m", "--model", "models", multiple=True, type=Named(MODELS[1:]), help="A model; may be repeated.")
 @click.option("--measure", help="error or 'log loss' of classes; 'squared error' of numbers; deviance of counts.")
 @click.option("--sizes", type=click.IntRange(2), default=8, show_default=True, help="How many sizes to try.")
 @click.option("--repeats", type=click.IntRange(1), default=10, show_default=True, help="Draws of each size.")
@@ -111,14 +112,25 @@ def _show(found: Any, crossings: Any) -> None:
         cells = [found.curves[name][place] for name in names]
         least = min((cell for cell in cells if math.isfinite(cell)), default=math.nan)
         rows.append(
-            [f"{size:,}", *(("–" if not math.isfinite(c) else f"{c:.4f}{' ◂' if c == least else ''}") for c in cells)]
+            [
+                f"{size:,}",
+                *(("–  " if not math.isfinite(c) else f"{c:.4g}{' ◂' if c == least else '  '}") for c in cells),
+            ]
         )
     kinds = {name: "generative" if found.generative[name] else "discriminative" for name in names}
     print_line(f"{found.measure} on rows held out, by rows learnt ({found.rows:,} in the table)", "bold")
-    show_table(["rows", *(f"{name} ({kinds[name][:4]}.)" for name in names)], rows)
+    show_table(["rows", *names], rows)
+    for kind in ("generative", "discriminative"):
+        print_line(f"  {kind}: {', '.join(name for name in names if kinds[name] == kind) or 'none'}", "dim")
     print_line()
-    for each in crossings:
+    pairs = [each for each in crossings if found.generative[each.one] != found.generative[each.other]]
+    for each in pairs:
         print_line(f"{each.one} and {each.other} cross at about {each.size:,.0f} rows")
-    if not crossings:
-        print_line("no two curves cross in this range")
+    if not pairs:
+        print_line("no generative model's curve crosses a discriminative one's in this range")
     print_line(f"at this size, take {found.best} ({kinds[found.best]})", "bold")
+
+
+def _cell(value: float, least: float) -> str:
+    """Return an error, marked where it is the least."""
+    return f"{value:.4g}{' ◂' if value == least else '  '}" if value == value else "–  "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from suffice.cli.options import Named
+
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Named(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(shell: str) -> None:
     r"""Write what SHELL needs to complete commands, options, columns and kinds.
 
@@ -21,4 +23,6 @@ def completion(shell: str) -> None:
 
     found = get_completion_class(shell)
     assert found is not None
+    if shell == "bash":  # or COLUMN=KIND would be three words
+        click.echo("COMP_WORDBREAKS=${COMP_WORDBREAKS//=/}")
     click.echo(found(suffice, {}, "suffice", "_SUFFICE_COMPLETE").source())

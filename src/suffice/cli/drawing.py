@@ -17,6 +17,9 @@ from suffice.cli.options import (
     table_options,
 )
 
+#: Rows that are drawn at a time.
+_DRAWN = 10_000
+
 
 @click.command()
 @model_argument
@@ -25,12 +28,18 @@ from suffice.cli.options import (
 @output_option("Where to write; standard output otherwise.")
 def sample(model: str, count: int, seed: int | None, output: str | None) -> None:
     """Draw rows from what MODEL has learnt."""
+    import numpy as np
+    import pyarrow as pa
+
+    from suffice.tables.cells import flat
     from suffice.tables.writing import written
 
-    found = loaded(model).sample(count, seed)
+    fitted = loaded(model)
+    random = np.random.default_rng(seed)
     with written(output) as writer:
-        for batch in found.to_batches() or [found.schema.empty_table().combine_chunks().to_batches()]:
-            writer.write(batch)
+        for start in range(0, max(count, 1), _DRAWN):
+            found = fitted.sample(min(_DRAWN, count - start), random)
+            writer.write(pa.RecordBatch.from_arrays([flat(each) for each in found.columns], schema=found.schema))
 
 
 @click.command()
@@ -46,17 +55,18 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
     import numpy as np
 
     from suffice.cli.output import say, watching
+    from suffice.cli.predicting import batches_of
     from suffice.tables.imputing import imputed
-    from suffice.tables.writing import written
+    from suffice.tables.writing import whole_again, written
 
     fitted = loaded(model)
     source = opened(table, **how)
     random = np.random.default_rng(seed) if draw else None
     filled = done = 0
     with watching(quiet) as watch, written(output) as writer:
-        for batch, block in fitted.blocks(source):
+        for batch, block in batches_of(fitted, source):
             whole, count = imputed(fitted, batch, block, random)
-            writer.write(whole)
+            writer.write(whole_again(whole, source.whole))
             filled += count
             done += batch.num_rows
             if watch is not None:
@@ -74,16 +84,16 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
 def outliers(model: str, table: str, count: int, as_json: bool, **how: Any) -> None:
     """Find the rows of TABLE that are least like those that MODEL has learnt."""
     from suffice.cli.output import show_json, show_table
-    from suffice.cli.predicting import _keys
+    from suffice.cli.predicting import keys_of
     from suffice.tables import outliers as found_in
 
     fitted = loaded(model)
     source = opened(table, **how)
     found = found_in(fitted, source, count)
     if as_json:
-        show_json([vars(each) for each in found])
+        show_json([{**vars(each), "row": each.row + 1} for each in found])
         return
-    keys = _keys(fitted, source.schema().names)
+    keys = keys_of(fitted, source.schema().names)
     show_table(
         ["row", *keys, "log p(row)", "strangest cells"],
         [

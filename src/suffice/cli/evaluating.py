@@ -51,17 +51,17 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **how: Any) -> 
 
 def show_evaluation(seen: Any) -> None:
     """Write measures, the measures of each class, and the confusion table."""
-    from suffice.cli.output import print_line, show_table
+    from suffice.cli.output import print_line, show_table, shown
 
     print_line(f"{seen.rows:,} rows", "bold")
-    show_table(["measure", "value"], [[name, f"{value:.4g}"] for name, value in seen.summary().items()])
+    show_table(["measure", "value"], [[name, shown(value)] for name, value in seen.summary().items()])
     if seen.task != "classes":
         return
     print_line()
     show_table(
         ["class", "precision", "recall", "F1", "rows"],
         [
-            [str(row["class"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "F1")), f"{row['rows']:,}"]
+            [str(row["class"]), *(_rounded(row[name]) for name in ("precision", "recall", "F1")), f"{row['rows']:,}"]
             for row in seen.per_class()
         ],
     )
@@ -74,3 +74,7 @@ def show_evaluation(seen: Any) -> None:
                 for label, counts in zip(seen.labels, seen.confusion.tolist(), strict=True)
             ],
         )
+
+
+def _rounded(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"

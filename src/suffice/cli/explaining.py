@@ -31,7 +31,7 @@ def explain(model: str, rows: tuple[str, ...], count: int, places: tuple[int, ..
     fitted = loaded(model)
     found = _of_table(fitted, rows[0], count, places, how) if _is_table(rows) else fitted.explain(_row(fitted, rows))
     if as_json:
-        show_json([each.to_plain() for each in found])
+        show_json([{**each.to_plain(), "row": each.row + 1} for each in found])
         return
     for each in found:
         if _is_table(rows):
@@ -52,15 +52,18 @@ def _of_table(model: Any, table: str, count: int, places: tuple[int, ...], how: 
 
     wanted = sorted({place - 1 for place in places}) or list(range(count))
     found: list[Any] = []
+    rows = 0
     for batch, block in model.blocks(opened(table, **how)):
+        rows = block.first + batch.num_rows
         here = [place - block.first for place in wanted if 0 <= place - block.first < batch.num_rows]
         if here:
             some = explained(model.predictor_, block[here], batch.take(pa.array(here)))
             found.extend(_at(each, block.first + place) for each, place in zip(some, here, strict=True))
-        if block.first + batch.num_rows > wanted[-1]:
+        if rows > wanted[-1]:
             break
-    if not found or (places and len(found) < len(wanted)):
-        rows = block.first + batch.num_rows
+    if not rows:
+        raise TableError(f"{table} has no rows: there is nothing to explain")
+    if places and len(found) < len(wanted):
         raise TableError(f"the table has {rows} rows: there is no row {wanted[-1] + 1}")
     return found
 

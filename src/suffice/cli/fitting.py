@@ -9,6 +9,7 @@ import click
 
 from suffice.cli.options import (
     MODELS,
+    Named,
     json_option,
     kinds_of,
     opened,
@@ -35,7 +36,7 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
 @click.command()
 @table_argument
 @schema_options
-@click.option("-m", "--model", type=click.Choice(MODELS), default="auto", show_default=True, help="Which model to fit.")
+@click.option("-m", "--model", type=Named(MODELS), default="auto", show_default=True, help="Which model to fit.")
 @output_option("Where to save the model, such as model.suffice.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
 @click.option(

@@ -37,18 +37,45 @@ table_argument = click.argument(
 )
 
 
-def output_option(what: str) -> Callable[[F], F]:
+class Named(click.Choice):  # type: ignore[type-arg]
+    """One of some names; of a wrong one, the nearest is said."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the name, or say which may be meant."""
+        from suffice.tables.errors import nearest
+
+        if value not in self.choices:
+            names = ", ".join(map(str, self.choices))
+            self.fail(f"{value!r} is none of {names}{nearest(str(value), map(str, self.choices))}", parameter, context)
+        return value
+
+
+def _in_a_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file that cannot be written, before the work is done."""
+    from pathlib import Path
+
+    if value is not None and value != "-":
+        place = Path(value)
+        if place.is_dir():
+            raise click.BadParameter(f"{value} is a folder: name a file")
+        if not place.parent.is_dir():
+            raise click.BadParameter(f"there is no folder {place.parent} to write to")
+    return value
+
+
+def output_option(what: str, **more: Any) -> Callable[[F], F]:
     """Return the option of the file that is written."""
-    return click.option("-o", "--output", type=click.Path(), metavar="FILE", help=what)
+    return click.option("-o", "--output", type=click.Path(), metavar="FILE", help=what, callback=_in_a_folder, **more)
 
 
 def _columns(context: click.Context, incomplete: str, suffix: str = "") -> list[CompletionItem]:
     """Return the columns of the table that was named before."""
-    table = context.params.get("table")
-    if not table or table == "-":
+    words = [context.params.get("table"), *context.args, *getattr(context, "_protected_args", [])]
+    tables = [str(word) for word in words if word and word != "-" and not str(word).startswith("-")]
+    if not tables:
         return []
     try:
-        names = opened(table).schema().names
+        names = opened(tables[0] if context.params.get("table") else tables[-1]).schema().names
     except Exception:
         return []
     return [CompletionItem(name + suffix) for name in names if name.startswith(incomplete)]
@@ -90,7 +117,7 @@ def schema_options(command: F) -> F:
         ),
         click.option(
             "--task",
-            type=click.Choice(["classes", "numbers", "counts"]),
+            type=Named(["classes", "numbers", "counts"]),
             help="What the target is; found out otherwise.",
         ),
     ):

@@ -58,11 +58,17 @@ def show_table(
         )
     for number, row in enumerate(rows):
         table.add_row(*(escape(shown(cell)) for cell in row), style="bold" if number == marked else None)
-    console().print(table)
+    out = console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as written:
+        out.print(table)
+    sys.stdout.write("".join(line.rstrip() + "\n" for line in written.get().splitlines()))
 
 
 def _looks_numeric(cell: Any) -> bool:
-    return isinstance(cell, str) and cell.strip("±-+.0123456789 %e,") == "" and cell.strip() != ""
+    return isinstance(cell, str) and cell.strip("±-–+.0123456789 %e,◂") == "" and cell.strip() != ""
 
 
 def shown(cell: Any) -> str:
@@ -78,7 +84,7 @@ def shown(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return "" if math.isnan(cell) else f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
+        return "–" if math.isnan(cell) else f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
     return str(cell)
 
 

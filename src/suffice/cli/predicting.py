@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from suffice.cli.options import (
+    complete_column,
     loaded,
     model_argument,
     opened,
@@ -21,7 +23,13 @@ from suffice.cli.options import (
 @model_argument
 @table_argument
 @output_option("Where to write (.csv, .tsv, .parquet, .arrow, .jsonl; .csv.gz); standard output otherwise.")
-@click.option("--keep", multiple=True, metavar="COLUMN", help="A column of the table to keep; may be repeated.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column of the table to keep; may be repeated.",
+    shell_complete=complete_column,
+)
 @click.option("--keep-all", is_flag=True, help="Keep all columns.")
 @click.option("--probabilities", is_flag=True, help="Write the probability of every class.")
 @click.option("--explain", is_flag=True, help="Write the strongest reasons for each answer.")
@@ -44,20 +52,23 @@ def predict(
     """
     from suffice.cli.output import say, watching
     from suffice.tables.errors import UsageError, listed, nearest
-    from suffice.tables.writing import written
+    from suffice.tables.writing import whole_again, written
 
     fitted = loaded(model)
+    if probabilities and fitted.schema_.task != "classes":
+        raise UsageError(f"the model predicts {fitted.schema_.task}, which have no probabilities: leave them out")
     source = opened(table, **how)
     names = source.schema().names
     for name in keep:
         if name not in names:
             raise UsageError(f"there is no column {name!r} to keep{nearest(name, names)}; there are {listed(names)}")
-    kept = names if keep_all else list(keep) or _keys(fitted, names)
+    kept = names if keep_all else list(keep) or keys_of(fitted, names)
     expected, done = source.rows(), 0
     strange: dict[str, set[str]] = {}
     with watching(quiet) as watch, written(output) as writer:
-        for batch, block in fitted.blocks(source):
-            writer.write(_answered(fitted, batch, block, kept, probabilities, explain))
+        for batch, block in batches_of(fitted, source):
+            shown = whole_again(batch, source.whole)
+            writer.write(_answered(fitted, shown, block, kept, probabilities, explain))
             _note_strange(fitted, block, strange)
             done += batch.num_rows
             if watch is not None:
@@ -70,7 +81,23 @@ def predict(
         say(f"{done:,} rows written to {output}")
 
 
-def _keys(model: Any, names: list[str]) -> list[str]:
+def batches_of(model: Any, source: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the batches of a table and what the model sees of them; one without rows where there are none."""
+    import pyarrow as pa
+
+    from suffice.tables.blocks import Block
+
+    some = False
+    for batch, block in model.blocks(source):
+        some = True
+        yield batch, block
+    if not some:
+        schema = source.schema()
+        batch = pa.RecordBatch.from_arrays([pa.array([], type=kind) for kind in schema.types], schema=schema)
+        yield batch, Block.of(batch, model.schema_)
+
+
+def keys_of(model: Any, names: list[str]) -> list[str]:
     """Return the columns that name rows."""
     schema = model.schema_
     known = {field.name for field in schema.fields if field.kind != "ignore" or "identifier" not in field.why}

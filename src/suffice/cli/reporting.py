@@ -6,21 +6,21 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import loaded, model_argument, opened, quiet_option, table_argument, table_options
+from suffice.cli.options import (
+    loaded,
+    model_argument,
+    opened,
+    output_option,
+    quiet_option,
+    table_argument,
+    table_options,
+)
 
 
 @click.command()
 @model_argument
 @table_argument
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    default="report.html",
-    show_default=True,
-    metavar="FILE",
-    help="Where to write.",
-)
+@output_option("Where to write.", default="report.html", show_default=True)
 @click.option("--feature", "features", multiple=True, metavar="COLUMN", help="Two columns to draw the boundary over.")
 @table_options
 @quiet_option

@@ -8,12 +8,21 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import json_option, output_option, quiet_option
+from suffice.cli.options import Named, json_option, output_option, quiet_option
 
 FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
 
-@click.group()
+class _Group(click.Group):
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Return the command that is asked for, or say which may be meant."""
+        from suffice.cli.app import check_command
+
+        check_command(args, self.commands, context)
+        return super().resolve_command(context, args)
+
+
+@click.group(cls=_Group)
 def text() -> None:
     """Classify documents: from folders, files of lines, standard input.
 
@@ -29,10 +38,10 @@ separator_option = click.option(
 
 @text.command("fit")
 @documents_argument
-@click.option("-m", "--model", type=click.Choice(FORMS), default="auto", show_default=True, help="Which model to fit.")
+@click.option("-m", "--model", type=Named(FORMS), default="auto", show_default=True, help="Which model to fit.")
 @click.option(
     "--features",
-    type=click.Choice(["words", "bigrams", "characters"]),
+    type=Named(["words", "bigrams", "characters"]),
     default="words",
     show_default=True,
     help="What is counted.",
@@ -57,7 +66,7 @@ def fit_text(
     import warnings
 
     from suffice import TextClassifier
-    from suffice.cli.output import print_line, say, show_json, show_table, watching
+    from suffice.cli.output import print_line, say, share, show_json, show_table, watching
 
     start = time.perf_counter()
     with watching(quiet) as watch, warnings.catch_warnings(record=True) as caught:
@@ -70,7 +79,7 @@ def fit_text(
     if output is not None:
         fitted.save(output)
     seconds = time.perf_counter() - start
-    candidates = [list(each) for each in getattr(fitted, "selection_", [])]
+    candidates = [vars(each) for each in getattr(fitted, "selection_", [])]
     about = {
         "documents": seen.count,
         "classes": fitted.classes_,
@@ -84,7 +93,9 @@ def fit_text(
         return
     print_line(f"{seen.count:,} documents of {len(fitted.classes_)} classes in {seconds:.1f} s", "bold")
     if candidates:
-        show_table(["model", "score"], [[str(each[0]), f"{float(each[1]):.4f}"] for each in candidates], marked=0)
+        rows = [[each["model"], f"{-each['log_score']:.4f}", share(each["accuracy"])] for each in candidates]
+        print_line("judged by documents that were held out:")
+        show_table(["model", "log loss", "accuracy"], rows, marked=0)
     print_line(f"chosen: {fitted.model_}" if model == "auto" else f"fitted: {fitted.model_}", "bold")
     for label, words in fitted.top_words(n=8).items():
         print_line(f"  {label!s:<12} {', '.join(word for word, _ in words)}")
@@ -116,12 +127,25 @@ def _source(documents: str, separator: str) -> Any:
 
     place = Path(documents)
     if place.is_dir():
+        if not any(each.is_dir() for each in place.iterdir()):
+            raise TableError(
+                f"{documents} holds no folders: there must be one for each class, with its documents in it"
+            )
         return folder(place)
     if not place.exists():
         raise FileNotFoundError(f"there is no folder or file {documents}: check its name")
     if place.stat().st_size == 0:
         raise TableError(f"{documents} is empty: there is nothing to learn from")
     return lines(place, separator)
+
+
+def _listed(texts: Any) -> Any:
+    """Return documents one by one, where they lie in one buffer."""
+    from suffice.text.sources import Cut
+
+    if not isinstance(texts, Cut):
+        return texts
+    return [texts.buffer[begin:end] for begin, end in zip(texts.begins, texts.ends, strict=True)]
 
 
 def _loaded(path: str) -> Any:
@@ -199,7 +223,7 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
     labels = Labels.of(fitted.classes_)
     seen = Evaluation("classes", labels)
     for texts, truth in _source(documents, separator):
-        seen.add(fitted.predict_proba(texts), labels.encode(truth))
+        seen.add(fitted.predict_proba(_listed(texts)), labels.encode(truth))
     if as_json:
         show_json(
             {"rows": seen.rows, "measures": seen.summary(), "confusion": seen.confusion, "per_class": seen.per_class()}

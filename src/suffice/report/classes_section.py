@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from suffice.plots import ClassDensities, ClassEllipses, ClassShares, ClassWords
 from suffice.plots.describing import describe, telling
-from suffice.report.markup import Section, figure, gallery, paragraph, plural, shown
+from suffice.report.markup import Section, beside, figure, gallery, paragraph, plural, shown
 from suffice.report.rows import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.terms import Number
@@ -46,25 +46,36 @@ def classes_section(seen: Seen, pair: tuple[str, str] | None) -> Section:
         Two columns of numbers, for ellipses.
     """
     codes, names = _groups(seen)
-    pictures = []
+    order = most_telling(seen)
+    if seen.reads_text:
+        texts = {feature.name for feature in seen.block.features if feature.kind == "text"}
+        order = [name for name in order if name not in texts]
+    pictures = [_own_words(seen, names)] if seen.reads_text else []
     if pair is not None and seen.task == "classes":
         pictures.append(_ellipses(seen, pair, codes, names))
-    order = most_telling(seen)
-    pictures.extend(_picture(seen, name, codes, names) for name in order[: _PICTURES - len(pictures)])
-    if seen.task == "classes":
-        title = "What each class looks like"
-        what = f"each {seen.target}"
-        few = f"The {len(codes)} most frequent of {plural(len(seen.classes), 'class', 'classes')} are shown."
-        few = few if len(codes) < len(seen.classes) else ""
-    else:
+    told = order[: _PICTURES - len(pictures)]
+    pictures.extend(_picture(seen, name, codes, names) for name in told)
+    title, what, few = "What each class looks like", f"each {seen.target}", ""
+    if seen.task != "classes":
         title = f"What rows with a low and a high {seen.target} look like"
-        what, few = "rows from the lowest to the highest fifth of it", ""
-    told = len(pictures) - (pair is not None and seen.task == "classes")
-    most = f"Those that tell most come first; {told} of {len(order)} are shown." if told < len(order) else ""
-    introduction = paragraph(
-        f"Beside the model that predicts, naive Bayes describes {what}, column by column.", few, most
-    )
+        what = "rows from the lowest to the highest fifth of it"
+    elif len(codes) < len(seen.classes):
+        few = f"The {len(codes)} most frequent of {plural(len(seen.classes), 'class', 'classes')} are shown."
+    described = f"Beside the model that predicts, naive Bayes describes {what}, column by column." if told else ""
+    most = f"Those that tell most come first; {len(told)} of {len(order)} are shown." if len(told) < len(order) else ""
+    words = "Words are those that the model itself goes by." if seen.reads_text else ""
+    introduction = paragraph(words, described, few, most)
+    if len(pictures) == 1:
+        return Section("classes", title, beside(pictures[0], introduction))
     return Section("classes", title, introduction + gallery(pictures))
+
+
+def _own_words(seen: Seen, names: list[str]) -> str:
+    """Return the picture of the words that a model of texts goes by."""
+    found = {str(label): pairs for label, pairs in seen.model.estimator_.top_words(n=10).items()}
+    words = {name: [(word, value) for word, value in found[name] if value > 0] for name in names}
+    sentence = "Numbers are what a word adds to the log-odds of its class."
+    return figure(ClassWords(words), sentence, "The words that speak most for each class")
 
 
 def _groups(seen: Seen) -> tuple[list[int], list[str]]:

@@ -103,7 +103,7 @@ def _values(seen: Seen, field: Field) -> tuple[Raw, str]:
             return spark(np.bincount(known.astype(int), minlength=2), said), said
         case "text":
             lengths = np.array([len(each.split()) for each in column if each], dtype=np.float64)
-            said = f"{shown(float(np.median(lengths)))} words, half of the time fewer" if len(lengths) else "none"
+            said = f"median {shown(float(np.median(lengths)))} words" if len(lengths) else "none"
             return spark(histogram(lengths, 16, whole=True)[1], f"lengths: {said}"), said
     return _numbers(column, field.kind == "count")
 

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.plots import ClassWords
 from suffice.report.markup import (
     Raw,
     Section,
     bar,
-    figure,
-    gallery,
     paragraph,
     plural,
     share,
@@ -76,14 +73,7 @@ def effects_of(seen: Seen) -> Effects | None:
 
 
 def telling_section(seen: Seen, effects: Effects | None) -> Section | None:
-    """Return the section about the most telling columns, or words; None where the model does not tell."""
-    title = "What tells most"
-    if seen.reads_text:
-        words = dict(list(seen.model.estimator_.top_words(n=10).items())[:12])
-        pairs = {str(label): [(word, value) for word, value in each if value > 0] for label, each in words.items()}
-        sentence = "Numbers are what a word adds to the log-odds of its class."
-        body = paragraph("The words that speak most for each class, in the model that predicts.")
-        return Section("telling", title, body + gallery([figure(ClassWords(pairs), sentence)]))
+    """Return the section about the most telling columns; None where the model does not tell, or reads words alone."""
     if effects is None:
         return None
     unit = {"classes": "score", "numbers": seen.target, "counts": "score"}[seen.task]
@@ -105,7 +95,9 @@ def telling_section(seen: Seen, effects: Effects | None) -> Section | None:
         f"{plural(effects.block.rows, 'row')}."
     )
     head = ["column", "moves it by", _PICTURE, "how"]
-    return Section("telling", title, body + table("The most telling columns", head, rows, numbers=[1], words=[3]))
+    return Section(
+        "telling", "What tells most", body + table("The most telling columns", head, rows, numbers=[1], words=[3])
+    )
 
 
 def _three(value: float) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from suffice.statistics.base import FloatArray
 from suffice.tables import reading
 from suffice.tables.choosing import Watch
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.forms import FORMS, Form, form_of
 from suffice.tables.measures import losses
 from suffice.tables.predictors import Predictor
@@ -108,7 +108,9 @@ def compare(
     allowed = measures[found.schema.task]
     measure = measure or allowed[0]
     if measure not in allowed:
-        raise TableError(f"{measure!r} is no measure of {found.schema.task}; use {' or '.join(allowed)}")
+        raise UsageError(
+            f"{measure!r} is no measure of {found.schema.task}{nearest(measure, allowed)}; use {' or '.join(allowed)}"
+        )
     block, values = found.compared(seed)
     random = np.random.default_rng(seed)
     few = max(10, 4 * len(found.labels))

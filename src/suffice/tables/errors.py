@@ -29,7 +29,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("colour", ["age", "income"])
     ''
     """
-    known = list(known)
     folded = {each.casefold().strip(): each for each in known}
     found = difflib.get_close_matches(name.casefold().strip(), list(folded), n=1)
     return f"; did you mean {folded[found[0]]!r}?" if found else ""

@@ -17,6 +17,8 @@ from suffice.tables.schema import Task
 LOSSES = {"classes": "log loss", "numbers": "squared error", "counts": "deviance"}
 #: A probability below this counts as this.
 _LEAST = 1e-15
+#: An expected count below this counts as this.
+_LEAST_RATE = 1e-6
 #: Bins of the calibration curve, and of the scores that the ROC curve is drawn from.
 BINS = 15
 CUTS = 4001
@@ -49,8 +51,7 @@ def losses(task: Task, answers: FloatArray, values: npt.NDArray[Any]) -> dict[st
 
 def deviances(values: FloatArray, expected: FloatArray) -> FloatArray:
     """Return the Poisson deviance of each row; an expectation that is no rate counts as a small one."""
-    floor = 1e-3 * max(float(np.mean(values)), 1e-3)
-    rate = np.maximum(expected, floor)
+    rate = np.maximum(expected, _LEAST_RATE)
     return np.asarray(2 * (xlogy(values, values / rate) - (values - rate)))
 
 

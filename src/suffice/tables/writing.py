@@ -12,7 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from suffice.tables.errors import UsageError
+from suffice.tables.errors import TableError, UsageError
 from suffice.tables.source import arrow
 
 _FORMATS = {
@@ -39,15 +39,30 @@ class Writer:
         self.rows = 0
 
     def write(self, batch: Any) -> None:
-        """Write a batch; all have the same columns."""
+        """Write a batch; all have the same columns, and the types of the first where the format asks for that."""
         self.rows += batch.num_rows
         if self._format == "json":
             lines = "".join(json.dumps(row, default=_plain, ensure_ascii=False) + "\n" for row in batch.to_pylist())
             self._stream.write(lines.encode())
             return
         if self._writer is None:
+            self._schema = batch.schema
             self._writer = self._opened(batch.schema)
-        self._writer.write_batch(batch)
+        self._writer.write_batch(batch if batch.schema.equals(self._schema) else self._alike(batch))
+
+    def _alike(self, batch: Any) -> Any:
+        """Return a batch with the types of the first."""
+        pa = arrow()
+        columns = []
+        for field, column in zip(self._schema, batch.columns, strict=True):
+            try:
+                columns.append(column.cast(field.type))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise TableError(
+                    f"column {field.name!r} held {field.type} in the first rows and something else later: write "
+                    ".jsonl, or convert it in a --query"
+                ) from None
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _opened(self, schema: Any) -> Any:
         pa = arrow()
@@ -119,9 +134,27 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(place)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if error.filename is None or Path(os.fsdecode(error.filename)) != temporary:
+            raise
+        raise OSError(error.errno, f"{path} cannot be written ({error.strerror})") from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def whole_again(batch: Any, whole: frozenset[str]) -> Any:
+    """Return a batch in which columns that are written as whole numbers are so, where they are."""
+    pa = arrow()
+    for place, field in enumerate(batch.schema):
+        if field.name in whole and pa.types.is_float64(field.type):
+            try:
+                column = batch.column(place).cast(pa.int64())
+            except pa.ArrowInvalid:  # one of them has a fraction
+                continue
+            batch = batch.set_column(place, field.name, column)
+    return batch
 
 
 class _Unclosed:
