@@ -9,6 +9,8 @@ def main() -> None:
     """Run the command line."""
     try:
         from suffice.cli.app import run
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise

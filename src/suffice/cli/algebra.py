@@ -13,6 +13,7 @@ from suffice.cli.options import (
     opened,
     output_option,
     quiet_option,
+    save,
     table_argument,
     table_options,
 )
@@ -32,7 +33,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
     before = fitted.rows_
     with watching(quiet) as watch:
         fitted.update(opened(table, **how), watch)
-    fitted.save(output or model)
+    save(fitted, output or model)
     if not quiet:
         say(f"{fitted.rows_ - before:,} rows learnt, {fitted.rows_:,} in all; saved to {output or model}")
 
@@ -50,7 +51,7 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
     whole = loaded(models[0])
     for path in models[1:]:
         whole = whole + loaded(path)
-    whole.save(output)
+    save(whole, output)
     if not quiet:
         say(f"{len(models)} models of {whole.rows_:,} rows in all, saved to {output}")
 
@@ -75,7 +76,7 @@ def forget(model: str, table: str, output: str | None, as_json: bool, quiet: boo
     source = opened(table, **how)
     with watching(quiet) as watch:
         found = fitted.forget(source, watch)
-    fitted.save(output or model)
+    save(fitted, output or model)
     about = {
         "model": output or model,
         "table": source.name,

@@ -108,8 +108,7 @@ def _complain(error: Exception) -> int:
             _say(f"there is no file {error.filename}: check its name and folder")
         return 2
     if isinstance(error, OSError):
-        full = "; nothing was written" if error.errno == 28 else ""
-        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{full}")
+        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         return 1
     if isinstance(error, UsageError | MissingExtraError):
         _say(str(error))

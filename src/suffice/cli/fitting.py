@@ -15,6 +15,7 @@ from suffice.cli.options import (
     opened,
     output_option,
     quiet_option,
+    save,
     schema_options,
     table_argument,
     table_options,
@@ -41,7 +42,7 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
 @click.option(
     "--rows",
-    default="1000000",
+    default="500000",
     show_default=True,
     callback=_most_rows,
     metavar="N|all",
@@ -80,7 +81,7 @@ def fit(
     with watching(quiet) as watch:
         fitted = fresh.fit(source, target, watch=watch)
     if output is not None:
-        fitted.save(output)
+        save(fitted, output)
     if as_json:
         show_json(about(fitted, source.name, output))
         return

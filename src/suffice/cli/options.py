@@ -160,3 +160,13 @@ def loaded(path: str) -> Any:
     if not isinstance(model, suffice.TableModel):
         raise TableError(f"{path} holds a {type(model).__name__}, not a model of a table: use it from Python")
     return model
+
+
+def save(model: Any, path: str) -> None:
+    """Save a model, or name its file where that fails."""
+    from suffice.tables.writing import unwritten
+
+    try:
+        model.save(path)
+    except OSError as error:
+        raise OSError(error.errno, unwritten(path, error)) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import Named, json_option, output_option, quiet_option
+from suffice.cli.options import Named, json_option, output_option, quiet_option, save
 
 FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
@@ -77,7 +77,7 @@ def fit_text(
     for each in caught:
         say(str(each.message), "warning")
     if output is not None:
-        fitted.save(output)
+        save(fitted, output)
     seconds = time.perf_counter() - start
     candidates = [vars(each) for each in getattr(fitted, "selection_", [])]
     about = {
@@ -247,5 +247,5 @@ def update_text(model: str, documents: str, separator: str, forgetting: bool, ou
     for texts, labels in _source(documents, separator):
         (fitted.forget if forgetting else fitted.partial_fit)(texts, labels)
         count += len(labels)
-    fitted.save(output or model)
+    save(fitted, output or model)
     say(f"{count:,} documents {'forgotten' if forgetting else 'learnt'}; saved to {output or model}")

@@ -22,6 +22,8 @@ class Sample:
         How many rows to hold.
     seed
         Of the random numbers.
+    expected
+        About how many rows will come, where that is known: then few are held that are let go of later.
 
     Examples
     --------
@@ -31,12 +33,12 @@ class Sample:
     2
     """
 
-    def __init__(self, most: int, seed: int = 0) -> None:
+    def __init__(self, most: int, seed: int = 0, expected: int | None = None) -> None:
         self.most = most
         self._random = np.random.default_rng(seed)
         self._parts: list[tuple[npt.NDArray[np.float64], pa.RecordBatch]] = []
         self._held = 0
-        self._bar = np.inf
+        self._bar = 1.0 if expected is None else 1.5 * most / max(expected, 1)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Draw from a batch."""

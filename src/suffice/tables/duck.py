@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.tables.csv import READ, Dialect, complaint, first_gaps, later_gap, literal, ragged_line
+from suffice.tables.csv import READ, Dialect, complaint, first_gaps, first_text, later_gap, literal, ragged_line
 from suffice.tables.errors import MissingExtraError, TableError
 from suffice.tables.source import BATCH, Source
 
@@ -173,6 +173,16 @@ class TextSource(DuckSource):
                 raise TableError(f"{file} is not written in {dialect.encoding} ({error}): give its encoding") from None
             copies.append(str(copy))
         return copies, Dialect(dialect.delimiter, dialect.header, "utf-8", dialect.missing)
+
+    def rows(self) -> int | None:
+        """Return about how many rows there are, by the length of the first lines; None where files are compressed."""
+        if self._query or any(file.endswith((".gz", ".zst")) for file in self._files):
+            return None
+        text = first_text(self._files[0], self._dialect.codec)
+        if not text or "\n" not in text:
+            return None
+        length = len(text.encode(self._dialect.codec)) / max(text.count("\n"), 1)
+        return round(sum(Path(file).stat().st_size for file in self._files) / length)
 
     def _mends(self, error: Exception) -> bool:
         """Whether a gap was found that had not shown itself before."""

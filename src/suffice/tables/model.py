@@ -87,7 +87,7 @@ class TableModel(Stored, Algebra):
         columns: Mapping[str, str] | None = None,
         task: str | None = None,
         folds: int = 5,
-        most_rows: int | None = 1_000_000,
+        most_rows: int | None = 500_000,
         random_state: int = 0,
     ) -> None:
         self.model = model

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Watch = Callable[[str, int, int | None], None]
 
 #: Rows that models are compared by, at most.
-COMPARED = 50_000
+COMPARED = 30_000
 
 
 @dataclass
@@ -133,7 +133,7 @@ def read(
     schema = infer(head, target, kinds, task, whole, source.missing)
     while True:
         try:
-            return _read(source, stream, schema, head, Sample(most(schema), seed), watch)
+            return _read(source, stream, schema, head, Sample(most(schema), seed, source.rows()), watch)
         except KindError as error:  # the first rows misled: once more, as all rows are
             if error.column in (kinds or {}):
                 raise  # the user asked for it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -136,12 +137,18 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(place)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        if error.filename is None or Path(os.fsdecode(error.filename)) != temporary:
-            raise
-        raise OSError(error.errno, f"{path} cannot be written ({error.strerror})") from None
+        ours = error.filename is not None and os.fspath(temporary) == os.fsdecode(error.filename)
+        if ours or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise OSError(error.errno, unwritten(path, error)) from None
+        raise
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def unwritten(path: str | os.PathLike[str], error: OSError) -> str:
+    """Return what to say of a file that could not be written."""
+    return f"{os.fspath(path)} could not be written ({error.strerror}): free some space, or write elsewhere"
 
 
 def whole_again(batch: Any, whole: frozenset[str]) -> Any:
