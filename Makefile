@@ -10,7 +10,7 @@ SANITIZERS := address,undefined
 .PHONY: help demo test test-all check format bench sanitize docs clean
 
 help:
-	@echo "make demo      fit and compare models on data that comes with scikit-learn"
+	@echo "make demo      take the two-minute tour: a table, some text, a report"
 	@echo "make test      run the tests        (make test-all: the slow ones too)"
 	@echo "make check     style, types, arrows of the house, examples in docstrings"
 	@echo "make format    put the code into its style"
@@ -36,8 +36,8 @@ $(VENV)/installed-%: $(VENV)/installed
 	$(PIP) --requirement $(VENV)/$*.txt
 	touch $@
 
-demo: $(VENV)/installed
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/installed-cli
+	$(BIN)/suffice demo --folder suffice-demo
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n auto -m "not slow"
@@ -76,4 +76,4 @@ docs: $(VENV)/installed-docs
 	@echo "the site is in docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build dist docs/_build docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SANITIZED) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,7 +15,7 @@ from typing import Any
 
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
-from suffice.tables.errors import MissingExtraError, TableError, listed
+from suffice.tables.errors import TableError, listed
 from suffice.tables.source import BATCH, ArrowSource, Source, arrow
 
 _FORMATS = {
@@ -60,7 +60,9 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
 
 def _open_location(location: str, query: str | None, dialect: Dialect, strings: list[str]) -> Source:
     if location.startswith(("postgresql://", "postgres://")):
-        return _open_postgres(location, query)
+        from suffice.tables.postgres import PostgresSource
+
+        return PostgresSource(location, query)
     name = None
     if location == "-":
         location, name = _from_standard_input(), "standard input"
@@ -208,27 +210,6 @@ def quoted_table(file: str, table: str, names: Sequence[str]) -> str:
         asked = f"{file} has no table {table!r}" if table else f"{file} is a database: say which table"
         raise TableError(f"{asked}; {have}; write {file}::name")
     return '"' + table.replace('"', '""') + '"'
-
-
-def _open_postgres(location: str, query: str | None) -> Source:
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise MissingExtraError("PostgreSQL needs a driver: pip install 'suffice[postgres]'") from None
-    address, _, table = location.partition("::")
-    if not table and not query:
-        raise TableError("say which table of the database, as postgresql://...::name, or give a query")
-    sql = query or 'select * from "' + table.replace('"', '""') + '"'
-
-    def opened() -> Any:
-        try:
-            cursor = dbapi.connect(address).cursor()
-            cursor.execute(sql)
-            return cursor.fetch_record_batch()
-        except dbapi.Error as error:
-            raise TableError(f"the database says: {str(error).strip().splitlines()[0]}") from None
-
-    return ArrowSource(table or "the query", opened)
 
 
 _STARTS = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"), (b"\x1f\x8b", ".csv.gz"), (b"\x28\xb5\x2f\xfd", ".csv.zst"))

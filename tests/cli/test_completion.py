@@ -1,0 +1,138 @@
+"""What shells are told to complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import BashComplete
+
+from suffice.cli.app import COMMANDS
+from suffice.cli.app import suffice as group
+from tests.cli.command import done, process, refused
+
+
+def completed(*words: object, incomplete: str = "") -> list[str]:
+    """Return what may follow some words."""
+    shell = BashComplete(group, {}, "suffice", "_SUFFICE_COMPLETE")
+    return [item.value for item in shell.get_completions([str(word) for word in words], incomplete)]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(shell: str) -> None:
+    script = done("completion", shell).out
+    assert f"_SUFFICE_COMPLETE={shell}_complete" in script
+    assert "suffice" in script
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_accepts_its_script(shell: str) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell} here")
+    script = done("completion", shell).raw
+    check = subprocess.run([program, "-n"], input=script, capture_output=True, check=False, timeout=30)
+    assert (check.returncode, check.stderr) == (0, b"")
+
+
+def test_other_shells_are_refused() -> None:
+    sentence = refused("completion", "tcsh", code=2)
+    assert "'tcsh'" in sentence
+    assert all(shell in sentence for shell in ("bash", "zsh", "fish"))
+
+
+@pytest.mark.xfail(strict=True, reason="the sentence goes over several lines")
+def test_no_shell_is_refused_in_one_sentence() -> None:
+    assert "bash" in refused("completion", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "expected"),
+    [
+        ("suffice ev", 1, "plain,evaluate"),
+        ("suffice fit t.csv --tar", 3, "plain,--target"),
+        ("suffice fit t.csv --model gda", 4, "plain,gda\nplain,gda-full"),
+    ],
+)
+def test_bash_is_answered(words: str, place: int, expected: str) -> None:
+    asked = {"_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    ran = process(env={**os.environ, **asked})
+    assert ran.stdout.decode().strip() == expected
+    assert ran.stderr == b""
+
+
+def test_zsh_and_fish_are_answered() -> None:
+    asked = {**os.environ, "COMP_WORDS": "suffice expl", "COMP_CWORD": "1"}
+    zsh = process(env={**asked, "_SUFFICE_COMPLETE": "zsh_complete"}).stdout.decode().splitlines()
+    assert zsh[:2] == ["plain", "explain"]
+    fish = process(env={**asked, "_SUFFICE_COMPLETE": "fish_complete", "COMP_CWORD": "expl"}).stdout.decode()
+    assert fish.startswith("plain,explain")
+
+
+def test_a_column_is_completed_in_bash(houses: Path) -> None:
+    words = f"suffice fit {houses} --target sold"
+    asked = {"_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    assert process(env={**os.environ, **asked}).stdout.decode().strip() == "plain,sold_fast"
+
+
+def test_commands() -> None:
+    assert completed() == list(COMMANDS)
+    assert completed(incomplete="m") == ["merge"]
+    assert completed("text") == ["evaluate", "explain", "fit", "predict", "update"]
+
+
+def test_columns_come_from_the_header(houses: Path) -> None:
+    columns = houses.read_text(encoding="utf-8").splitlines()[0].split(",")
+    for option in ("--target", "-t", "--ignore"):
+        assert completed("fit", houses, option) == columns
+    assert completed("fit", houses, "--target", incomplete="r") == ["rooms"]
+    assert completed("compare", houses, "--target", incomplete="he") == ["heating"]
+
+
+def test_kinds_follow_columns(houses: Path) -> None:
+    assert completed("fit", houses, "--kind", incomplete="bu") == ["built="]
+    assert completed("fit", houses, "--kind", incomplete="built=c") == ["built=count", "built=category"]
+    assert len(completed("fit", houses, "--kind", incomplete="built=")) == 7
+
+
+def test_models_and_tasks() -> None:
+    assert completed("fit", "t.csv", "-m", incomplete="lo") == ["logistic", "local"]
+    assert completed("fit", "t.csv", "--task") == ["classes", "numbers", "counts"]
+
+
+def test_columns_to_keep_are_completed(nb: Path, houses: Path) -> None:
+    assert completed("predict", nb, houses, "--keep", incomplete="dist") == ["district"]
+
+
+def test_a_table_that_is_not_there_completes_nothing(tmp_path: Path) -> None:
+    assert completed("fit", tmp_path / "none.csv", "--target") == []
+    assert completed("fit", "-", "--target") == []
+
+
+def test_a_damaged_table_completes_nothing_and_says_nothing(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"no parquet")
+    assert completed("fit", damaged, "--target") == []
+
+
+def test_bash_completes_for_real(houses: Path, tmp_path: Path) -> None:
+    """A shell that has read the script completes a column."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash here")
+    program = tmp_path / "suffice"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m suffice "$@"\n')
+    program.chmod(0o755)
+    script = tmp_path / "completion.bash"
+    script.write_bytes(done("completion", "bash").raw)
+    ask = (
+        f"source {script}; COMP_WORDS=(suffice fit {houses} --target vie); COMP_CWORD=4; COMPREPLY=(); "
+        '_suffice_completion suffice; echo "${COMPREPLY[@]}"'
+    )
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ran = subprocess.run([bash, "-c", ask], capture_output=True, check=True, timeout=60, env=path)
+    assert ran.stdout == b"viewings\n"

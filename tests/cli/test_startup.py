@@ -1,0 +1,80 @@
+"""How the command starts: fast, with help for every command, and nothing read that is not needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+
+import pytest
+
+from suffice.cli.app import COMMANDS
+from tests.cli.command import done, process, suffice
+
+#: Libraries that take long to read.
+SLOW = ("numpy", "scipy", "sklearn", "pyarrow", "duckdb", "matplotlib", "pandas", "suffice.tables.model")
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help"), ("text", "fit", "--help")])
+def test_help_reads_no_slow_library(words: tuple[str, ...]) -> None:
+    script = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: sys.stderr.write(' '.join(each for each in {SLOW} if each in sys.modules)))\n"
+        f"sys.argv = {['suffice', *words]}\n"
+        "from suffice.cli import main\n"
+        "main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=60)
+    assert ran.stderr == b""
+    assert ran.stdout
+
+
+def test_help_starts_at_once() -> None:
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert process("--help").returncode == 0
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.5, "machines that run tests are slow, but not three times as slow"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    for flag in ("--help", "-h"):
+        help_text = done(name, flag).out
+        assert help_text.startswith(f"Usage: suffice {name}")
+        assert all(len(line) <= 100 and line == line.rstrip() for line in help_text.splitlines())
+    summary = next(line for line in done("--help").lines if line.startswith(f"  {name} "))
+    assert len(summary.split()) > 2
+
+
+def test_every_option_says_what_it_does() -> None:
+    from suffice.cli.app import suffice as group
+
+    import click
+
+    context = click.Context(group)
+    for name in COMMANDS:
+        command = group.get_command(context, name)
+        assert command is not None and command.help
+        for parameter in command.params:
+            assert not isinstance(parameter, click.Option) or parameter.help, f"{name} {parameter.opts}"
+
+
+def test_the_version_is_the_package_s() -> None:
+    assert done("--version").out == f"suffice, version {version('suffice')}\n"
+
+
+def test_without_a_command_there_is_help() -> None:
+    ran = suffice()
+    assert ran.code == 2
+    assert "Commands:" in ran.out + ran.err
+
+
+def test_the_installed_command_is_the_module() -> None:
+    from importlib.metadata import entry_points
+
+    (found,) = entry_points(group="console_scripts", name="suffice")
+    assert found.value == "suffice.cli:main"
+    assert process("--version").stdout.decode() == done("--version").out

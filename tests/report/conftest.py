@@ -1,0 +1,77 @@
+"""What tests of reports share: models of several kinds, and the pages about them, each written once."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+import suffice
+import suffice.demo
+from suffice.report import report
+from suffice.tables import TableModel
+
+DAY = datetime.date(2024, 2, 29)
+NASTY = "<script>alert(1)</script>"
+
+
+def wine() -> pd.DataFrame:
+    """Return three classes and thirteen numbers."""
+    frame = load_wine(as_frame=True).frame
+    return frame.assign(target="cultivar " + frame["target"].astype(str))
+
+
+def one_number() -> pd.DataFrame:
+    """Return a table with a single column of numbers beside its target."""
+    return pd.DataFrame(
+        {
+            "x": [place + place % 3 / 4 for place in range(40)],
+            "side": ["left"] * 18 + ["right"] * 2 + ["left"] * 2 + ["right"] * 18,
+        }
+    )
+
+
+def nasty() -> pd.DataFrame:
+    """Return a table whose names and cells are markup."""
+    frame = pd.read_csv(suffice.demo.houses())[["area", "rooms", "district", "sold_fast"]]
+    frame["district"] = frame["district"].where(frame["district"] != "Meadows", f"{NASTY}&\"'")
+    frame["sold_fast"] = frame["sold_fast"].map({"no": f"no {NASTY}", "yes": "yes & <b>"})
+    return frame.rename(columns={"area": f"area {NASTY}", "sold_fast": f"sold {NASTY} $1 $2"})
+
+
+CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
+    "two classes": (suffice.demo.houses, "sold_fast", {}),
+    "many classes": (wine, "target", {}),
+    "numbers": (suffice.demo.houses, "price", {}),
+    "counts": (suffice.demo.houses, "viewings", {}),
+    "text": (suffice.demo.messages, "label", {"model": "text"}),
+    "one number": (one_number, "side", {"model": "logistic"}),
+    "nasty": (nasty, f"sold {NASTY} $1 $2", {"model": "nb"}),
+}
+
+
+@cache
+def fitted(name: str) -> tuple[TableModel, Any]:
+    """Return a model, and the table that it has learnt from."""
+    make, target, settings = CASES[name]
+    table = make()
+    return suffice.fit(table, target, **settings), table
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the page about a model, written once."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    @cache
+    def write(name: str) -> Path:
+        model, table = fitted(name)
+        return report(model, table, folder / f"{name.replace(' ', '-')}.html", date=DAY)
+
+    return write

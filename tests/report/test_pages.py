@@ -1,0 +1,315 @@
+"""Reports as pages: whole, alone, escaped, and with the sections that a model's task asks for."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import suffice
+import suffice.demo
+from suffice.report import report
+from suffice.tables import TableError, TableModel
+from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, wine
+from tests.report.reading_pages import Page
+
+Written = Callable[[str], Path]
+each_case = pytest.mark.parametrize("name", CASES)
+
+ALWAYS = {"data", "choice", "quality", "classes", "hard"}
+SECTIONS = {
+    "two classes": {"telling", "boundary", "learning", "solver"},
+    "many classes": {"telling", "boundary", "learning"},
+    "numbers": {"telling", "boundary", "learning"},
+    "counts": {"telling", "boundary", "learning"},
+    "text": {"telling", "learning"},
+    "one number": {"telling", "boundary", "solver"},
+    "nasty": {"telling", "boundary", "learning"},
+}
+
+
+@each_case
+def test_a_page_is_whole(written: Written, name: str) -> None:
+    page = Page.of(written(name))
+    assert page.source.startswith("<!DOCTYPE html>")
+    assert page.tags.count("h1") == page.tags.count("main") == page.tags.count("head") == 1
+    assert ("meta", "content", "width=device-width, initial-scale=1") in page.attributes
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert set(page.values("aria-labelledby")) <= set(ids)
+    for before, after in zip(page.headings, page.headings[1:], strict=False):
+        assert after <= before + 1, "a heading leaves a level out"
+
+
+@each_case
+def test_a_page_has_its_sections(written: Written, name: str) -> None:
+    page = Page.of(written(name))
+    found = set(page.sections)
+    assert found >= ALWAYS | SECTIONS[name] - {"solver"}
+    assert found <= ALWAYS | SECTIONS[name] | {"solver"}
+    assert set(page.sections) <= set(page.values("id"))
+    assert page.tags.count("caption") == page.tags.count("table") > 2
+
+
+@each_case
+def test_a_page_stands_alone(written: Written, name: str) -> None:
+    page = Page.of(written(name))
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
+    for _, attribute, value in page.attributes:
+        assert not attribute.startswith("on")
+        if attribute in ("href", "src", "xlink:href"):
+            assert value.startswith("#")
+    style = page.source.partition("<style>")[2].partition("</style>")[0]
+    assert not re.search(r"url\(|@import|@font-face", style)
+    assert written(name).stat().st_size < 1_500_000
+
+
+@each_case
+def test_every_picture_says_what_it_shows(written: Written, name: str) -> None:
+    for picture in re.findall(r"<svg[^>]*>", written(name).read_text(encoding="utf-8")):
+        assert 'aria-hidden="true"' in picture or re.search(r'role="img" aria-label="[^"]{4,}"', picture)
+
+
+def test_names_and_cells_are_escaped(written: Written) -> None:
+    page = Page.of(written("nasty"))
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert f"Predicting sold {NASTY} $1 $2" in page.text
+    assert f"area {NASTY}" in page.text
+    assert "yes & <b>" in page.text
+    assert f"{NASTY}&\"'" in page.text
+    assert NASTY not in page.source
+
+
+def test_what_cannot_be_seen_is_shown_as_a_dot(tmp_path: Path) -> None:
+    table = one_number().rename(columns={"x": "a\x00b\x1b"})
+    model = suffice.fit(table, "side", model="nb")
+    page = Page.of(report(model, table, tmp_path / "page.html", date=DAY))
+    assert "a·b·" in page.text
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", page.source)
+
+
+@pytest.mark.parametrize("name", ["two classes", "counts"])
+def test_measures_are_those_of_all_rows(written: Written, name: str) -> None:
+    model, table = fitted(name)
+    page = Page.of(written(name))
+    found = model.evaluate(table).summary()
+    if name == "two classes":
+        assert f"{found['accuracy']:.1%}" in page.text
+        assert f"ROC AUC {found['ROC AUC']:.3g}" in page.text
+    else:
+        assert f"Poisson deviance {found['Poisson deviance']:.3g}" in page.text
+        assert f"MAE {found['MAE']:.3g}" in page.text
+
+
+def test_the_head_says_when_and_what(written: Written) -> None:
+    page = Page.of(written("two classes"))
+    assert "29 February 2024" in page.text
+    assert f"suffice {suffice.__version__}" in page.text
+    assert "learnt from 800 rows; looked at on 800 rows of houses.csv" in page.text
+    assert "suffice report MODEL houses.csv -o two-classes.html" in page.text
+    assert str(suffice.demo.houses().parent) not in page.source
+
+
+def test_candidates_stand_beside_each_other(written: Written) -> None:
+    model, _ = fitted("two classes")
+    page = Page.of(written("two classes"))
+    for each in model.candidates_:
+        assert each.title in page.text
+    assert {"generative", "discriminative"} <= set(page.text.split())
+
+
+def test_ignored_columns_are_named_with_the_reason(written: Written) -> None:
+    assert "id an identifier: nearly every row has its own 0%" in Page.of(written("two classes")).text
+
+
+def test_a_text_models_page_is_about_words(written: Written) -> None:
+    page = Page.of(written("text"))
+    assert "Words in text" in page.text
+    assert "blockquote" in page.tags
+    assert "boundary" not in page.sections
+
+
+def test_the_same_rows_make_the_same_page(written: Written, tmp_path: Path) -> None:
+    model, table = fitted("many classes")
+    again = report(model, table, tmp_path / "many-classes.html", date=DAY)
+    assert again.read_bytes() == written("many classes").read_bytes()
+
+
+def test_it_is_dated_today(tmp_path: Path) -> None:
+    table = one_number()
+    before = datetime.date.today()
+    page = Page.of(report(fitted("one number")[0], table, tmp_path / "page.html"))
+    assert page.values("datetime")[0] in (before.isoformat(), datetime.date.today().isoformat())
+
+
+# Tables of other kinds.
+
+
+def _page(model: TableModel, table: Any, folder: Path, **how: Any) -> Page:
+    return Page.of(report(model, table, folder / "page.html", date=DAY, **how))
+
+
+def test_a_table_without_a_wrong_row_says_so(tmp_path: Path) -> None:
+    table = pd.DataFrame({"x": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0], "y": list("aaabbb")})
+    page = _page(suffice.fit(table, "y", model="nb"), table, tmp_path)
+    assert "No row was answered wrongly." in page.text
+    assert "Least sure" in page.text
+
+
+def test_a_single_wrong_row_is_explained(tmp_path: Path) -> None:
+    model = suffice.fit(one_number(), "side", model="nb")
+    table = pd.DataFrame({"x": [0, 1, 39, 38, 2], "side": ["left", "left", "right", "right", "right"]})
+    page = _page(model, table, tmp_path)
+    assert "Row 5: taken for left, but is right" in page.text
+    assert "x = 2" in page.text
+    assert page.text.count("but is") == 1
+
+
+@pytest.mark.parametrize("name", ["two classes", "many classes", "numbers", "counts", "text"])
+def test_a_row_is_enough(name: str, tmp_path: Path) -> None:
+    from suffice.tables import open_table
+
+    model, table = fitted(name)
+    first = next(iter(open_table(table).batches())).slice(0, 1)
+    page = _page(model, first, tmp_path)
+    assert "looked at on 1 row of" in page.text
+    assert "learning" not in page.sections
+
+
+def test_missing_cells_and_targets_are_counted(tmp_path: Path) -> None:
+    table = wine()
+    table.loc[:88, "hue"] = float("nan")
+    table.loc[170:, "target"] = None
+    page = _page(fitted("many classes")[0], table, tmp_path)
+    assert "170 rows with a known target" in page.text
+    assert "8 rows without a target are left out" in page.text
+    assert re.search(r"hue number 52\.4%", page.text)
+
+
+def test_a_column_may_be_missing_altogether(tmp_path: Path) -> None:
+    table = pd.read_csv(suffice.demo.houses())[:50]
+    table[["area", "heating", "listed", "note", "garden"]] = None
+    page = _page(fitted("two classes")[0], table, tmp_path)
+    assert page.text.count("100% none") >= 3
+
+
+def test_more_rows_than_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import suffice.report.rows as rows
+
+    monkeypatch.setattr(rows, "DRAWN", 100)
+    model, table = fitted("numbers")
+    page = _page(model, table, tmp_path)
+    assert "100 rows drawn at random" in page.text
+    assert f"R² {model.evaluate(table).summary()['R²']:.3g}" in page.text
+
+
+def test_a_model_without_parts_shows_cells(tmp_path: Path) -> None:
+    table = one_number()
+    page = _page(suffice.fit(table, "side", model="local"), table, tmp_path)
+    assert "telling" not in page.sections
+    assert "Its cells" in page.text
+
+
+def test_many_classes_and_many_columns_stay_readable(tmp_path: Path) -> None:
+    rows = range(600)
+    table = pd.DataFrame({f"column {j}": [(i * (j + 3)) % 17 + i % 30 for i in rows] for j in range(210)})
+    table["kind"] = [f"class {i % 30:02d}" for i in rows]
+    path = report(suffice.fit(table, "kind", model="nb"), table, tmp_path / "page.html", date=DAY)
+    page = Page.of(path)
+    assert "the first 200 of 210" in page.text
+    assert "The 6 most frequent of 30 classes are shown." in page.text
+    assert path.stat().st_size < 1_500_000
+
+
+def test_a_model_from_a_file_makes_the_same_page(written: Written, tmp_path: Path) -> None:
+    model, table = fitted("many classes")
+    model.save(tmp_path / "wine.suffice")
+    loaded = suffice.load(tmp_path / "wine.suffice")
+    page = report(loaded, table, tmp_path / "many-classes.html", date=DAY)
+    assert page.read_bytes() == written("many classes").read_bytes()
+
+
+def test_two_columns_can_be_chosen(tmp_path: Path) -> None:
+    model, table = fitted("many classes")
+    page = _page(model, table, tmp_path, features=("hue", "ash"))
+    assert "The most probable target over hue and ash" in page.text
+
+
+# Refusals, and files.
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        (("hue", "ahs"), "'ahs' is no column of numbers; did you mean 'ash'?"),
+        (("hue", "hue"), "features must name two columns of numbers that differ; got ['hue', 'hue']"),
+        ("hue", "features must name two columns of numbers that differ; got ['hue']"),
+        (("hue", "target"), "'target' is no column of numbers"),
+    ],
+)
+def test_wrong_features_are_named(features: Any, words: str, tmp_path: Path) -> None:
+    model, table = fitted("many classes")
+    with pytest.raises(TableError, match=re.escape(words)):
+        report(model, table, tmp_path / "page.html", features=features)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_models_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a model of a table, as suffice.fit gives it; got TextClassifier"):
+        report(suffice.TextClassifier(), ["a"], tmp_path / "page.html")  # type: ignore[arg-type]
+
+
+def test_a_table_without_targets_is_refused(tmp_path: Path) -> None:
+    model, table = fitted("one number")
+    with pytest.raises(TableError, match="no row of the data frame has a target in 'side'"):
+        report(model, table.assign(side=None), tmp_path / "page.html")
+    with pytest.raises(TableError, match="lacks the column 'side'"):
+        report(model, table[["x"]], tmp_path / "page.html")
+
+
+def test_a_failure_leaves_the_old_page_and_nothing_else(tmp_path: Path) -> None:
+    model, table = fitted("one number")
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(TableError, match="which the model does not know"):
+        report(model, table.assign(side="middle"), path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="no such folder to write a report to"):
+        report(model, table, tmp_path / "nowhere" / "page.html")
+    with pytest.raises(IsADirectoryError, match="name a file"):
+        report(model, table, tmp_path)
+
+
+def test_a_page_that_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
+    from suffice.report.writing import _put
+
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):  # noqa: PT011  (each system has its own words)
+        _put(tmp_path / "folder", b"page")
+    assert [each.name for each in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_page_replaces_one_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    path.chmod(0o600)
+    model, table = fitted("one number")
+    assert report(model, table, path) == path
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_watched(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    model, table = fitted("one number")
+    report(model, table, tmp_path / "page.html", watch=lambda *what: seen.append(what))
+    assert seen[0] == ("reading", 40, 40)
+    assert {what for what, _, _ in seen} == {"reading", "drawing"}
+    assert [done for what, done, _ in seen if what == "drawing"] == list(range(9))

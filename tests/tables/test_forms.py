@@ -1,0 +1,245 @@
+"""Every form of model beside another implementation, on a matrix made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.metrics import mean_poisson_deviance, r2_score
+
+import suffice
+from suffice.discriminative import LocallyWeightedRegression
+from suffice.documents import TextClassifier
+from suffice.tables import TableError
+from tests.tables.tables_data import KINDS, houses, near, unheated
+
+TABLE = houses(300)
+GAPPY = houses(300, missing=0.15)
+NUMBERS = TABLE[["area", "price", "sold"]]
+PREDICTORS = list(KINDS)
+
+
+def standardised(cells: Any) -> npt.NDArray[np.float64]:
+    cells = np.asarray(cells, dtype=np.float64)
+    return np.where(np.isnan(cells), 0.0, (cells - np.nanmean(cells)) / np.nanstd(cells))
+
+
+def matrix(table: pd.DataFrame, names: list[str]) -> npt.NDArray[np.float64]:
+    """Return the columns of a matrix by their names, made by hand."""
+    return np.stack([column(table, name) for name in names], axis=1)
+
+
+def column(table: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
+    if name.endswith(" missing"):
+        return np.asarray(table[name.removesuffix(" missing")].isna(), dtype=np.float64)
+    feature, _, level = name.partition(" = ")
+    if level:
+        return np.asarray(table[feature] == level, dtype=np.float64)
+    return standardised(table[name].map({"yes": 1.0, "no": 0.0}) if name == "garden" else table[name])
+
+
+def encoded(model: suffice.TableModel, table: pd.DataFrame) -> npt.NDArray[np.float64]:
+    return matrix(table, model.predictor_.design.names)
+
+
+def fitted(table: pd.DataFrame, target: str, form: str, **settings: Any) -> suffice.TableModel:
+    return suffice.fit(table[[*PREDICTORS, target]], target, form, columns=KINDS, **settings)
+
+
+@pytest.mark.parametrize("table", [TABLE, GAPPY])
+def test_naive_bayes_is_mixed_naive_bayes(table: pd.DataFrame) -> None:
+    model = unheated(fitted(table, "sold", "nb"))
+    cells = table[PREDICTORS].assign(garden=table.garden.map({"yes": True, "no": False}))
+    other = suffice.MixedNB(columns=KINDS).fit(cells, table.sold)
+    near(model.predict_proba(table), other.predict_proba(cells))
+
+
+def test_one_covariance_is_linear_discriminant_analysis() -> None:
+    model = unheated(suffice.fit(NUMBERS, "sold", "gda"))
+    model.estimator_.set_params(shrinkage=0.0)
+    x = NUMBERS[["area", "price"]].to_numpy()
+    other = LinearDiscriminantAnalysis(solver="lsqr").fit(x, NUMBERS.sold)
+    near(model.predict_proba(NUMBERS), other.predict_proba(x), 1e-7)
+
+
+@pytest.mark.parametrize(("form", "covariance"), [("gda", "tied"), ("gda-full", "full")])
+def test_discriminant_analysis_is_that_of_the_library(form: str, covariance: Any) -> None:
+    model = unheated(suffice.fit(NUMBERS, "sold", form))
+    x = np.stack([standardised(NUMBERS[name]) for name in ("area", "price")], axis=1)
+    other = suffice.GDA(covariance=covariance, shrinkage="oas").fit(x, NUMBERS.sold)
+    near(model.predict_proba(NUMBERS), other.predict_proba(x))
+
+
+def test_the_matrix_has_names() -> None:
+    levels = GAPPY.street.value_counts().index.tolist()
+    names = fitted(GAPPY, "price", "linear").predictor_.design.names
+    assert names == [
+        *("area", "area missing", "rooms", "rooms missing"),
+        *(f"street = {level}" for level in levels[1:]),
+        *("street missing", "garden", "garden missing"),
+    ]
+    assert set(names) <= set(fitted(GAPPY, "sold", "logistic").predictor_.design.names)
+
+
+@pytest.mark.parametrize("table", [TABLE, GAPPY])
+@pytest.mark.parametrize("target", ["sold", "street"])
+def test_logistic_regression_is_that_of_scikit_learn(table: pd.DataFrame, target: str) -> None:
+    table = table[table[target].notna()].reset_index(drop=True)
+    rows = table if target == "sold" else table.assign(street=table.sold, sold=table.street)
+    model = fitted(rows, "sold", "logistic")
+    x = encoded(model, rows)
+    other = LogisticRegression(C=1 / model.estimator_.l2, tol=1e-10, max_iter=5000).fit(x, rows.sold)
+    near(model.predict_proba(rows), other.predict_proba(x), 1e-4)
+
+
+def test_softmax_regression_is_that_of_the_library() -> None:
+    rows = TABLE.assign(street=TABLE.sold, sold=TABLE.street)
+    model = fitted(rows, "sold", "softmax")
+    x = encoded(model, rows)
+    other = type(model.estimator_)(l2=model.estimator_.l2, inference=False).fit(x, rows.sold)
+    near(model.predict_proba(rows), other.predict_proba(x), 1e-4)
+
+
+@pytest.mark.parametrize("table", [TABLE, GAPPY])
+def test_linear_regression_is_ordinary_least_squares(table: pd.DataFrame) -> None:
+    model = fitted(table, "price", "linear")
+    dummies = pd.get_dummies(table[["street", "garden"]], dummy_na=True, drop_first=True).astype(float)
+    gaps = table[["area", "rooms"]].isna().astype(float).add_suffix(" missing")
+    x = pd.concat([table[["area", "rooms"]].fillna(0.0), dummies, gaps], axis=1)
+    other = sm.OLS(table.price, sm.add_constant(x.loc[:, x.nunique() > 1])).fit()
+    near(model.predict(table), other.fittedvalues, 1e-8)
+    assert model.noise_ == pytest.approx(float(np.sqrt(np.mean(other.resid**2))), rel=1e-6)
+
+
+def test_poisson_regression_is_that_of_scikit_learn() -> None:
+    random = np.random.default_rng(0)
+    table = GAPPY.assign(visits=random.poisson(np.exp(1 + 0.01 * houses(300).area)))
+    model = fitted(table, "visits", "poisson", task="counts")
+    x = encoded(model, table)
+    other = PoissonRegressor(alpha=model.estimator_.l2 / len(table), tol=1e-10, max_iter=1000).fit(x, table.visits)
+    near(model.predict(table), other.predict(x), 1e-4)
+
+
+def test_local_regression_is_that_of_the_library() -> None:
+    x = np.linspace(0, 6, 120)
+    table = pd.DataFrame({"x": x, "y": np.sin(x) + np.random.default_rng(0).normal(0, 0.1, 120)})
+    model = suffice.fit(table, "y", "local")
+    other = LocallyWeightedRegression(bandwidth="auto", family="gaussian", l2=1e-3)
+    near(
+        model.predict(table), other.fit(standardised(x)[:, None], table.y.to_numpy()).predict(standardised(x)[:, None])
+    )
+    assert r2_score(np.sin(x), model.predict(table)) > 0.98
+
+
+def messages(n: int = 200, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    kind = random.choice(["ham", "spam"], n)
+    words = {"ham": ["meet", "lunch", "report", "the", "a"], "spam": ["win", "cash", "free", "the", "a"]}
+    return pd.DataFrame({"text": [" ".join(random.choice(words[each], 6)) for each in kind], "kind": kind})
+
+
+def test_text_is_the_text_classifier() -> None:
+    table = messages()
+    model = suffice.fit(table, "kind", "text")
+    other = TextClassifier().fit(table.text.tolist(), table.kind.to_numpy())
+    near(model.predict_proba(table), other.predict_proba(table.text.tolist()))
+
+
+def test_words_stand_beside_other_columns_in_a_regression() -> None:
+    table = messages().assign(length=np.random.default_rng(1).normal(size=200))
+    model = suffice.fit(table, "kind", "logistic")
+    assert {"length", "text: cash", "text: lunch"} <= set(model.predictor_.design.names)
+    assert model.score(table) > 0.95
+
+
+# Curves.
+
+
+def curved(task: str) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    x = random.uniform(-3, 3, 600)
+    height = 2 * np.sin(1.5 * x)
+    y = {
+        "numbers": height + random.normal(0, 0.3, 600),
+        "counts": random.poisson(np.exp(height)),
+        "classes": np.where(random.random(600) < 1 / (1 + np.exp(-2 * height)), "up", "down"),
+    }
+    return pd.DataFrame({"x": x, "z": random.normal(size=600), "y": y[task]})
+
+
+@pytest.mark.parametrize(("task", "straight"), [("numbers", "linear"), ("counts", "poisson"), ("classes", "logistic")])
+def test_curves_follow_what_is_curved(task: str, straight: str) -> None:
+    table = curved(task)
+    line = suffice.fit(table[:400], "y", straight, task=task).evaluate(table[400:].reset_index(drop=True)).summary()
+    bent = suffice.fit(table[:400], "y", "additive", task=task).evaluate(table[400:].reset_index(drop=True)).summary()
+    if task == "classes":
+        assert bent["log loss"] < line["log loss"] - 0.1
+    else:
+        assert bent["R²"] > line["R²"] + 0.2
+
+
+@pytest.mark.parametrize("task", ["numbers", "counts", "classes"])
+def test_auto_takes_the_curve(task: str) -> None:
+    model = suffice.fit(curved(task), "y", task=task)
+    assert model.model_ in ("additive", "local")
+    losses = [each.loss for each in model.candidates_]
+    assert losses == sorted(losses)
+    assert model.candidates_[0].model == model.model_
+
+
+def test_auto_is_never_far_from_the_best_given() -> None:
+    random = np.random.default_rng(3)
+    y = random.choice(["a", "b"], 800)
+    x = random.normal(size=(800, 2)) * np.where(y == "a", 1.0, 3.0)[:, None]
+    table = pd.DataFrame({"u": x[:, 0], "v": x[:, 1], "y": y})
+    model = suffice.fit(table, "y")
+    assert model.model_ in ("gda-full", "nb", "additive")
+    assert suffice.fit(table, "y", "logistic").score(table) < model.score(table) - 0.1
+
+
+# What is told.
+
+
+def test_losses_of_candidates_are_those_of_held_out_rows() -> None:
+    """A model that learns its rows by heart is not taken for a good one."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 25)), columns=[f"v{place}" for place in range(25)])
+    table["y"] = random.choice(["a", "b"], 60)
+    model = suffice.fit(table, "y", "gda-full")
+    held_out = model.candidates_[0]
+    assert held_out.loss > 0.65
+    assert model.score(table) > held_out.measures["accuracy"] + 0.1
+
+
+@pytest.mark.parametrize(
+    ("form", "table", "target", "message"),
+    [
+        ("text", TABLE, "sold", "reads text, and no column holds any"),
+        ("local", TABLE, "street", "two classes apart; the target has 3"),
+    ],
+)
+def test_forms_that_cannot_be_are_refused(form: str, table: pd.DataFrame, target: str, message: str) -> None:
+    with pytest.raises(TableError, match=message):
+        suffice.fit(table, target, form)
+
+
+def test_deviance_of_poisson_regression_beats_the_mean() -> None:
+    table = curved("counts")
+    model = suffice.fit(table, "y", "additive", task="counts")
+    mean = np.full(len(table), table.y.mean())
+    assert mean_poisson_deviance(table.y, model.predict(table)) < 0.5 * mean_poisson_deviance(table.y, mean)
+
+
+def test_many_rows_are_fitted_to_those_that_were_drawn() -> None:
+    table = pd.concat([houses(1000)] * 60, ignore_index=True)
+    model = suffice.fit(table, "sold", "logistic", most_rows=52_000, random_state=1)
+    assert (model.rows_, model.fitted_rows_) == (60_000, 52_000)
+    whole = suffice.fit(table, "sold", "logistic", most_rows=None)
+    assert whole.fitted_rows_ == 60_000
+    near(model.predict_proba(houses(50)), whole.predict_proba(houses(50)), 0.05)

@@ -1,0 +1,216 @@
+"""What columns are taken for, and how that is overruled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice
+from suffice.tables import TableError
+from suffice.tables.schema import PARTS
+from tests.tables.tables_data import houses, kinds
+
+N = 400
+RANDOM = np.random.default_rng(0)
+WORDS = ["the", "cat", "sat", "on", "mat", "dog"]
+DAYS = pd.date_range("2020-01-01", periods=N)
+HOURS = pd.date_range("2020-01-01", periods=N, freq="h")
+
+#: Column by column: its cells, what it is taken for, and why where that is worth saying.
+ZOO: dict[str, tuple[Any, str, str]] = {
+    "row": (np.arange(N), "ignore", "an identifier"),
+    "serial": (RANDOM.permutation(N) + 500, "ignore", "an identifier"),
+    "customer_id": (RANDOM.permutation(10**6)[:N], "ignore", "an identifier"),
+    "customerId": (RANDOM.permutation(10**6)[:N], "ignore", "an identifier"),
+    "name": ([f"p{i}x" for i in range(N)], "ignore", "an identifier"),
+    "constant": ([7] * N, "ignore", "always 7"),
+    "same": (["same"] * N, "ignore", "always 'same'"),
+    "nothing": ([None] * N, "ignore", "all cells are missing"),
+    "children": (RANDOM.poisson(1.2, N), "count", ""),
+    "rating": (RANDOM.integers(1, 6, N), "count", ""),
+    "population": (RANDOM.integers(0, 10**6, N), "numeric", ""),
+    "year": (RANDOM.integers(1990, 2020, N), "numeric", ""),
+    "below zero": (RANDOM.integers(-5, 5, N), "numeric", ""),
+    "money": (RANDOM.lognormal(3, 1, N), "numeric", ""),
+    "zero or one": (RANDOM.integers(0, 2, N), "boolean", ""),
+    "one or two": (RANDOM.integers(1, 3, N), "count", ""),
+    "smoker": (RANDOM.choice(["yes", "no"], N), "boolean", ""),
+    "Y or N": (RANDOM.choice(["Y", "N"], N), "boolean", ""),
+    "True or False": (RANDOM.choice(["True", "False"], N), "boolean", ""),
+    "on or off": (RANDOM.choice(["on", "off"], N), "boolean", ""),
+    "sex": (RANDOM.choice(["m", "f"], N), "category", ""),
+    "city": (RANDOM.choice(["new york city", "los angeles", "rome"], N), "category", ""),
+    "day": (DAYS.strftime("%Y-%m-%d"), "date", ""),
+    "moment": (HOURS.strftime("%Y-%m-%d %H:%M:%S"), "date", ""),
+    "one day": (["2024-01-01"] * N, "ignore", "one date only"),
+    "note": ([" ".join(RANDOM.choice(WORDS, 6)) for _ in range(N)], "text", ""),
+}
+TABLE = pd.DataFrame({name: cells for name, (cells, _, _) in ZOO.items()} | {"y": RANDOM.choice(["a", "b"], N)})
+
+
+@pytest.fixture(scope="module")
+def from_frame() -> suffice.TableModel:
+    return suffice.fit(TABLE, "y", "nb")
+
+
+@pytest.fixture(scope="module")
+def from_file(tmp_path_factory: pytest.TempPathFactory) -> suffice.TableModel:
+    path = tmp_path_factory.mktemp("zoo") / "zoo.csv"
+    TABLE.to_csv(path, index=False)
+    return suffice.fit(path, "y", "nb")
+
+
+@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("where", ["from_frame", "from_file"])
+def test_a_column_is_taken_for_what_its_cells_suggest(where: str, name: str, request: pytest.FixtureRequest) -> None:
+    field = request.getfixturevalue(where).schema_.field(name)
+    assert field.kind == ZOO[name][1]
+    assert field.why.startswith(ZOO[name][2])
+
+
+def fitted(cells: Any, **settings: Any) -> suffice.TableModel:
+    return suffice.fit(
+        pd.DataFrame({"a": cells, "x": RANDOM.normal(size=len(cells)), "y": TABLE.y}), "y", "nb", **settings
+    )
+
+
+def test_moments_with_a_zone_are_dates() -> None:
+    assert kinds(fitted(HOURS.strftime("%Y-%m-%dT%H:%M:%SZ")))["a"] == "date"
+
+
+def test_dates_have_parts_and_moments_have_hours() -> None:
+    for cells, parts in ((DAYS.strftime("%Y-%m-%d"), ["time", "month", "weekday"]), (HOURS, [*PARTS])):
+        assert [feature.part for feature in fitted(cells).schema_.features if feature.column == "a"] == parts
+
+
+@pytest.mark.parametrize(("cells", "kind"), [([0.0, 1.0], "boolean"), ([0.0, 1.0, 2.0], "count")])
+def test_whole_numbers_that_a_gap_made_floats_are_still_whole(cells: list[float], kind: str) -> None:
+    column = RANDOM.choice(cells, N)
+    column[5] = np.nan
+    assert kinds(fitted(column))["a"] == kind
+
+
+def test_an_identifier_needs_rows_to_be_one() -> None:
+    table = pd.DataFrame({"n": range(6), "y": list("ababab")})
+    assert kinds(suffice.fit(table, "y", "nb")) == {"n": "count"}
+
+
+def test_names_with_blanks_around_them_are_the_same() -> None:
+    model = fitted(np.where(np.arange(N) % 2, " red", "red ").astype(object), columns={"a": "category"})
+    assert model.description_.levels()["a"] == ("red",)
+
+
+# Overruled.
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("row", "numeric"),
+        ("year", "category"),
+        ("rating", "category"),
+        ("rating", "numeric"),
+        ("zero or one", "count"),
+        ("smoker", "category"),
+        ("sex", "text"),
+        ("money", "ignore"),
+        ("day", "category"),
+        ("note", "category"),
+        ("name", "text"),
+        ("constant", "numeric"),
+    ],
+)
+def test_a_kind_can_be_given(name: str, kind: str) -> None:
+    model = suffice.fit(
+        TABLE[[name, "money", "sex", "y"]].loc[:, lambda t: ~t.columns.duplicated()], "y", "nb", columns={name: kind}
+    )
+    assert kinds(model)[name] == kind
+    assert model.schema_.field(name).why == "as asked"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"smokr": "boolean"}, r"no column 'smokr' .*did you mean 'smoker'\?"),
+        ({"Sex": "category"}, r"no column 'Sex' .*did you mean 'sex'\?"),
+        ({"sex": "categry"}, r"'categry' is no kind of column; did you mean 'category'\?; the kinds are numeric"),
+        ({"city": "boolean"}, "'city' is no boolean: it must hold two values"),
+        ({"city": "date"}, "'city' holds no dates"),
+        ({"city": "numeric"}, "'city' is to hold numbers; row 1 holds '(new york city|los angeles|rome)'"),
+        ({"day": "numeric"}, "'day' holds dates, which are no numeric: use date, category or ignore"),
+        ({"below zero": "count"}, "'below zero' .* no count"),
+        ({"money": "count"}, "'money' .* no count"),
+        ({"sex": 1}, "'1' is no kind"),
+    ],
+)
+def test_a_kind_that_cannot_be_is_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(TableError, match=message) as caught:
+        suffice.fit(TABLE, "y", "nb", columns=columns)
+    assert "when the model was fitted" not in str(caught.value)
+
+
+def test_a_list_cannot_be_a_category() -> None:
+    with pytest.raises(TableError, match="'a'"):
+        fitted([[1, 2]] * N, columns={"a": "category"})
+
+
+def test_a_table_of_the_target_alone_is_refused() -> None:
+    with pytest.raises(TableError, match="no column is left to predict 'y' from: it is the only one"):
+        suffice.fit(TABLE[["y"]], "y")
+
+
+def test_a_table_of_which_nothing_is_left_says_why() -> None:
+    with pytest.raises(TableError, match=r"no column is left to predict 'y' from .*row: an identifier.*same: always"):
+        suffice.fit(TABLE[["row", "same", "y"]], "y")
+
+
+# Rows that come late.
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "kind"),
+    [
+        ([0, 1, 2], -1.5, "numeric"),
+        ([0, 1], 7, "numeric"),
+        (["yes", "no"], "maybe", "category"),
+        (["2024-01-01", "2024-02-02"], "unknown", "category"),
+    ],
+)
+def test_a_late_cell_that_is_none_of_its_kind_changes_the_kind(first: list[Any], last: Any, kind: str) -> None:
+    n = 140_000
+    cells = np.array(first, dtype=object)[np.arange(n) % len(first)]
+    cells[-1] = last
+    table = pd.DataFrame({"a": pd.Series(cells.tolist()), "y": np.array(["p", "q"])[np.arange(n) // 3 % 2]})
+    model = suffice.fit(table, "y", "nb")
+    assert kinds(model) == {"a": kind}
+    assert model.rows_ == n
+    assert model.schema_.field("a").why.startswith("some cells are no")
+
+
+def test_a_level_that_comes_late_has_its_column() -> None:
+    n = 140_000
+    cells = np.array(["u", "v"], dtype=object)[np.arange(n) % 2]
+    cells[-1] = "w"
+    table = pd.DataFrame({"a": cells, "y": np.array(["p", "q"])[np.arange(n) // 3 % 2]})
+    model = suffice.fit(table, "y", "gda")
+    assert set(model.predictor_.design.names) in ({"a = v", "a = w"}, {"a = u", "a = w"})
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(120, 300)), columns=[f"v{place}" for place in range(300)])
+    table["y"] = np.where(table.v7 > 0, "a", "b")
+    table.to_csv(tmp_path / "wide.csv", index=False)
+    model = suffice.fit(tmp_path / "wide.csv", "y", "logistic")
+    assert len(model.schema_.features) == 300
+    assert model.explain(table[:1])[0].reasons[0].column == "v7"
+
+
+def test_the_schema_says_which_columns_are_left_out() -> None:
+    model = suffice.fit(houses().assign(row=range(200)), "sold", "nb")
+    assert [field.name for field in model.schema_.ignored] == ["row"]
+    assert model.schema_.columns == ("area", "rooms", "street", "garden", "price")

@@ -1,0 +1,252 @@
+"""Any table as a stream of batches: every format reads the same rows."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import suffice
+from suffice.tables import TableError, open_table
+from tests.tables.tables_data import WRITERS, houses, rows_of, write
+
+TABLE = houses(60, missing=0.1)
+
+
+def same(found: pa.Table, table: pd.DataFrame = TABLE) -> None:
+    expected = pa.Table.from_pandas(table, preserve_index=False)
+    assert found.schema.names == expected.schema.names
+    for name in expected.schema.names:
+        for one, two in zip(found[name].to_pylist(), expected[name].to_pylist(), strict=True):
+            assert one == (pytest.approx(two, rel=1e-14) if isinstance(two, float) else two), name
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_every_format_reads_the_same_rows(ending: str, tmp_path: Path) -> None:
+    same(rows_of(WRITERS[ending](TABLE, tmp_path / f"table.{ending}")))
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_every_format_gives_the_same_model(ending: str, tmp_path: Path) -> None:
+    model = suffice.fit(WRITERS[ending](TABLE, tmp_path / f"table.{ending}"), "sold", "gda")
+    other = suffice.fit(TABLE, "sold", "gda")
+    assert model.schema_.features == other.schema_.features
+    np.testing.assert_allclose(model.predict_proba(TABLE), other.predict_proba(TABLE), rtol=1e-9)
+
+
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    WRITERS["csv"](TABLE, tmp_path / "table.csv")
+    same(rows_of(tmp_path / "table.csv"))
+
+
+def test_some_columns_are_read_alone_and_in_the_order_asked_for(tmp_path: Path) -> None:
+    for ending in ("csv", "parquet", "feather", "sqlite", "duckdb"):
+        source = open_table(WRITERS[ending](TABLE, tmp_path / f"table.{ending}"))
+        assert [batch.schema.names for batch in source.batches(["sold", "area"])] == [["sold", "area"]]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "jsonl"])
+def test_a_query_calls_the_table_data(ending: str, tmp_path: Path) -> None:
+    where = WRITERS[ending](TABLE, tmp_path / f"table.{ending}")
+    found = rows_of(where, query="select area * 2 as twice, sold from data where rooms > 3")
+    kept = TABLE[TABLE.rooms > 3]
+    np.testing.assert_allclose(found["twice"].to_numpy(), kept.area * 2)
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "duckdb"])
+def test_a_query_over_a_database_names_its_tables(ending: str, tmp_path: Path) -> None:
+    where = WRITERS[ending](TABLE, tmp_path / f"table.{ending}").partition("::")[0]
+    found = rows_of(where, query="select upper(sold) as s from houses where rooms > 3;")
+    assert found["s"].to_pylist() == TABLE[TABLE.rooms > 3].sold.str.upper().tolist()
+
+
+def test_a_query_over_a_frame() -> None:
+    found = rows_of(TABLE, query="select count(*) as n from data")
+    assert found["n"].to_pylist() == [len(TABLE)]
+
+
+def test_a_query_may_end_in_a_comment() -> None:
+    assert rows_of({"a": [1, 2]}, query="select a from data -- all of them").num_rows == 2
+
+
+@pytest.mark.parametrize("query", ["select nope from data", "selec 1", "from nowhere", "create table t as select 1"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "sqlite", "duckdb"])
+def test_a_wrong_query_is_refused_in_a_sentence(ending: str, query: str, tmp_path: Path) -> None:
+    where = WRITERS[ending](TABLE, tmp_path / f"table.{ending}").partition("::")[0]
+    with pytest.raises(TableError, match="query"):
+        rows_of(where, query=query)
+
+
+def test_a_database_whose_only_table_need_not_be_named(tmp_path: Path) -> None:
+    for ending in ("sqlite", "duckdb"):
+        same(rows_of(WRITERS[ending](TABLE, tmp_path / f"table.{ending}").partition("::")[0]))
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "duckdb"])
+def test_a_database_without_that_table_lists_those_it_has(ending: str, tmp_path: Path) -> None:
+    where = WRITERS[ending](TABLE, tmp_path / f"table.{ending}")
+    with pytest.raises(TableError, match=r"no table 'flats'; it has 'houses'"):
+        open_table(where.replace("::houses", "::flats"))
+
+
+def test_a_view_is_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "views.duckdb"
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute("create table t as select 1 as a; create view v as select a + 1 as b from t")
+    assert rows_of(f"{path}::v")["b"].to_pylist() == [2]
+
+
+def test_sqlite_cells_of_several_types_become_names(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (a, b)")
+        connection.executemany("insert into t values (?, ?)", [(1, 1), ("x", 2.5), (None, None), (2.5, 3)])
+        connection.commit()
+    found = rows_of(f"{path}::t")
+    assert found["a"].to_pylist() == ["1", "x", None, "2.5"]
+    assert found["b"].to_pylist() == [1.0, 2.5, None, 3.0]
+
+
+def test_sqlite_with_a_name_that_means_something_in_an_address(tmp_path: Path) -> None:
+    same(rows_of(WRITERS["sqlite"](TABLE, tmp_path / "50% of #1?.sqlite")))
+
+
+def test_a_folder_and_a_glob_read_all_files(tmp_path: Path) -> None:
+    for part in range(3):
+        WRITERS["csv"](TABLE[part * 20 : (part + 1) * 20], tmp_path / f"part{part}.csv")
+    same(rows_of(tmp_path))
+    same(rows_of(f"{tmp_path}/part*.csv"))
+
+
+def test_a_folder_may_mix_packed_and_plain_text(tmp_path: Path) -> None:
+    WRITERS["csv"](TABLE[:30], tmp_path / "a.csv")
+    WRITERS["csv.gz"](TABLE[30:], tmp_path / "b.csv.gz")
+    same(rows_of(tmp_path))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_files_with_the_columns_in_another_order_are_read_by_name(ending: str, tmp_path: Path) -> None:
+    WRITERS[ending](TABLE[:30], tmp_path / f"a.{ending}")
+    WRITERS[ending](TABLE[30:][list(TABLE)[::-1]], tmp_path / f"b.{ending}")
+    same(rows_of(tmp_path))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_a_column_that_one_file_lacks_is_missing_there(ending: str, tmp_path: Path) -> None:
+    WRITERS[ending](TABLE[:30], tmp_path / f"a.{ending}")
+    WRITERS[ending](TABLE[30:].drop(columns="street").reset_index(drop=True), tmp_path / f"b.{ending}")
+    found = rows_of(tmp_path)
+    assert found.num_rows == 60
+    assert found["street"][30:].null_count == 30
+
+
+def test_a_folder_of_several_formats_is_refused(tmp_path: Path) -> None:
+    WRITERS["csv"](TABLE, tmp_path / "a.csv")
+    WRITERS["parquet"](TABLE, tmp_path / "b.parquet")
+    with pytest.raises(TableError, match=r"several formats \(csv, parquet\): name one, as \*\.csv"):
+        open_table(tmp_path)
+
+
+def test_a_folder_of_several_databases_is_not_read_in_part(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        WRITERS["sqlite"](TABLE, tmp_path / f"{name}.sqlite")
+    with pytest.raises(TableError, match="databases"):
+        open_table(tmp_path)
+
+
+def test_notes_beside_the_tables_are_no_rows(tmp_path: Path) -> None:
+    WRITERS["csv"](TABLE, tmp_path / "a.csv")
+    write(tmp_path / "notes.txt", "These houses were seen in 2024,\nall of them.\n")
+    same(rows_of(tmp_path))
+
+
+def test_an_empty_folder_and_a_missing_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="without tables"):
+        open_table(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no file .*nope\.csv: check its name"):
+        open_table(tmp_path / "nope.csv")
+
+
+@pytest.mark.parametrize("name", ["it's.csv", "data[1].csv", "two words.csv", "größe.csv"])
+def test_names_of_files_are_taken_as_they_are(name: str, tmp_path: Path) -> None:
+    same(rows_of(WRITERS["csv"](TABLE, tmp_path / name)))
+
+
+def test_a_table_within_a_file_that_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"which .* is not"):
+        open_table(WRITERS["csv"](TABLE, tmp_path / "a.csv") + "::houses")
+
+
+DAMAGED = {
+    "a.parquet": b"PAR1 and then nothing",
+    "a.arrow": b"ARROW1 and then nothing",
+    "a.sqlite": b"SQLite format 3\x00" + b"?" * 300,
+    "a.duckdb": b"no database at all",
+    "a.db": b"",
+    "a.jsonl": b'{"a": 1\n{"b":',
+    "a.csv.zst": b"no frame at all",
+    "a.csv.gz": b"no gzip at all",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(DAMAGED[name])
+    with pytest.raises(TableError, match=name) as caught:
+        rows_of(tmp_path / name)
+    assert "delimiter" not in str(caught.value)
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.99])
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.zst", "parquet", "feather"])
+def test_a_file_that_is_cut_short_is_named(ending: str, keep: float, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{ending}"
+    WRITERS[ending](houses(2000), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole))])
+    with pytest.raises(TableError, match=f"a.{ending}") as caught:
+        rows_of(path)
+    assert "delimiter" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ending", ["csv", "jsonl", "parquet", *(pytest.param(e, marks=pytest.mark.slow) for e in ("csv.gz", "feather"))]
+)
+def test_standard_input(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{ending}"
+    WRITERS[ending](TABLE, path)
+    program = "import suffice; m = suffice.fit('-', 'sold', 'nb'); print(m.rows_, len(m.schema_.features))"
+    with path.open("rb") as piped:
+        done = subprocess.run([sys.executable, "-c", program], stdin=piped, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["60", "5"], done.stderr
+
+
+def test_standard_input_without_anything() -> None:
+    program = "import suffice; suffice.fit('-', 'sold')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert "standard input is empty" in done.stderr.splitlines()[-1]
+
+
+def test_a_source_can_be_read_again_and_again(tmp_path: Path) -> None:
+    source = open_table(WRITERS["parquet"](TABLE, tmp_path / "table.parquet"))
+    assert source.rows() == 60
+    for _ in range(2):
+        assert sum(batch.num_rows for batch in source.batches()) == 60
+
+
+def test_many_rows_keep_their_order_in_batches(tmp_path: Path) -> None:
+    path = tmp_path / "many.parquet"
+    pa.parquet.write_table(pa.table({"a": np.arange(400_000)}), path, row_group_size=30_000)
+    batches = list(open_table(path).batches())
+    assert len(batches) > 1
+    np.testing.assert_array_equal(np.concatenate([batch["a"].to_numpy() for batch in batches]), np.arange(400_000))

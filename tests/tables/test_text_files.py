@@ -1,0 +1,213 @@
+"""Delimited text as people write it: headers, quotes, encodings, gaps, and lines that do not fit."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import suffice
+from suffice.tables import Dialect, TableError
+from tests.tables.tables_data import houses, kinds, rows_of, write
+
+#: Beyond what is looked at before types are settled.
+LATE = 70_000
+
+
+def late(path: Path, cell: str, first: tuple[str, str] = ("1", "2")) -> Path:
+    """Write a column that is one thing for many rows, and then holds another cell."""
+    lines = [f"{first[row % 2]},{'xz'[row % 2]}" for row in range(LATE)]
+    return write(path, "\n".join(["a,y", *lines, f"{cell},x", f"{first[1]},z", ""]))
+
+
+# Headers.
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b,y\n1,2,x\n3,4,z\n", ["a", "b", "y"]),
+        ("colour,size,y\nred,big,a\nblue,small,b\n", ["colour", "size", "y"]),
+        ("colour,size,y\n" + "red,big,a\nblue,small,b\n" * 30, ["colour", "size", "y"]),
+        ("1.5,red,3\n2.5,blue,4\n" * 5, ["column0", "column1", "column2"]),
+        ("größe,年,y\n1,2,x\n3,4,z\n", ["größe", "年", "y"]),
+        ('"a ""b""","c, d",y\n1,2,x\n3,4,z\n', ['a "b"', "c, d", "y"]),
+        ("a,a,y\n1,2,x\n3,4,z\n", ["a", "a_1", "y"]),
+        ("y\nx\nz\n", ["y"]),
+        ("a,y\n1,x\n\n2,z\n\n", ["a", "y"]),
+        ('a,y\n"one\ntwo",x\n"three, four",z\n', ["a", "y"]),
+        ('"a, b";y\n' + "1;x\n2;z\n" * 5, ["a, b", "y"]),
+        ("name, first\tage, years\ty\n" + "1\t3\tx\n2\t4\tz\n" * 5, ["name, first", "age, years", "y"]),
+    ],
+)
+def test_headers(text: str, names: list[str], tmp_path: Path) -> None:
+    assert rows_of(write(tmp_path / "a.csv", text)).schema.names == names
+
+
+def test_a_header_can_be_denied_and_asserted(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "red,big\nblue,small\n")
+    assert rows_of(path, dialect=Dialect(header=False)).num_rows == 2
+    assert rows_of(path, dialect=Dialect(header=True)).schema.names == ["red", "big"]
+
+
+def test_a_delimiter_can_be_given(tmp_path: Path) -> None:
+    found = rows_of(write(tmp_path / "a.txt", "a:b\n1:2\n3:4\n"), dialect=Dialect(delimiter=":"))
+    assert found.to_pydict() == {"a": [1, 3], "b": [2, 4]}
+
+
+# Cells.
+
+
+def test_quotes_keep_delimiters_quotes_and_lines(tmp_path: Path) -> None:
+    found = rows_of(write(tmp_path / "a.csv", 'a,y\n"one\ntwo",x\n"three, ""four""",z\n5" pipe,z\n'))
+    assert found["a"].to_pylist() == ["one\ntwo", 'three, "four"', '5" pipe']
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "N/A", "?", "NaN", "null", " NA", '"NA"'])
+def test_gaps_as_people_write_them(gap: str, tmp_path: Path) -> None:
+    lines = [f"{gap if row % 5 == 0 else row * 0.5},{gap if row % 7 == 0 else 'uv'[row % 2]}" for row in range(40)]
+    path = write(tmp_path / "a.csv", "\n".join(["a,c,y", *(f"{line},{'pq'[i % 2]}" for i, line in enumerate(lines))]))
+    model = suffice.fit(path, "y", "nb")
+    assert kinds(model) == {"a": "numeric", "c": "category"}
+    known = model.description_.known()
+    assert known["a"].sum() == 32
+    assert known["c"].sum() == 34
+    assert model.description_.levels()["c"] == ("u", "v")
+
+
+def test_a_gap_of_ones_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,y\n1,x\n-,z\n3,z\n")
+    assert rows_of(path)["a"].type == pa.string()
+    assert rows_of(path, dialect=Dialect(missing=("-",)))["a"].to_pylist() == [1, None, 3]
+
+
+@pytest.mark.parametrize("gap", ["NA", "?", "", " NA"])
+def test_a_gap_that_shows_itself_late(gap: str, tmp_path: Path) -> None:
+    found = rows_of(late(tmp_path / "a.csv", gap, ("1.5", "2.5")))
+    assert found.num_rows == LATE + 2
+    assert found["a"].null_count == 1
+    np.testing.assert_array_equal(found["a"].slice(0, 4).to_numpy(), [1.5, 2.5, 1.5, 2.5])
+
+
+def test_a_fraction_that_comes_late_among_whole_numbers(tmp_path: Path) -> None:
+    assert rows_of(late(tmp_path / "a.csv", "1.5"))["a"][LATE].as_py() == 1.5
+
+
+def test_a_huge_number_that_comes_late(tmp_path: Path) -> None:
+    assert rows_of(late(tmp_path / "a.csv", "9" * 23))["a"][LATE].as_py() == pytest.approx(1e23)
+
+
+def test_a_word_that_comes_late_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=rf"line {LATE + 2} of .*a\.csv: column 'a' .* holds 'abc'"):
+        rows_of(late(tmp_path / "a.csv", "abc"))
+
+
+def test_the_cure_for_a_word_that_comes_late_works(tmp_path: Path) -> None:
+    model = suffice.fit(late(tmp_path / "a.csv", "abc"), "y", "nb", columns={"a": "category"})
+    assert model.description_.levels()["a"] == ("1", "2", "abc")
+
+
+def test_huge_whole_numbers_are_read(tmp_path: Path) -> None:
+    found = rows_of(write(tmp_path / "a.csv", f"a,b,y\n{'9' * 23},{2**62},x\n3,{2**62 + 1},z\n"))
+    assert found["a"].to_pylist() == pytest.approx([1e23, 3.0])
+    assert found["b"].to_pylist() == [2**62, 2**62 + 1]
+
+
+def test_codes_keep_their_leading_zeros_where_they_are_names(tmp_path: Path) -> None:
+    lines = [f"{code},{'pq'[row % 2]}" for row, code in enumerate(["007", "7", "012", "12"] * 10)]
+    model = suffice.fit(
+        write(tmp_path / "a.csv", "\n".join(["code,y", *lines])), "y", "nb", columns={"code": "category"}
+    )
+    assert model.description_.levels()["code"] == ("007", "012", "12", "7")
+
+
+def test_a_category_reads_the_same_in_a_file_of_codes_alone(tmp_path: Path) -> None:
+    table = pd.DataFrame({"code": ["007", "A12"] * 20, "y": ["p", "q"] * 20})
+    model = suffice.fit(table, "y", "nb")
+    codes = write(tmp_path / "codes.csv", "code\n007\n007\n")
+    np.testing.assert_array_equal(model.predict_proba(codes), model.predict_proba(table[:3:2]))
+
+
+# Encodings.
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1", "UTF8", "latin1"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\nMüller,a\nJosé,b\n", encoding)
+    assert rows_of(path, dialect=Dialect(encoding=encoding))["name"].to_pylist() == ["Müller", "José"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding_than_said_is_told(encoding: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\nMüller,a\nJosé,b\n", encoding)
+    with pytest.raises(TableError, match=r"a\.csv is not written in utf-8: give its encoding"):
+        rows_of(path)
+
+
+def test_another_encoding_late_in_the_file_is_told_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\n" + "Muller,a\n" * 60_000 + "José,b\n", "latin-1")
+    with pytest.raises(TableError, match=r"line 60002 of .* is not written in utf-8"):
+        rows_of(path)
+
+
+def test_an_encoding_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\nMüller,a\nJosé,b\n")
+    with pytest.raises(TableError, match="nonsense"):
+        rows_of(path, dialect=Dialect(encoding="nonsense"))
+
+
+def test_an_encoding_that_must_be_converted_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\nMüller – x,a\nJosé,b\n", "cp1252")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = rows_of(path, dialect=Dialect(encoding="cp1252"))
+        gc.collect()
+    assert found["name"].to_pylist() == ["Müller – x", "José"]
+    assert not told
+
+
+# Lines that do not fit.
+
+
+@pytest.mark.parametrize(("line", "cells"), [("1,2,3,4", 4), ("1,2", 2)])
+def test_a_ragged_line_is_named(line: str, cells: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,b,y\n" + "1,2,x\n3,4,z\n" * 40_000 + line + "\n")
+    with pytest.raises(TableError, match=rf"line 80002 of .*a\.csv has {cells} cells where the first has 3"):
+        suffice.fit(path, "y", "nb")
+
+
+def test_a_ragged_line_near_the_top_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,b,y\n1,2,x\n3,4,z\n1,2\n1,2,3,4\n")
+    with pytest.raises(TableError, match=r"line [45] of .*a\.csv has [24] cells where the first has 3"):
+        suffice.fit(path, "y", "nb")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a,b,y\n"])
+def test_a_file_without_rows_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"a\.csv (is empty|has no rows): there is nothing to learn from"):
+        suffice.fit(write(tmp_path / "a.csv", text), "y")
+
+
+def test_a_quote_that_is_never_closed_does_not_swallow_the_rest(tmp_path: Path) -> None:
+    rows = "1,2,x\n3,4,z\n"
+    path = write(tmp_path / "a.csv", "a,b,y\n" + rows * 100 + '1,"open,x\n' + rows * 100)
+    try:
+        found = rows_of(path)
+    except TableError as error:
+        assert "line" in str(error)  # noqa: PT017
+    else:
+        assert found.num_rows == 401
+
+
+def test_a_packed_file_is_read_with_its_gaps(tmp_path: Path) -> None:
+    table = houses(100, missing=0.2)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(table.to_csv(index=False, na_rep="NA").encode()))
+    found = rows_of(tmp_path / "a.csv.gz")
+    assert found["area"].null_count == table.area.isna().sum()
+    assert found["area"].type == pa.float64()
