@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ LEAST, MOST = 100, 5000
 _SIZES, _REPEATS = 5, 3
 #: A model that fits anew around every row is tried on fewer.
 _MOST_LOCAL = 600
+#: A regression on many classes is tried where it has no more coefficients than these.
+_COEFFICIENTS = 2000
 
 
 def counterpart(seen: Seen) -> Form | None:
@@ -39,12 +42,13 @@ def learning_curve(seen: Seen) -> LearningCurveDisplay | None:
         return None
     rows = seen.some(_MOST_LOCAL if mine.reads == "near" else MOST)
     block, values = seen.block[rows], seen.values[rows]
+    forms = [form for form in (mine, other) if not _is_long(form, seen, block)]
     most = 2 * len(rows) // 3
     least = min(max(20, 3 * len(seen.classes)), most // 2)
     sizes = np.unique(np.geomspace(least, most, _SIZES).round().astype(np.int64))
-    curves = {form.name: np.full((_REPEATS, len(sizes)), np.nan) for form in (mine, other)}
+    curves = {form.name: np.full((_REPEATS, len(sizes)), np.nan) for form in forms}
     for repeat, (learnt, held) in enumerate(_divisions(values, most, seen.task == "classes")):
-        for form in (mine, other):
+        for form in forms:
             for place, size in enumerate(sizes):
                 curves[form.name][repeat, place] = _tried(form, seen, block, values, learnt[:size], held)
     curves = {name: each for name, each in curves.items() if not np.isnan(each).all(axis=0).any()}
@@ -56,6 +60,15 @@ def learning_curve(seen: Seen) -> LearningCurveDisplay | None:
         {name: np.nanstd(each, axis=0) for name, each in curves.items()},
         measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[seen.task],
     )
+
+
+def _is_long(form: Form, seen: Seen, block: Block) -> bool:
+    """Whether a regression on many classes has so many coefficients that fitting it again and again takes long."""
+    if form.exact or len(seen.classes) <= 2:
+        return False
+    predictor: Any = Predictor.of(form, seen.task, seen.model.predictor_.labels)
+    predictor.prepare(block)
+    return bool(predictor.design.width * len(seen.classes) > _COEFFICIENTS)
 
 
 def _divisions(

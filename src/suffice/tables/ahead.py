@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -54,3 +54,5 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
     finally:
         stopped.set()
         thread.join()
+        if isinstance(items, Generator):
+            items.close()

@@ -76,7 +76,7 @@ class Dialect:
             "types": dict(types) or None,
         }
         given = [f"{name} = {literal(value)}" for name, value in parts.items() if value is not None]
-        return ", ".join([literal(list(files)), *given])
+        return ", ".join([literal(files[0] if len(files) == 1 else list(files)), *given])
 
 
 def literal(value: Any) -> str:
@@ -169,6 +169,8 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
         )
     if "gzip" in text.casefold() or (where.endswith(".gz") and first_text(files[0], "latin-1") is None):
         return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
+    if where.endswith(".zst"):
+        return TableError(f"{where} is no zstd file of delimited text, or a damaged one: write it anew")
     ragged = ragged_line(files[0], dialect)
     if ragged is not None:
         return TableError(ragged)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,7 @@ class DuckSource(Source):
         self._files = list(files)
         self._query = query
         self._database = database
+        self._rows: int | None = None
         duckdb = _duckdb()
         try:
             self.connection = duckdb.connect(database, read_only=database != ":memory:")
@@ -46,6 +49,9 @@ class DuckSource(Source):
             self.connection.register("data", frame)
         elif relation:
             self._look_at(relation)
+        if not query and self._files and self._files[0].endswith((".parquet", ".pq")):
+            counted = f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
+            self._rows = int(self.connection.sql(counted).fetchall()[0][0])
 
     def _look_at(self, relation: str) -> None:
         """Call a relation ``data``."""
@@ -60,7 +66,8 @@ class DuckSource(Source):
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
-        return self._reader(f"select * from ({self._sql()}\n) limit 0").schema
+        with self._reader(f"select * from ({self._sql()}\n) limit 0") as reader:
+            return reader.schema
 
     def _sql(self) -> str:
         return self._query.rstrip("; \n") if self._query else "from data"
@@ -68,29 +75,27 @@ class DuckSource(Source):
     def _reader(self, sql: str) -> Any:
         try:
             relation = self.connection.sql(sql)
+            if relation is None:
+                raise TableError(f"the query {self._query!r} gives no rows: write a SELECT")
+            return relation.to_arrow_reader(BATCH)
         except _duckdb().Error as error:
             raise self._complaint(error) from None
-        if relation is None:
-            raise TableError(f"the query {self._query!r} gives no rows: write a SELECT")
-        return relation.to_arrow_reader(BATCH)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
         names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
         done = 0
-        reader = self._reader(f"select {names} from ({self._sql()}\n)")
         while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
-                if not self._mends(error):
-                    raise self._complaint(error) from None
-                reader = self._reader(f"select {names} from ({self._sql()}\n) offset {done}")
-                continue
-            done += batch.num_rows
-            yield batch
+            with self._reader(f"select {names} from ({self._sql()}\n) offset {done}") as reader:
+                try:
+                    for batch in reader:
+                        done += batch.num_rows
+                        yield batch
+                    return
+                except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
+                    failure = error
+            if not self._mends(failure):
+                raise self._complaint(failure) from None
 
     def _mends(self, error: Exception) -> bool:
         """Whether what went wrong will not again."""
@@ -98,11 +103,7 @@ class DuckSource(Source):
 
     def rows(self) -> int | None:
         """Return how many rows there are, where that is known without reading them."""
-        if self._query or not self._files or not self._files[0].endswith((".parquet", ".pq")):
-            return None
-        sql = f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
-        found = self.connection.sql(sql).fetchall()
-        return int(found[0][0]) if found else None
+        return self._rows
 
     def _complaint(self, error: Exception) -> TableError:
         text = str(error).strip()
@@ -125,11 +126,18 @@ class TextSource(DuckSource):
         self._dialect = dialect
         self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
         self._types = dict.fromkeys(strings, "VARCHAR")
-        super().__init__(name, f"read_csv({dialect.arguments(files, {}, self._gaps)})", files, query)
-        self._settle_types()
+        self._found: dict[str, Any] | None = None
+        super().__init__(name, "", files, query)
+        self._settle()
 
-    def _settle_types(self) -> None:
-        """Read whole numbers as any numbers: one of them may have a fraction further down, which would be rounded."""
+    def _settle(self) -> None:
+        """Find out once how the text is written, and what its columns hold.
+
+        Whole numbers are read as any numbers: one of them may have a fraction further down, which would be rounded.
+        """
+        if len(self._files) == 1:
+            self._found = self._sniffed()
+        self._look_again()
         found = self.connection.sql("from data")
         names = list(found.columns)
         if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
@@ -154,17 +162,47 @@ class TextSource(DuckSource):
         if self._types:
             self._look_again()
 
+    def _sniffed(self) -> dict[str, Any]:
+        """Return how DuckDB would read a file, in the words of ``read_csv``."""
+        try:
+            found = self.connection.sql(f"from sniff_csv({self._dialect.arguments(self._files, {}, self._gaps)})")
+            (row,) = found.fetchall()
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+        values: list[Any] = [None if value == "(empty)" else value for value in row]
+        seen = dict(zip(found.columns, values, strict=True))
+        return {
+            "delim": seen["Delimiter"],
+            "quote": seen["Quote"] or '"',  # the first quote may be further down
+            "escape": seen["Escape"] or '"',
+            "comment": seen["Comment"],
+            "skip": seen["SkipRows"],
+            "header": seen["HasHeader"],
+            "columns": {column["name"]: column["type"] for column in seen["Columns"]},
+            "dateformat": seen["DateFormat"],
+            "timestampformat": seen["TimestampFormat"],
+        }
+
     def _look_again(self) -> None:
-        self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)})")
+        """Have the text read as it was found to be written."""
+        if self._found is None:
+            self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)})")
+            return
+        found = {**self._found, "columns": {**self._found["columns"], **self._types}, "nullstr": ["", *self._gaps]}
+        if self._dialect.codec != "utf-8":
+            found["encoding"] = self._dialect.codec
+        given = [f"{name} = {literal(value)}" for name, value in found.items() if value is not None]
+        self._look_at(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', *given])})")
 
     def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
         """Return copies of files that DuckDB can read."""
-        self._folder = tempfile.TemporaryDirectory(prefix="suffice-")  # goes when this goes
+        folder = tempfile.mkdtemp(prefix="suffice-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         copies = []
         for number, file in enumerate(files):
             if file.endswith((".gz", ".zst")):
                 raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it anew in utf-8")
-            copy = Path(self._folder.name) / f"{number}.csv"
+            copy = Path(folder) / f"{number}.csv"
             try:
                 with Path(file).open(encoding=dialect.codec, newline="") as read, copy.open("w", newline="") as write:
                     while text := read.read(1 << 20):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +86,7 @@ def rows_of(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Answers]
     return Block.of(batch, schema, first), answers
 
 
-def head_of(source: Source) -> tuple[list[Any], Iterator[Any], bool]:
+def head_of(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool]:
     """Return the first batches, all batches, and whether the first are all."""
     stream = source.batches()
     held: list[Any] = []
@@ -96,8 +95,18 @@ def head_of(source: Source) -> tuple[list[Any], Iterator[Any], bool]:
         held.append(batch)
         rows += batch.num_rows
         if rows >= LOOKED_AT:
-            return held, chain(held, stream), False
-    return held, iter(held), True
+            return held, _after(held, stream), False
+    return held, _after(held, iter(())), True
+
+
+def _after(held: list[Any], stream: Iterator[Any]) -> Generator[Any, None, None]:
+    """Yield what is held and then the rest, which is closed when this is."""
+    try:
+        yield from held
+        yield from stream
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
 
 
 def read(
@@ -126,6 +135,7 @@ def read(
     watch
         Told how far it is.
     """
+    stream: Iterator[Any]
     held, stream, whole = head_of(source)
     if not held or not sum(batch.num_rows for batch in held):
         raise TableError(f"{source.name} has no rows: there is nothing to learn from")

@@ -26,7 +26,7 @@ class SqliteSource(Source):
         self._types: dict[str, Any] = {}
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"{Path(self._file).resolve().as_uri()}?mode=ro", uri=True)
+        return sqlite3.connect(f"{Path(self._file).resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
     def _tables(self) -> list[str]:
         try:

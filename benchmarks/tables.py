@@ -1,0 +1,160 @@
+"""Fits to CSV files of millions of rows, beside DuckDB, which only aggregates them, and pandas with scikit-learn.
+
+``python -m benchmarks.tables --rows 1000000 10000000 --folder /tmp`` writes the files, measures, and stores the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import _status, machine
+
+RESULTS = Path(__file__).with_name("tables.md")
+NUMBERS = [f"a{place}" for place in range(12)] + ["b0", "b1", "k0", "k1"]
+NAMES = ["c0", "c1", "c2"]
+
+
+def write(path: Path, rows: int) -> None:
+    """Write a table of 20 columns: 12 bell-shaped, 2 skewed, 2 counts, 3 categories, and two classes."""
+    import duckdb
+
+    bells = [f"round((random() + random() + random() - 1.5) * 2, 4) as a{place}" for place in range(12)]
+    skewed = [f"round(exp(random() * 3), 3) as b{place}" for place in range(2)]
+    counts = [f"floor(-ln(random()) * 3)::int as k{place}" for place in range(2)]
+    sizes = enumerate((4, 12, 26))
+    names = [f"chr(97 + floor(random() * {levels})::int) || '_level' as c{place}" for place, levels in sizes]
+    columns = ", ".join([*bells, *skewed, *counts, *names])
+    connection = duckdb.connect()
+    connection.execute("select setseed(0.5)")
+    connection.execute(
+        f"copy (select case when (random() + random() + random() - 1.5) * 2 + 0.5 * a0 - 0.3 * b0 + 0.2 * k0 > 0 "
+        f"then 'yes' else 'no' end as target, * from (select {columns} from range({rows}))) "
+        f"to '{path}' (header)"
+    )
+
+
+# What is measured, each in a process of its own.
+
+
+def aggregate(path: str) -> str:
+    """Let DuckDB read the file, and take means and deviations of numbers, and counts of names, by class."""
+    import duckdb
+
+    sums = [f"avg({name}), stddev({name})" for name in NUMBERS] + [
+        f"count(distinct {name}), mode({name})" for name in NAMES
+    ]
+    duckdb.connect().execute(f"select target, count(*), {', '.join(sums)} from '{path}' group by target").fetchall()
+    return ""
+
+
+def ours(model: str) -> Callable[[str], str]:
+    """Return a fit of ours."""
+
+    def fitted(path: str) -> str:
+        import suffice
+
+        found = suffice.fit(path, "target", model)
+        best = found.candidates_[0]
+        return f"{found.model_}, log loss {best.loss:.4f}"
+
+    return fitted
+
+
+def scikit(model: str) -> Callable[[str], str]:
+    """Return a fit of pandas and scikit-learn."""
+
+    def fitted(path: str) -> str:
+        import numpy as np
+        import pandas as pd
+        from sklearn.compose import make_column_transformer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import CategoricalNB, GaussianNB
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+        frame = pd.read_csv(path)
+        y = frame.pop("target")
+        if model == "nb":
+            GaussianNB().fit(frame[NUMBERS].to_numpy(), y)
+            CategoricalNB().fit(OrdinalEncoder(dtype=np.int64).fit_transform(frame[NAMES]), y)
+        else:
+            columns = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), NAMES))
+            make_pipeline(columns, LogisticRegression()).fit(frame, y)
+        return ""
+
+    return fitted
+
+
+WORK: dict[str, Callable[[str], str]] = {
+    "DuckDB, aggregating": aggregate,
+    "suffice fit --model nb": ours("nb"),
+    "suffice fit --model logistic": ours("logistic"),
+    "suffice fit (auto: five models compared)": ours("auto"),
+    "suffice fit --model gda": ours("gda"),
+    "pandas.read_csv + GaussianNB and CategoricalNB": scikit("nb"),
+    "pandas.read_csv + one-hot + LogisticRegression": scikit("logistic"),
+}
+
+
+def measured(name: str, path: Path) -> dict[str, Any]:
+    """Return seconds and peak memory of one piece of work, in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.tables", "--only", name, "--file", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"seconds": float("nan"), "memory": float("nan"), "note": f"failed: {done.stderr.strip()[-80:]}"}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _one(name: str, path: str) -> None:
+    start = time.perf_counter()
+    note = WORK[name](path)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "memory": _status(Path("/proc/self/status"), "VmHWM") / 1e6, "note": note}))
+
+
+def main() -> None:
+    """Measure everything at every size, twice and in turn, and keep the better."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--folder", type=Path, default=Path("/tmp"))
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--only")
+    parser.add_argument("--file")
+    given = parser.parse_args()
+    if given.only:
+        _one(given.only, given.file)
+        return
+    lines = ["| rows | work | seconds | of DuckDB's | peak memory | |", "|---:|---|---:|---:|---:|---|"]
+    for rows in given.rows:
+        path = given.folder / f"suffice-{rows}.csv"
+        if not path.exists():
+            write(path, rows)
+        best: dict[str, dict[str, Any]] = {}
+        for _ in range(given.repeats):
+            for name in WORK:
+                found = measured(name, path)
+                if name not in best or found["seconds"] < best[name]["seconds"]:
+                    best[name] = found
+                print(rows, name, found, flush=True)
+        base = best["DuckDB, aggregating"]["seconds"]
+        size = path.stat().st_size / 1e9
+        for name, found in best.items():
+            seconds = found["seconds"]
+            ratio, memory = f"{seconds / base:.2f}×", f"{found['memory']:,.0f} MB"
+            lines.append(
+                f"| {rows:,} ({size:.2g} GB) | {name} | {seconds:.1f} | {ratio} | {memory} | {found['note']} |"
+            )
+    RESULTS.write_text(f"{machine()}\n\n" + "\n".join(lines) + "\n")
+    print(f"stored in {RESULTS.name}")
+
+
+if __name__ == "__main__":
+    main()
