@@ -81,8 +81,11 @@ def compare(
         _show(found, display.crossings)
     if output is not None:
         save_picture(display, output)
+    if quiet:
+        return
+    if output is not None:
         say(f"drawn in {output}")
-    elif not quiet and not as_json:
+    elif not as_json:
         say("give -o curves.svg for the picture")
 
 

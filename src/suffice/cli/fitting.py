@@ -86,10 +86,12 @@ def fit(
         show_json(about(fitted, source.name, output))
         return
     _show(fitted, source.name)
+    if quiet:
+        return
     if output is not None:
         size = os.path.getsize(output)  # noqa: PTH202
         say(f"saved to {output} ({size / 1000:,.0f} kB)")
-    elif not quiet:
+    else:
         say("the model was not saved: give -o model.suffice", "warning")
 
 
@@ -123,11 +125,7 @@ def show_columns(model: Any) -> None:
     schema = model.schema_
     rows = max(model.rows_, 1)
     known = model.description_.known()
-    gaps = {
-        field.name: 1 - float(known[field.features()[0].name].sum()) / rows
-        for field in schema.predictors
-        if field.features()
-    }
+    gaps = {feature.column: 1 - float(known[feature.name].sum()) / rows for feature in schema.features}
     for kind in ("numeric", "count", "boolean", "category", "date", "text"):
         fields = [field for field in schema.predictors if field.kind == kind]
         if fields:

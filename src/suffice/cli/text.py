@@ -99,6 +99,8 @@ def fit_text(
     print_line(f"chosen: {fitted.model_}" if model == "auto" else f"fitted: {fitted.model_}", "bold")
     for label, words in fitted.top_words(n=8).items():
         print_line(f"  {label!s:<12} {', '.join(word for word, _ in words)}")
+    if quiet:
+        return
     if output is None:
         say("the model was not saved: give -o model.suffice", "warning")
     else:

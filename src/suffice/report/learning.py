@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from suffice.plots import LearningCurveDisplay
 from suffice.report.rows import Seen
+from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.forms import FORMS, Form, candidates
 from suffice.tables.measures import LOSSES, losses
@@ -18,7 +19,7 @@ from suffice.tables.predictors import Predictor
 
 #: Fewer rows say nothing about more; more than so many are not tried.
 LEAST, MOST = 100, 5000
-_SIZES, _REPEATS = 5, 3
+_SIZES, _FEWEST, _REPEATS = 5, 3, 3
 #: A model that fits anew around every row is tried on fewer.
 _MOST_LOCAL = 600
 #: A regression on many classes is tried where it has no more coefficients than these.
@@ -51,15 +52,22 @@ def learning_curve(seen: Seen) -> LearningCurveDisplay | None:
         for form in forms:
             for place, size in enumerate(sizes):
                 curves[form.name][repeat, place] = _tried(form, seen, block, values, learnt[:size], held)
-    curves = {name: each for name, each in curves.items() if not np.isnan(each).all(axis=0).any()}
-    if mine.name not in curves:
-        return None
-    return LearningCurveDisplay(
-        sizes,
-        {name: np.nanmean(each, axis=0) for name, each in curves.items()},
-        {name: np.nanstd(each, axis=0) for name, each in curves.items()},
-        measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[seen.task],
-    )
+    return _drawn(seen, sizes, curves)
+
+
+def _drawn(seen: Seen, sizes: npt.NDArray[np.int64], curves: dict[str, FloatArray]) -> LearningCurveDisplay | None:
+    """Return the curves over the sizes at which all could be fitted; that of the model alone where these are few."""
+    mine = {name: each for name, each in curves.items() if name == seen.model.model_}
+    for some in (curves, mine):
+        full = np.all([~np.isnan(each).all(axis=0) for each in some.values()], axis=0)
+        if mine and full.sum() >= _FEWEST:
+            return LearningCurveDisplay(
+                sizes[full],
+                {name: np.nanmean(each[:, full], axis=0) for name, each in some.items()},
+                {name: np.nanstd(each[:, full], axis=0) for name, each in some.items()},
+                measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[seen.task],
+            )
+    return None
 
 
 def _is_long(form: Form, seen: Seen, block: Block) -> bool:
@@ -67,7 +75,10 @@ def _is_long(form: Form, seen: Seen, block: Block) -> bool:
     if form.exact or len(seen.classes) <= 2:
         return False
     predictor: Any = Predictor.of(form, seen.task, seen.model.predictor_.labels)
-    predictor.prepare(block)
+    try:
+        predictor.prepare(block)
+    except ValueError:  # it cannot be fitted at all
+        return True
     return bool(predictor.design.width * len(seen.classes) > _COEFFICIENTS)
 
 

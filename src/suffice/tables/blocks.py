@@ -114,6 +114,8 @@ def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> li
     if kind == "nothing":
         column = arrow().nulls(len(column), arrow().string())
         kind = "name"
+    if kind == "other":
+        raise TableError(f"column {field.name!r} holds {column.type}: convert it to numbers or names, or leave it out")
     if field.kind == "date":
         return _dates(column, field, missing)
     if field.kind in ("numeric", "count"):
@@ -240,8 +242,6 @@ def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
     """
     pa = arrow()
     column = flat(column)
-    if type_of(column.type) == "other":
-        raise TableError(f"a column of names holds {column.type}: convert it to names, or leave it out")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     written = [_name(each) for each in column.dictionary.to_pylist()]

@@ -27,6 +27,8 @@ _MANY = 1000
 _WEAKEST, _STRONGEST = 1e-3, 1e3
 #: With so many rows for each column, a penalty hardly matters.
 _PLENTY = 100
+#: Rows that a model is judged by which fits anew around each of them.
+_NEAR_ROWS = 500
 #: The share by which another penalty must lower the loss.
 _WORTH = 0.005
 
@@ -98,20 +100,26 @@ def judge(
     Models that are sums are summed once for each fold, and the others' sums are added up; others are fitted anew.
     """
     folds = max(2, min(folds, len(values) // 2))
-    places = fold_of(values, folds, np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    places = fold_of(values, folds, random)
     found = []
     for number, form in enumerate(forms):
         if watch is not None:
             watch(f"trying {form.name}", number, len(forms))
         start = time.perf_counter()
         try:
-            candidate = _best_penalty(form, sample, values, places, task, labels)
+            some = slice(None) if form.reads != "near" or len(values) <= _NEAR_ROWS else _some(len(values), random)
+            candidate = _best_penalty(form, sample[some], values[some], places[some], task, labels)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             candidate = Candidate(
                 form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0]
             )
         found.append(replace(candidate, seconds=time.perf_counter() - start))
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
+
+
+def _some(count: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    return np.sort(random.choice(count, _NEAR_ROWS, replace=False))
 
 
 def _best_penalty(form: Form, *rows: Any) -> Candidate:

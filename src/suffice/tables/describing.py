@@ -86,6 +86,22 @@ class Description(MixedNB):
                     found[name] = part.rows if kind == "text" else part.observed[:, place]
         return found
 
+    def constants(self) -> dict[str, str]:
+        """Return the features that have one value in all rows, and that value."""
+        found: dict[str, str] = {}
+        for part in self.statistics_.parts:
+            kind = kind_of(part)
+            names = [str(name) for name, each in self.column_kinds_.items() if each == kind]
+            for place, name in enumerate(names):
+                if kind == "numeric":
+                    seen = part.observed[:, place] > 0
+                    level = part.mean[seen, place]
+                    if not part.spread[seen, place].any() and len(np.unique(level)) <= 1:
+                        found[name] = f"{level[0]:g}" if len(level) else "missing"
+                elif kind == "category" and len(part.vocabularies[place]) <= 1:
+                    found[name] = next((repr(str(label)) for label in part.vocabularies[place]), "missing")
+        return found
+
     def gaps(self) -> dict[str, bool]:
         """Return which features were ever missing."""
         rows = self._class_weights(self.statistics_).sum()

@@ -24,6 +24,9 @@ class Form(NamedTuple):
         return self.reads in ("design", "curves") and not self.exact
 
 
+#: With more classes than these, curves of every number for each of them take too long.
+MANY = 10
+
 _ALL: tuple[Task, ...] = ("classes", "numbers", "counts")
 FORMS = {
     form.name: form
@@ -75,5 +78,5 @@ def candidates(schema: Schema, classes: int, rows: int) -> list[Form]:
     plain = kinds != {"text"}
     names = ["nb", *(["gda", "gda-full"] if numbers else [])]
     names += [("logistic" if classes == 2 else "softmax")] if plain else []
-    names += ["additive"] if numbers else []
+    names += ["additive"] if numbers and classes <= MANY else []
     return [FORMS[name] for name in [*names, *(["text"] if "text" in kinds else [])]]

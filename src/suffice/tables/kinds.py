@@ -25,9 +25,11 @@ _WORDS = 3.0
 #: With fewer rows than these nothing can be said about repetition.
 _FEW = 20
 #: Numbers that take up to so many values may be classes.
-_CLASSES = 10
+FEW_CLASSES = 10
 #: Whole numbers may be counts where the smallest is below this.
 _SMALLEST_COUNT = 10
+#: What a column may be of which all first cells are missing.
+_BLIND = {"number": "numeric", "whole": "numeric", "truth": "boolean", "date": "date", "moment": "date"}
 _TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
 _IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
 
@@ -73,7 +75,8 @@ def infer(
     if repeated:
         raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
     fields = [
-        _target(head[name], name) if name == target else _field(head[name], name, wanted.get(name)) for name in names
+        _target(head[name], name, whole) if name == target else _field(head[name], name, wanted.get(name), whole)
+        for name in names
     ]
     schema = Schema(tuple(fields), target, _task(head[target], target, task, wanted.get(target), whole), missing)
     if not schema.predictors:
@@ -89,7 +92,7 @@ def infer(
     return schema
 
 
-def _field(column: Any, name: str, wanted: str | None) -> Field:
+def _field(column: Any, name: str, wanted: str | None, whole: bool) -> Field:
     kind = head_type(column)
     truth = _truth(column, kind)
     parts = {"date": tuple(PARTS)[:3], "moment": tuple(PARTS)}.get(kind, ())
@@ -107,29 +110,33 @@ def _field(column: Any, name: str, wanted: str | None) -> Field:
         if wanted == "boolean" and truth is None and kind != "truth":
             raise TableError(f"column {name!r} is no boolean: it must hold two values, such as true and false")
         return Field(name, wanted, kind, "as asked", parts, truth if wanted == "boolean" else None)
-    found, why = _suggested(column, name, kind, truth)
+    found, why = _suggested(column, name, kind, truth, whole)
     return Field(name, found, kind, why, parts, truth if found == "boolean" else None)
 
 
-def _suggested(column: Any, name: str, kind: str, truth: tuple[str, str] | None) -> tuple[str, str]:
-    """Return the kind of a column, and why, where that is worth saying."""
+def _suggested(column: Any, name: str, kind: str, truth: tuple[str, str] | None, whole: bool) -> tuple[str, str]:
+    """Return the kind of a column, and why, where that is worth saying.
+
+    What the first rows do not tell, since they are all alike, the others may.
+    """
     known = len(column) - column.null_count
-    if known == 0:
-        return "ignore", "all cells are missing"
     if kind == "other":
         return "ignore", f"holds {column.type}"
+    if known == 0:
+        return ("ignore", "all cells are missing") if whole else (_BLIND.get(kind, "category"), "")
     if kind in ("date", "moment"):
-        return ("date", "") if len(column.drop_null().unique()) > 1 else ("ignore", "one date only")
+        varies = not whole or len(column.drop_null().unique()) > 1
+        return ("date", "") if varies else ("ignore", "one date only")
     if kind == "truth" or truth is not None:
         return "boolean", ""
     if kind == "name":
-        return _of_names(column.drop_null())
+        return _of_names(column.drop_null(), whole)
     cells = numbers_of(column)
     values = np.unique(cells)
-    if len(values) == 1:
-        return "ignore", f"always {values[0]:g}"
     if len(values) == 0:
         return "ignore", "no cell is finite"
+    if len(values) == 1:
+        return ("ignore", f"always {values[0]:g}") if whole else ("numeric", "")
     if kind == "number":
         return "numeric", ""
     if _is_numbering(cells, values, name):
@@ -142,10 +149,10 @@ def _look_counted(cells: FloatArray) -> bool:
     return bool(0 <= cells.min() < _SMALLEST_COUNT and cells.var() <= _DISPERSION * cells.mean())
 
 
-def _of_names(cells: Any) -> tuple[str, str]:
+def _of_names(cells: Any, whole: bool) -> tuple[str, str]:
     values = cells.unique()
     if len(values) == 1:
-        return "ignore", f"always {values[0].as_py()!r}"
+        return ("ignore", f"always {values[0].as_py()!r}") if whole else ("category", "")
     differ = len(values) / len(cells)
     words = sum(len(text.split()) for text in values.to_pylist()[:1000]) / min(len(values), 1000)
     if words >= _WORDS and differ >= 0.2:
@@ -184,9 +191,9 @@ def _truth(column: Any, kind: str) -> tuple[str, str] | None:
 # The target.
 
 
-def _target(column: Any, name: str) -> Field:
+def _target(column: Any, name: str, whole: bool) -> Field:
     kind = head_type(column)
-    if column.null_count == len(column):
+    if column.null_count == len(column) and (whole or kind in ("nothing", "other")):
         raise TableError(f"all cells of the target {name!r} are missing: there is nothing to learn from")
     if kind in ("date", "moment", "other"):
         raise TableError(f"the target {name!r} holds {column.type}: predict a category, a number or a count")
@@ -223,6 +230,6 @@ def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bo
     if asked is not None:
         return asked  # type: ignore[return-value]
     is_whole = found == "whole" and bool((values == np.floor(values)).all())
-    if is_whole and distinct <= _CLASSES:
+    if is_whole and distinct <= FEW_CLASSES:
         return "classes"
     return "counts" if is_whole and 0 <= values[0] < _SMALLEST_COUNT else "numbers"

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
@@ -15,6 +14,9 @@ from suffice.tables.design import Design, design_of
 from suffice.tables.errors import TableError
 from suffice.tables.matrices import stacked
 from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
+
+#: In more columns than these, all rows are far from each other.
+_NEAR = 10
 
 
 class Written(Predictor):
@@ -90,16 +92,17 @@ class Near(Predictor):
         if len(self.labels) > 2:
             raise TableError(f"the model 'local' tells two classes apart; the target has {len(self.labels)}")
         self.design = design_of(sample)
+        if self.design.width > _NEAR:
+            raise TableError(
+                f"the model 'local' would measure distances in {self.design.width} columns, of which {_NEAR} are the "
+                "most: leave some out, or use another model"
+            )
         family: Any = "bernoulli" if self.task == "classes" else "gaussian"
         self.inner = LocallyWeightedRegression(bandwidth="auto", family=family, l2=1e-3)
 
     def learn(self, rows: Iterable[Learnt]) -> Self:
         """Keep the rows."""
         with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
-            if sparse.issparse(matrix):
-                raise TableError(
-                    f"the model 'local' would measure distances in {self.design.width} columns: use another"
-                )
             self.inner.fit(np.array(matrix), values)
         return self
 

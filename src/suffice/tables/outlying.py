@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.tables.describing import cells_of
+from suffice.tables.sources import open_table
+from suffice.tables.writing import whole_again
 
 if TYPE_CHECKING:
     from suffice.tables.model import TableModel
@@ -42,13 +44,14 @@ def outliers(model: TableModel, table: Any, n: int = 10) -> list[Outlier]:
     """Return the n rows of a table that the model finds least probable, the strangest first."""
     heap: list[tuple[float, int, Any, Any]] = []
     total, rows = np.zeros(len(model.schema_.features)), 0
-    for evidence, surprise, batch, first in _scored(model, table):
+    source = open_table(table)
+    for evidence, surprise, batch, first in _scored(model, source):
         total += surprise.sum(axis=0)
         for place in np.argsort(evidence)[:n]:
             entry = (
                 -float(evidence[place]),
                 first + int(place),
-                batch.slice(int(place), 1).to_pylist()[0],
+                whole_again(batch.slice(int(place), 1), source.whole).to_pylist()[0],
                 surprise[place],
             )
             if len(heap) < n:

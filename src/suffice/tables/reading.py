@@ -16,7 +16,7 @@ from suffice.tables.cells import flat
 from suffice.tables.describing import Description
 from suffice.tables.drawing import Sample
 from suffice.tables.errors import TableError
-from suffice.tables.kinds import LOOKED_AT, infer
+from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
 from suffice.tables.schema import Schema
 from suffice.tables.source import BATCH, Source, arrow
 from suffice.tables.targets import Answers, Bins
@@ -141,18 +141,34 @@ def read(
         raise TableError(f"{source.name} has no rows: there is nothing to learn from")
     head = arrow().Table.from_batches(held)[:LOOKED_AT]
     schema = infer(head, target, kinds, task, whole, source.missing)
+    said = task or (kinds or {}).get(target)
     while True:
         try:
-            return _read(source, stream, schema, head, Sample(most(schema), seed, source.rows()), watch)
+            found = _read(source, stream, schema, head, Sample(most(schema), seed, source.rows()), said, watch)
         except KindError as error:  # the first rows misled: once more, as all rows are
             if error.column in (kinds or {}):
                 raise  # the user asked for it
-            schema = schema.with_kind(error.column, error.cure, "some cells are no " + schema.field(error.column).kind)
+            why = f"some cells are no {schema.field(error.column).kind}"
+            schema = schema.with_kind(error.column, error.cure, why)
             stream = source.batches()
+            continue
+        alike = {} if whole else found.description.constants()
+        alike = {name: value for name, value in alike.items() if name in schema.columns and name not in (kinds or {})}
+        if not alike or len(alike) == len(schema.predictors):
+            return found
+        for name, value in alike.items():  # the first rows did not tell, and the others do not either
+            schema = schema.with_kind(name, "ignore", f"always {value}")
+        stream = source.batches()
 
 
 def _read(
-    source: Source, stream: Iterator[Any], schema: Schema, head: Any, sample: Sample, watch: Watch | None
+    source: Source,
+    stream: Iterator[Any],
+    schema: Schema,
+    head: Any,
+    sample: Sample,
+    said: str | None,
+    watch: Watch | None,
 ) -> Read:
     columns = [*schema.columns, schema.target]
     bins = None if schema.task == "classes" else Bins.of(Answers.of(flat(head.column(schema.target)), schema).values)
@@ -181,6 +197,11 @@ def _read(
         sample.add(batch)
     if statistics is None:
         raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to learn from")
+    if len(labels) > 4 * FEW_CLASSES and said is None and schema.field(schema.target).type == "whole":
+        raise TableError(
+            f"the target {schema.target!r} takes {len(labels)} values: say whether they are classes, numbers or "
+            "counts, with --task (task= in Python)"
+        )
     if bins is None and len(labels) == 1:
         raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to tell apart")
     description.remember(statistics)

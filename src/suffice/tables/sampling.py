@@ -24,7 +24,7 @@ def drawn(model: Answering, n: int, random_state: int | None) -> Any:
     codes = joint.draw_classes(n, random)
     cells: Any = joint.conditional.sample(codes, random)
     kinds = {kind: iter(columns) for kind, columns in cells.items()}
-    features = {feature.name: list(next(kinds[feature.kind])) for feature in model.schema_.features}
+    features = {(feature.column, feature.part): list(next(kinds[feature.kind])) for feature in model.schema_.features}
     columns: dict[str, Any] = {}
     for field in model.schema_.fields:
         if field.name == model.schema_.target:
@@ -36,15 +36,15 @@ def drawn(model: Answering, n: int, random_state: int | None) -> Any:
     return pa.table(columns)
 
 
-def _column(field: Field, features: dict[str, list[Any]], n: int) -> Any:
+def _column(field: Field, features: dict[tuple[str, str | None], list[Any]], n: int) -> Any:
     pa = arrow()
     if field.kind == "date":
         if "time" not in field.parts:
             return pa.nulls(n, pa.date32())
         start = datetime(1970, 1, 1, tzinfo=UTC)
-        moments = [start + timedelta(days=days) for days in features[f"{field.name}.time"]]
+        moments = [start + timedelta(days=days) for days in features[field.name, "time"]]
         return pa.array([each.replace(tzinfo=None) if field.type == "moment" else each.date() for each in moments])
-    return pa.array([None if cell is None else written(cell, field) for cell in features[field.name]])
+    return pa.array([None if cell is None else written(cell, field) for cell in features[field.name, None]])
 
 
 def _target(model: Answering, codes: Any, table: Any, random: np.random.Generator) -> Any:

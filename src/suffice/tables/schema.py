@@ -54,12 +54,14 @@ class Field:
     parts: tuple[str, ...] = ()
     truth: tuple[str, str] | None = None
 
-    def features(self) -> list[Feature]:
-        """Return what models see of the column."""
+    def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
+        """Return what models see of the column; no part of a date is called like another column."""
         if self.kind == "ignore":
             return []
         if self.kind == "date":
-            return [Feature(f"{self.name}.{part}", PARTS[part], self.name, part) for part in self.parts]
+            names = {part: f"{self.name}.{part}" for part in self.parts}
+            names = {part: f"{self.name} ({part})" if name in taken else name for part, name in names.items()}
+            return [Feature(names[part], PARTS[part], self.name, part) for part in self.parts]
         return [Feature(self.name, self.kind, self.name)]
 
 
@@ -92,7 +94,8 @@ class Schema:
     @property
     def features(self) -> tuple[Feature, ...]:
         """What models see of the columns."""
-        return tuple(feature for field in self.predictors for feature in field.features())
+        taken = frozenset(field.name for field in self.fields)
+        return tuple(feature for field in self.predictors for feature in field.features(taken))
 
     @property
     def columns(self) -> tuple[str, ...]:

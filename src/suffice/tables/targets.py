@@ -39,6 +39,8 @@ class Answers:
     def of(cls, column: Any, schema: Schema, first: int = 0) -> Answers:
         """Return the targets of a batch, checked to be what the schema says."""
         kind = type_of(column.type)
+        if kind == "other":
+            raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
         if schema.task == "classes":
             found = names(column, schema.missing)
             known = found.codes >= 0
