@@ -29,6 +29,8 @@ html_theme_options = {
 html_sidebars = {
     page: []
     for page in (
+        "tables",
+        "command-line",
         "models",
         "regressions",
         "text",

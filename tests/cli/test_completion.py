@@ -45,7 +45,6 @@ def test_other_shells_are_refused() -> None:
     assert all(shell in sentence for shell in ("bash", "zsh", "fish"))
 
 
-@pytest.mark.xfail(strict=True, reason="the sentence goes over several lines")
 def test_no_shell_is_refused_in_one_sentence() -> None:
     assert "bash" in refused("completion", code=2)
 
@@ -71,12 +70,6 @@ def test_zsh_and_fish_are_answered() -> None:
     assert zsh[:2] == ["plain", "explain"]
     fish = process(env={**asked, "_SUFFICE_COMPLETE": "fish_complete", "COMP_CWORD": "expl"}).stdout.decode()
     assert fish.startswith("plain,explain")
-
-
-def test_a_column_is_completed_in_bash(houses: Path) -> None:
-    words = f"suffice fit {houses} --target sold"
-    asked = {"_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"}
-    assert process(env={**os.environ, **asked}).stdout.decode().strip() == "plain,sold_fast"
 
 
 def test_commands() -> None:
@@ -119,8 +112,19 @@ def test_a_damaged_table_completes_nothing_and_says_nothing(tmp_path: Path) -> N
     assert completed("fit", damaged, "--target") == []
 
 
-def test_bash_completes_for_real(houses: Path, tmp_path: Path) -> None:
-    """A shell that has read the script completes a column."""
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--target", "vie"), "viewings"),
+        pytest.param(
+            ("--kind", "built", "=", "cat"),
+            "category",
+            marks=pytest.mark.xfail(strict=True, reason="bash breaks words at ="),
+        ),
+    ],
+)
+def test_bash_completes_for_real(houses: Path, tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
+    """A shell that has read the script completes a column, and a kind."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("there is no bash here")
@@ -130,9 +134,9 @@ def test_bash_completes_for_real(houses: Path, tmp_path: Path) -> None:
     script = tmp_path / "completion.bash"
     script.write_bytes(done("completion", "bash").raw)
     ask = (
-        f"source {script}; COMP_WORDS=(suffice fit {houses} --target vie); COMP_CWORD=4; COMPREPLY=(); "
+        f"source {script}; COMP_WORDS=(suffice fit {houses} {' '.join(words)}); COMP_CWORD={2 + len(words)}; COMPREPLY=(); "
         '_suffice_completion suffice; echo "${COMPREPLY[@]}"'
     )
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     ran = subprocess.run([bash, "-c", ask], capture_output=True, check=True, timeout=60, env=path)
-    assert ran.stdout == b"viewings\n"
+    assert ran.stdout.decode().strip() in (expected, f"built={expected}")

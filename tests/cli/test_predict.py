@@ -26,7 +26,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     elif name.endswith(".gz"):
         text = gzip.decompress(path.read_bytes()).decode()
     elif name.endswith(".jsonl"):
-        return [{key: str(cell) for key, cell in json.loads(line).items()} for line in path.open(encoding="utf-8")]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [{key: str(cell) for key, cell in json.loads(line).items()} for line in lines]
     else:
         table = pq.read_table(path) if name.endswith(".parquet") else pa.ipc.open_file(path).read_all()
         return [{key: str(cell) for key, cell in row.items()} for row in table.to_pylist()]
@@ -104,7 +105,7 @@ def test_the_target_need_not_be_there(nb: Path, houses: Path, tmp_path: Path) ->
 
 
 def test_columns_may_come_in_any_order(nb: Path, houses: Path, tmp_path: Path) -> None:
-    rows = list(csv.reader(houses.open(encoding="utf-8", newline="")))
+    rows = list(csv.reader(io.StringIO(houses.read_text(encoding="utf-8"))))
     turned = tmp_path / "turned.csv"
     with turned.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(row[::-1] for row in rows)
@@ -120,7 +121,6 @@ def test_numbers_and_counts(request: pytest.FixtureRequest, houses: Path, model:
     np.testing.assert_allclose([float(row["prediction"]) for row in rows], expected, rtol=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason="the option is dropped without a word")
 def test_numbers_have_no_probabilities(prices: Path, houses: Path) -> None:
     assert "numbers" in refused("predict", prices, houses, "--probabilities", code=2)
 
@@ -138,7 +138,6 @@ def test_unseen_categories_are_predicted_and_said(nb: Path, houses: Path, tmp_pa
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@pytest.mark.xfail(strict=True, reason="a table without rows gives an empty file without a header")
 def test_no_rows_give_a_table_without_rows(nb: Path, houses: Path, tmp_path: Path, ending: str) -> None:
     header = written(tmp_path / "t.csv", houses.read_text(encoding="utf-8").splitlines(keepends=True)[0])
     path = tmp_path / f"answers{ending}"

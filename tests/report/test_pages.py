@@ -27,7 +27,7 @@ SECTIONS = {
     "many classes": {"telling", "boundary", "learning"},
     "numbers": {"telling", "boundary", "learning"},
     "counts": {"telling", "boundary", "learning"},
-    "text": {"telling", "learning"},
+    "text": {"learning"},
     "one number": {"telling", "boundary", "solver"},
     "nasty": {"telling", "boundary", "learning"},
 }
@@ -130,22 +130,10 @@ def test_ignored_columns_are_named_with_the_reason(written: Written) -> None:
 
 def test_a_text_models_page_is_about_words(written: Written) -> None:
     page = Page.of(written("text"))
-    assert "Words in text" in page.text
+    assert "The words that speak most for each class" in page.text
+    assert "love" in page.text.split()
     assert "blockquote" in page.tags
     assert "boundary" not in page.sections
-
-
-def test_the_same_rows_make_the_same_page(written: Written, tmp_path: Path) -> None:
-    model, table = fitted("many classes")
-    again = report(model, table, tmp_path / "many-classes.html", date=DAY)
-    assert again.read_bytes() == written("many classes").read_bytes()
-
-
-def test_it_is_dated_today(tmp_path: Path) -> None:
-    table = one_number()
-    before = datetime.date.today()
-    page = Page.of(report(fitted("one number")[0], table, tmp_path / "page.html"))
-    assert page.values("datetime")[0] in (before.isoformat(), datetime.date.today().isoformat())
 
 
 # Tables of other kinds.
@@ -171,7 +159,7 @@ def test_a_single_wrong_row_is_explained(tmp_path: Path) -> None:
     assert page.text.count("but is") == 1
 
 
-@pytest.mark.parametrize("name", ["two classes", "many classes", "numbers", "counts", "text"])
+@pytest.mark.parametrize("name", ["two classes", "counts", "text"])
 def test_a_row_is_enough(name: str, tmp_path: Path) -> None:
     from suffice.tables import open_table
 
@@ -227,7 +215,7 @@ def test_many_classes_and_many_columns_stay_readable(tmp_path: Path) -> None:
     assert path.stat().st_size < 1_500_000
 
 
-def test_a_model_from_a_file_makes_the_same_page(written: Written, tmp_path: Path) -> None:
+def test_the_same_rows_and_a_model_from_a_file_make_the_same_page(written: Written, tmp_path: Path) -> None:
     model, table = fitted("many classes")
     model.save(tmp_path / "wine.suffice")
     loaded = suffice.load(tmp_path / "wine.suffice")
@@ -261,7 +249,7 @@ def test_wrong_features_are_named(features: Any, words: str, tmp_path: Path) -> 
 
 
 def test_other_models_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="a model of a table, as suffice.fit gives it; got TextClassifier"):
+    with pytest.raises(TypeError, match=r"a model of a table, as suffice\.fit gives it; got TextClassifier"):
         report(suffice.TextClassifier(), ["a"], tmp_path / "page.html")  # type: ignore[arg-type]
 
 
@@ -301,8 +289,11 @@ def test_a_page_replaces_one_that_is_there(tmp_path: Path) -> None:
     path.write_text("old")
     path.chmod(0o600)
     model, table = fitted("one number")
+    before = datetime.date.today()
     assert report(model, table, path) == path
-    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    page = Page.of(path)
+    assert page.source.startswith("<!DOCTYPE html>")
+    assert page.values("datetime")[0] in (before.isoformat(), datetime.date.today().isoformat())
     assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -73,7 +73,7 @@ def parts(draw: st.DrawFn, most: int = 3) -> list[pd.DataFrame]:
 
 
 @given(parts())
-@settings(max_examples=12)
+@settings(max_examples=8)
 @pytest.mark.parametrize("form", ["nb", "linear"])
 def test_split_then_add_is_whole(form: str, tables: list[pd.DataFrame]) -> None:
     whole = joined(*tables)
@@ -84,7 +84,7 @@ def test_split_then_add_is_whole(form: str, tables: list[pd.DataFrame]) -> None:
 
 
 @given(parts(most=2))
-@settings(max_examples=12)
+@settings(max_examples=8)
 @pytest.mark.parametrize("form", ["nb"])
 def test_update_is_a_fit_of_all_and_forget_takes_it_back(form: str, tables: list[pd.DataFrame]) -> None:
     first, more = tables

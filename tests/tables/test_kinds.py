@@ -191,6 +191,21 @@ def test_a_late_cell_that_is_none_of_its_kind_changes_the_kind(first: list[Any],
     assert model.schema_.field("a").why.startswith("some cells are no")
 
 
+@pytest.mark.parametrize("first", [0.0, np.nan])
+def test_a_column_that_varies_late_is_not_left_out(first: float) -> None:
+    n = 140_000
+    cells = np.where(np.arange(n) < 60_000, first, np.arange(n) % 17 * 0.5)
+    table = pd.DataFrame({"a": cells, "x": np.arange(n) % 13 * 0.5, "y": np.array(["p", "q"])[np.arange(n) // 3 % 2]})
+    assert kinds(suffice.fit(table, "y", "nb")) == {"a": "numeric", "x": "numeric"}
+
+
+def test_a_column_called_like_a_part_of_a_date() -> None:
+    table = houses(60).assign(seen=pd.date_range("2024-01-01", periods=60))
+    table["seen.time"] = np.random.default_rng(0).normal(size=60)
+    model, other = (suffice.fit(t, "sold", "gda") for t in (table, table.rename(columns={"seen.time": "z"})))
+    np.testing.assert_allclose(model.predict_proba(table), other.predict_proba(table.assign(z=table["seen.time"])))
+
+
 def test_a_level_that_comes_late_has_its_column() -> None:
     n = 140_000
     cells = np.array(["u", "v"], dtype=object)[np.arange(n) % 2]

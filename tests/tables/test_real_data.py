@@ -11,7 +11,7 @@ from suffice.tables import open_table
 from tests.tables.tables_data import from_arff, kinds, uci
 
 #: Cross-validated accuracy that auto must reach. Where others publish figures, these are of their order.
-FLOORS = {"mushroom": 0.995, "vote": 0.945, "breast.w": 0.955, "wine": 0.97, "ionosphere": 0.90, "car": 0.92}
+FLOORS = {"mushroom": 0.999, "vote": 0.95, "breast.w": 0.96, "wine": 0.98, "ionosphere": 0.91, "car": 0.925}
 
 
 @pytest.mark.parametrize("name", FLOORS)
@@ -23,7 +23,7 @@ def test_auto_reaches_what_careful_work_reaches(name: str, tmp_path: Path) -> No
 
 def test_pima() -> None:
     model = suffice.fit(uci("pima-indians-diabetes.csv"), "column8")
-    assert model.candidates_[0].measures["accuracy"] >= 0.755
+    assert model.candidates_[0].measures["accuracy"] >= 0.76
     assert model.candidates_[0].loss <= 0.49
 
 
@@ -35,8 +35,8 @@ def test_adult() -> None:
     test = open_table(uci("adult-test.csv"), query="select * replace (rtrim(column14, '.') as column14) from data")
     found = model.evaluate(test)
     assert found.rows == 16_281
-    assert found.summary()["accuracy"] >= 0.855
-    assert found.summary()["log loss"] <= 0.31
+    assert found.summary()["accuracy"] >= 0.858
+    assert found.summary()["log loss"] <= 0.306
     assert found.summary()["ROC AUC"] >= 0.91
     assert found.summary()["calibration error"] <= 0.02
 

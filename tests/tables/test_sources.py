@@ -217,9 +217,10 @@ def test_a_file_that_is_cut_short_is_named(ending: str, keep: float, tmp_path: P
     assert "delimiter" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "ending", ["csv", "jsonl", "parquet", *(pytest.param(e, marks=pytest.mark.slow) for e in ("csv.gz", "feather"))]
-)
+SLOW = [pytest.param(ending, marks=pytest.mark.slow) for ending in ("csv.gz", "jsonl", "feather")]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", *SLOW])
 def test_standard_input(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"table.{ending}"
     WRITERS[ending](TABLE, path)
@@ -242,6 +243,15 @@ def test_a_source_can_be_read_again_and_again(tmp_path: Path) -> None:
     assert source.rows() == 60
     for _ in range(2):
         assert sum(batch.num_rows for batch in source.batches()) == 60
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather", "duckdb", "sqlite"])
+def test_a_long_file_of_every_format_is_fitted(ending: str, tmp_path: Path) -> None:
+    n = 150_000
+    table = pd.DataFrame({"x": np.arange(n) % 1000 * 0.5, "y": np.array(["a", "b"])[np.arange(n) // 7 % 2]})
+    model = suffice.fit(WRITERS[ending](table, tmp_path / f"long.{ending}"), "y", "nb")
+    assert model.rows_ == n
+    assert model.description_.known()["x"].sum() == n
 
 
 def test_many_rows_keep_their_order_in_batches(tmp_path: Path) -> None:

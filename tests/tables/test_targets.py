@@ -168,6 +168,14 @@ def test_a_class_that_comes_late_is_learnt() -> None:
     assert model.classes_.tolist() == ["a", "b", "z"]
 
 
+def test_a_target_that_is_known_late_is_learnt() -> None:
+    n = 140_000
+    y = np.array(["a", "b"], dtype=object)[np.arange(n) % 2]
+    y[:60_000] = None
+    model = suffice.fit(pd.DataFrame({"x": np.arange(n) % 17 * 0.5, "y": y}), "y", "nb")
+    assert (model.rows_, model.skipped_) == (80_000, 60_000)
+
+
 def test_a_fraction_that_comes_late_among_counts_is_named_with_its_row() -> None:
     n = 140_000
     y = np.arange(n) % 20.0

@@ -1,0 +1,74 @@
+"""suffice compare: learning curves as a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.command import done, refused, written
+
+FEW = ("--sizes", "3", "--repeats", "2", "-m", "nb", "-m", "logistic")
+
+
+def test_curves_as_json(houses: Path) -> None:
+    found = done("compare", houses, "-t", "sold_fast", *FEW, "--json").json
+    assert found["sizes"] == sorted(found["sizes"])
+    assert len(found["sizes"]) == 3
+    assert set(found["curves"]) == {"nb", "logistic"}
+    assert found["generative"] == {"nb": True, "logistic": False}
+    assert (found["measure"], found["rows"]) == ("error", 800)
+    assert all(0 <= value <= 1 for curve in found["curves"].values() for value in curve)
+    assert found["best"] == min(found["curves"], key=lambda name: found["curves"][name][-1])
+
+
+def test_curves_as_a_table(houses: Path) -> None:
+    found = done("compare", houses, "-t", "sold_fast", *FEW, "--json").json
+    ran = done("compare", houses, "-t", "sold_fast", *FEW)
+    assert ran.lines[0].startswith("error on rows held out")
+    assert ran.lines[-1].startswith(f"at this size, take {found['best']}")
+    for place, size in enumerate(found["sizes"]):
+        cells = ran.lines[2 + place].replace("◂", "").split()
+        assert cells[0] == f"{size:,}"
+        assert [float(cell) for cell in cells[1:]] == pytest.approx(
+            [found["curves"][name][place] for name in ("nb", "logistic")], abs=1e-3
+        )
+    assert all(line == line.rstrip() for line in ran.lines)
+    assert "-o curves.svg" in ran.err
+    assert done("compare", houses, "-t", "sold_fast", *FEW, "-q").err == ""
+
+
+def test_the_same_seed_gives_the_same_curves(houses: Path) -> None:
+    one, again, other = (
+        done("compare", houses, "-t", "sold_fast", *FEW, "--seed", seed, "--json").json["curves"] for seed in (1, 1, 2)
+    )
+    assert one == again
+    assert one != other
+
+
+@pytest.mark.parametrize(("target", "measure"), [("price", "squared error"), ("viewings", "deviance")])
+def test_numbers_and_counts(houses: Path, target: str, measure: str) -> None:
+    found = done("compare", houses, "-t", target, "--sizes", 2, "--repeats", 1, "-m", "linear", "--json").json
+    assert found["measure"] == measure
+
+
+def test_a_measure_can_be_asked_for(houses: Path) -> None:
+    words = ("compare", houses, "-t", "sold_fast", *FEW, "--measure", "log loss", "--json")
+    assert done(*words).json["measure"] == "log loss"
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
+def test_the_picture(houses: Path, tmp_path: Path, ending: str, start: bytes) -> None:
+    path = tmp_path / f"curves{ending}"
+    ran = done("compare", houses, "-t", "sold_fast", *FEW, "-o", path)
+    assert ran.err == f"drawn in {path}\n"
+    assert path.read_bytes().startswith(start)
+    if ending == ".svg":
+        ElementTree.parse(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_too_few_rows(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", "a,y\n1.5,x\n2.5,z\n3.5,x\n4.5,z\n")
+    assert "4 rows are too few" in refused("compare", table, "-t", "y", code=1)

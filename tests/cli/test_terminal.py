@@ -1,0 +1,94 @@
+"""Bars and colours: on terminals alone, and answers apart from remarks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import done, suffice
+
+if sys.platform == "win32":
+    pytest.skip("there are no such terminals on Windows", allow_module_level=True)
+
+from tests.cli.terminal import COLOUR, ESCAPE, on_terminal
+
+
+def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Path) -> None:
+    shown = on_terminal("predict", nb, houses, out=tmp_path / "answers.csv")
+    assert shown.code == 0
+    assert "━".encode() in shown.screen
+    assert b"reading" in shown.screen
+    assert COLOUR.search(shown.screen)
+    assert shown.screen.count(b"\x1b[?25l") == shown.screen.count(b"\x1b[?25h"), "the cursor is shown again"
+    assert shown.out == done("predict", nb, houses).raw
+    assert not ESCAPE.search(shown.out)
+
+
+@pytest.mark.slow
+def test_quiet_shows_no_bar(nb: Path, houses: Path) -> None:
+    assert "━".encode() not in on_terminal("evaluate", nb, houses, "-q").screen
+
+
+def test_errors_without_colour() -> None:
+    shown = on_terminal("fti", NO_COLOR="1")
+    assert b"there is no command 'fti'" in shown.screen
+    assert not COLOUR.search(shown.screen)
+
+
+def test_no_color_on_the_bar(nb: Path, houses: Path) -> None:
+    shown = on_terminal("evaluate", nb, houses, NO_COLOR="1")
+    assert b"reading" in shown.screen
+    assert not COLOUR.search(shown.screen)
+
+
+def test_a_dumb_terminal_sees_no_escapes() -> None:
+    shown = on_terminal("fti", TERM="dumb")
+    assert b"there is no command 'fti'" in shown.screen
+    assert not ESCAPE.search(shown.screen)
+
+
+@pytest.mark.xfail(strict=True, reason="a blank line is left of the bar")
+def test_a_dumb_terminal_sees_no_bar(nb: Path, houses: Path) -> None:
+    shown = on_terminal("evaluate", nb, houses, TERM="dumb")
+    assert not ESCAPE.search(shown.screen)
+    assert shown.screen.replace(b"\r\n", b"\n").startswith(b"800 rows\n"), "no line is left of a bar"
+
+
+@pytest.mark.slow
+def test_tables_fit_the_terminal(nb: Path, houses: Path) -> None:
+    shown = on_terminal("outliers", nb, houses, "-n", 3, columns=70)
+    lines = ESCAPE.sub(b"", shown.screen).decode().replace("\r\n", "\n").splitlines()
+    assert max(map(len, lines)) <= 70
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "TABLE", "-t", "sold_fast", "-m", "nb"),
+        ("predict", "MODEL", "TABLE", "--explain"),
+        ("evaluate", "MODEL", "TABLE"),
+        ("explain", "MODEL", "TABLE"),
+        ("outliers", "MODEL", "TABLE"),
+        ("info", "MODEL"),
+        ("forget", "MODEL", "SOME", "-o", "OUT"),
+        ("fit", "nothing.csv", "-t", "x"),
+        ("fti",),
+        ("--help",),
+    ],
+)
+def test_no_escapes_without_a_terminal(
+    nb: Path, houses: Path, halves: tuple[Path, Path], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    places = {"MODEL": nb, "TABLE": houses, "SOME": halves[0], "OUT": tmp_path / "m.suffice"}
+    ran = suffice(*(places.get(word, word) for word in words))
+    assert b"\x1b" not in ran.raw
+    assert "\x1b" not in ran.err
+    assert "━" not in ran.err
+
+
+def test_errors_are_red_on_a_terminal() -> None:
+    shown = on_terminal("fti")
+    assert shown.code == 2
+    assert shown.screen.startswith(b"\x1b[1;31merror:\x1b[0m ")

@@ -1,0 +1,131 @@
+"""Reports in a real browser: on a telephone and a desk, by day and by night, and on paper."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGES = ["two classes", "numbers", "text", "nasty"]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+#: Pictures whose box is empty, or reaches out of what holds it: the window, or the part of the page that scrolls.
+LOST_PICTURES = """() => [...document.querySelectorAll("svg, img")].filter(each => {
+  const box = each.getBoundingClientRect();
+  const holder = each.closest(".wide");
+  const left = holder ? holder.getBoundingClientRect().left - holder.scrollLeft : 0;
+  const right = holder ? left + holder.scrollWidth : innerWidth;
+  return !(box.width > 0 && box.height > 0 && box.left >= left - 1 && box.right <= right + 1);
+}).map(each => each.outerHTML.slice(0, 200))"""
+
+#: Texts whose contrast with what is behind them is below 4.5.
+PALE_TEXTS = """() => {
+  const numbers = colour => {
+    const found = colour.match(/[\\d.]+/g).map(Number);
+    return found.length > 3 ? found : [...found, 1];
+  };
+  const light = ([r, g, b]) => {
+    const linear = [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const behind = element => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = numbers(getComputedStyle(each).backgroundColor);
+      if (colour[3] === 1) return colour;
+    }
+    return [255, 255, 255, 1];
+  };
+  const pale = [];
+  for (const each of document.querySelectorAll("body *")) {
+    const own = [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+    if (!own || each.closest("title")) continue;
+    const style = getComputedStyle(each);
+    const ink = light(numbers(each.ownerSVGElement ? style.fill : style.color)), paper = light(behind(each));
+    const contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    if (contrast < 4.5) pale.push([contrast, each.textContent.slice(0, 40)]);
+  }
+  return pale;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a browser without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is missing")
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip(f"there is no browser on the path: none of {', '.join(NAMES)}")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def _opened(browser: Any, file: Path, width: int, scheme: str) -> tuple[Any, list[str], list[str]]:
+    """Return a page, what it wrote on the console, and what it asked for."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    return page, said, asked
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_seen(browser: Any, written: Callable[[str], Path], name: str, width: int, scheme: str) -> None:
+    file = written(name)
+    page, said, asked = _opened(browser, file, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.querySelectorAll('figure svg').length") > 3
+    assert page.evaluate(LOST_PICTURES) == []
+    assert page.evaluate(PALE_TEXTS) == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 64")
+    assert dark == (scheme == "dark")
+    assert said == []
+    assert asked == [file.as_uri()]
+    page.context.close()
+
+
+def test_headings_can_be_gone_to(browser: Any, written: Callable[[str], Path]) -> None:
+    page, said, _ = _opened(browser, written("two classes"), 390, "light")
+    page.emulate_media(reduced_motion="reduce")
+    page.get_by_role("link", name="The hardest rows").click()
+    page.wait_for_function("Math.abs(document.getElementById('hard').getBoundingClientRect().top) < 2")
+    assert page.get_by_role("heading", name="The hardest rows").is_visible()
+    assert said == []
+    page.context.close()
+
+
+def test_wide_tables_scroll_within_themselves(browser: Any, written: Callable[[str], Path]) -> None:
+    page, _, _ = _opened(browser, written("two classes"), 390, "light")
+    wide = page.get_by_role("region", name="Columns that the model reads, and what they are taken for")
+    assert wide.evaluate("each => each.scrollWidth > each.clientWidth")
+    wide.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", ["two classes", "numbers", "text"])
+def test_a_page_prints_on_light_paper(browser: Any, written: Callable[[str], Path], name: str, tmp_path: Path) -> None:
+    page, said, _ = _opened(browser, written(name), 1400, "dark")
+    printed = page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 30_000
+    page.set_viewport_size({"width": 698, "height": 1000})  # A4 less its margins
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.querySelector('figure')).breakInside") == "avoid"
+    assert not page.locator("nav").is_visible()
+    assert page.evaluate(PALE_TEXTS) == []
+    assert said == []
+    page.context.close()

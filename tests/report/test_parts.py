@@ -1,0 +1,277 @@
+"""What a page says, beside other ways to find it: the hardest rows, curves, effects, ellipses, answers over a grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+import suffice
+import suffice.demo
+import suffice.report.rows as rows_module
+from suffice.report.boundary_section import _tried, typical
+from suffice.report.classes_section import _gaussians, most_telling
+from suffice.report.learning import counterpart, learning_curve
+from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
+from suffice.report.pictures import histogram
+from suffice.report.quality_section import _ranked, _thinned, baselines
+from suffice.report.reasons_section import Effects, effects_of
+from suffice.report.rows import Seen
+from suffice.tables import open_table
+from tests.report.conftest import fitted, wine
+from tests.report.reading_pages import Page
+
+
+def seen_of(name: str) -> Seen:
+    return Seen.of(*fitted(name))
+
+
+# One pass over a table.
+
+
+@pytest.mark.parametrize("batch", [100_000, 37])
+def test_the_hardest_rows_are_the_hardest_of_all(batch: int) -> None:
+    model, file = fitted("two classes")
+    whole = next(iter(open_table(file).batches()))
+    source = open_table(file)
+    source.batches = lambda columns=None: (  # type: ignore[method-assign]
+        whole.slice(start, batch) for start in range(0, whole.num_rows, batch)
+    )
+    seen = Seen.of(model, source)
+    p, true = model.predict_proba(file), pd.read_csv(file)["sold_fast"].to_numpy()
+    codes = np.searchsorted(model.classes_, true)
+    cost = np.where(p.argmax(axis=1) == codes, -np.inf, -np.log(p[np.arange(len(p)), codes]))
+    assert [row.place for row in seen.wrong] == np.argsort(-cost, kind="stable")[:5].tolist()
+    lead = np.abs(p[:, 1] - p[:, 0])
+    assert [row.place for row in seen.unsure] == np.argsort(lead, kind="stable")[:3].tolist()
+    for row in [*seen.wrong, *seen.unsure]:
+        assert row.cells.column("sold_fast")[0].as_py() == true[row.place]
+    assert seen.evaluation.summary() == pytest.approx(model.evaluate(file).summary())
+
+
+def test_places_count_rows_without_a_target() -> None:
+    table = pd.DataFrame({"x": [0.5, 0.1, 9.5, 9.9, 9.7], "y": [None, "a", "b", "b", None]})
+    model = suffice.fit(pd.DataFrame({"x": [0.0, 1.5, 9.0, 10.5] * 3, "y": list("aabb") * 3}), "y", model="nb")
+    seen = Seen.of(model, table)
+    assert seen.skipped == 2
+    assert seen.wrong == []
+    assert sorted(row.place for row in seen.unsure) == [1, 2, 3]
+
+
+def test_rows_are_drawn_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "DRAWN", 200)
+    seen = seen_of("numbers")
+    assert seen.block.rows == 200 < seen.rows == 800
+    assert seen.is_sample
+    assert np.allclose(seen.answers, seen.model.predict(seen.table))
+
+
+# Measures.
+
+
+def test_curves_are_those_of_scikit_learn() -> None:
+    random = np.random.default_rng(0)
+    is_one = random.random(500) < 0.3
+    p = np.round(random.random(500) * 0.6 + 0.3 * is_one, 2)  # with ties
+    false, true = _ranked(is_one, p)
+    fpr, tpr, _ = roc_curve(is_one, p, drop_intermediate=False)
+    np.testing.assert_allclose(false / false[-1], fpr)
+    np.testing.assert_allclose(true / true[-1], tpr)
+    precision, recall, _ = precision_recall_curve(is_one, p)
+    np.testing.assert_allclose((true[1:] / (true + false)[1:])[::-1], precision[:-1])
+    np.testing.assert_allclose((true / true[-1])[::-1], recall)
+
+
+def test_a_pages_areas_are_those_of_scikit_learn(written: Any) -> None:
+    model, frame = fitted("many classes")
+    p = model.predict_proba(frame)
+    words = Page.of(written("many classes")).text
+    for code, label in enumerate(model.classes_):
+        is_one = frame["target"] == label
+        assert f"{label}: {roc_auc_score(is_one, p[:, code]):.3f}" in words
+        assert f"{label}: {average_precision_score(is_one, p[:, code]):.3f}" in words
+
+
+def test_a_thinned_curve_stays_where_it_was() -> None:
+    x = np.linspace(0, 1, 5000)
+    few = _thinned(x, x**2)
+    assert len(few[0]) <= 250
+    assert (few[0][0], few[0][-1]) == (0, 1)
+    assert np.abs(np.interp(x, *few) - x**2).max() < 1e-4
+
+
+def test_a_blind_guess_is_what_shares_say() -> None:
+    found = baselines(seen_of("two classes"))
+    shares = pd.read_csv(suffice.demo.houses())["sold_fast"].value_counts(normalize=True)
+    assert found["accuracy"] == f"{shares.max():.1%}"
+    assert float(found["log loss"]) == pytest.approx(-(shares * np.log(shares)).sum(), abs=1e-4)
+    prices = pd.read_csv(suffice.demo.houses())["price"]
+    assert float(baselines(seen_of("numbers"))["RMSE"]) == pytest.approx(prices.std(ddof=0), abs=0.05)
+
+
+# Reasons.
+
+
+def test_effects_add_up_to_the_log_odds() -> None:
+    seen = seen_of("two classes")
+    effects = Effects(seen)
+    odds = np.log(seen.answers[:, 1]) - np.log(seen.answers[:, 0])
+    np.testing.assert_allclose(effects.effects.sum(axis=(1, 2)), odds - odds.mean(), atol=1e-9)
+    assert effects.order()[0] == effects.names[int(np.abs(effects.effects).mean(axis=(0, 2)).argmax())]
+
+
+def test_a_column_that_never_varies_tells_nothing() -> None:
+    frame = wine()
+    model = suffice.fit(frame, "target", model="nb")
+    effects = Effects(Seen.of(model, frame.assign(hue=1.0)))
+    strengths = dict(zip(effects.names, effects.strengths, strict=True))
+    assert strengths["hue"] == pytest.approx(0, abs=1e-9)
+    assert effects.order()[-1] == "hue"
+
+
+def test_the_most_telling_column_comes_first() -> None:
+    random = np.random.default_rng(0)
+    sides = np.repeat(["left", "right"], 200)
+    far = random.normal(size=400) + 6 * (sides == "right")
+    near = random.normal(size=400) + (sides == "right")
+    frame = pd.DataFrame({"noise": random.normal(size=400), "near": near, "far": far, "side": sides})
+    assert most_telling(Seen.of(suffice.fit(frame, "side", model="logistic"), frame)) == ["far", "near", "noise"]
+
+
+def test_models_of_words_have_no_effects_of_columns() -> None:
+    assert effects_of(seen_of("text")) is None
+
+
+# Classes, and answers over two columns.
+
+
+@pytest.mark.parametrize("form", ["gda", "gda-full"])
+def test_a_discriminants_ellipses_are_in_the_units_of_the_table(form: str) -> None:
+    frame = wine()
+    seen = Seen.of(suffice.fit(frame, "target", model=form), frame)
+    found = _gaussians(seen, ("proline", "hue"))
+    assert found is not None
+    means, covariances = found
+    groups = frame.groupby("target")[["proline", "hue"]]
+    np.testing.assert_allclose(means, groups.mean())
+    ratio = np.diagonal(covariances, axis1=1, axis2=2) / groups.var()
+    assert ((ratio > 0.2) & (ratio < 5)).to_numpy().all()  # shrunk, or pooled, but of the same size
+    assert _gaussians(seen_of("two classes"), ("price", "area")) is None
+
+
+@pytest.mark.parametrize("name", ["two classes", "numbers"])
+def test_answers_over_a_grid_are_the_models_answers(name: str) -> None:
+    seen = seen_of(name)
+    held = typical(seen.block, ("area", "rooms"))
+    found = _tried(seen, {"area": np.array([50.0, 200.0]), "rooms": np.array([2.0, 7.0])}, held)
+    cells = {key: value for key, value in held.items() if "." not in key and value is not None}
+    cells["garden"] = bool(cells["garden"])
+    if "sold_fast" in cells:
+        cells["sold_fast"] = ["no", "yes"][int(cells["sold_fast"])]
+    day = np.datetime64(int(held["listed.time"]), "D")
+    days = pd.date_range(day - np.timedelta64(400, "D"), day + np.timedelta64(400, "D"))
+    weekdays = [each.strftime("%a") == held["listed.weekday"] for each in days]
+    months = [each.strftime("%m") == held["listed.month"] for each in days]
+    usual = days[np.logical_and(weekdays, months)]
+    nearest = usual[np.abs(usual - pd.Timestamp(day)).argmin()]
+    rows = pd.DataFrame(
+        [{**cells, "listed": nearest.date(), "area": a, "rooms": r} for a, r in [(50.0, 2), (200.0, 7)]]
+    )
+    time = (nearest - pd.Timestamp(0)).days
+    again = _tried(
+        seen, {"area": np.array([50.0, 200.0]), "rooms": np.array([2.0, 7.0])}, {**held, "listed.time": time}
+    )
+    model = seen.model
+    np.testing.assert_allclose(again, model.predict_proba(rows) if name == "two classes" else model.predict(rows))
+    np.testing.assert_allclose(found, again, rtol=0.3)
+
+
+# What more rows are worth.
+
+
+def test_a_learning_curve_compares_two_manners() -> None:
+    seen = seen_of("two classes")
+    other = counterpart(seen)
+    assert other is not None
+    assert other.generative != seen.model.predictor_.form.generative
+    display = learning_curve(seen)
+    assert display is not None
+    assert list(display.curves) == [seen.model.model_, other.name]
+    assert len(display.sizes) == 5
+    mine = display.curves[seen.model.model_]
+    assert mine[-1] < mine[0]
+    assert mine[-1] == pytest.approx(1 - seen.model.candidates_[0].measures["accuracy"], abs=0.06)
+
+
+def test_too_few_rows_make_no_learning_curve() -> None:
+    assert learning_curve(seen_of("one number")) is None
+
+
+def test_sizes_at_which_a_model_cannot_be_fitted_are_left_out() -> None:
+    random = np.random.default_rng(0)
+    kinds = np.arange(600) % 12
+    frame = pd.DataFrame(random.normal(size=(600, 3)) + kinds[:, None], columns=["a", "b", "c"])
+    frame["kind"] = [f"kind {kind}" for kind in kinds]
+    seen = Seen.of(suffice.fit(frame, "kind", model="gda-full"), frame)
+    display = learning_curve(seen)
+    assert display is not None
+    assert "gda-full" in display.curves
+    assert np.isfinite([*display.curves.values()]).all()
+    assert display.sizes[-1] == 400
+
+
+# Pieces of a page.
+
+
+def test_pieces_escape_what_they_are_given() -> None:
+    nasty = "<script>\"&'"
+    pieces = [text(nasty), table(nasty, [nasty], [[nasty]]), spark(np.array([1, 2]), nasty)]
+    for piece in pieces:
+        assert "<script>" not in piece
+        Page(piece)
+
+
+def test_a_figure_is_named_once_and_takes_any_title() -> None:
+    from suffice.plots import ConfusionDisplay
+
+    made = figure(ConfusionDisplay([[1]], ["<b>"]), "One & <i>.", "A <b> \x00")
+    page = Page(made)
+    assert "b" not in page.tags
+    assert page.values("aria-label") == ["A <b> ·. One & <i>."]
+    assert made.count("A &lt;b&gt; ·") == 3  # the caption, the label, the title
+
+
+def test_bars_stay_in_their_box() -> None:
+    for value in (0.0, -3.0, np.inf, -np.inf, np.nan, 1e300):
+        made = bar(value, 2.0)
+        page = Page(made)
+        x, width = float(page.values("x")[0]), float(page.values("width")[0])
+        assert x >= -100
+        assert x + width <= 100
+        assert ("for" in made) == (not value < 0)
+
+
+def test_values_are_written_plainly() -> None:
+    assert [shown(each) for each in (np.float64(2.0), np.int64(3), 12345, -1e-9, "a", np.inf)] == [
+        "2",
+        "3",
+        "12,345",
+        "−1e−09",
+        "a",
+        "inf",
+    ]
+    assert share(float("nan")) == "not known"
+    assert listed([]) == ""
+
+
+def test_histograms_hold_every_number() -> None:
+    random = np.random.default_rng(0)
+    for values, whole in ((random.normal(size=99), False), (random.poisson(50, 99) * 1.0, True), (np.ones(5), False)):
+        edges, counts = histogram(values, 16, whole=whole)
+        assert counts.sum() == len(values)
+        assert len(counts) <= 17
+        assert len(edges) == len(counts) + 1
+    assert histogram(np.array([np.nan]), 4)[1].tolist() == [0]
