@@ -75,7 +75,7 @@ def baselines(seen: Seen) -> dict[str, str]:
     return {
         "accuracy": share(float(shares.max())),
         "log loss": shown(float(-(known * np.log(known)).sum())),
-        "Brier score": shown(float(1 - (shares**2).sum())),
+        "Brier score": shown(float(1 - (shares**2).sum()) / (2 if len(shares) == 2 else 1)),
         "ROC AUC": "0.5",
     }
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import errno
 import os
-import secrets
-import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +22,7 @@ from suffice.report.reasons_section import effects_of, hard_section, telling_sec
 from suffice.report.rows import Seen
 from suffice.tables import TableModel
 from suffice.tables.reading import Watch
+from suffice.tables.writing import check_place, new_file
 
 
 def report(
@@ -72,10 +69,11 @@ def report(
         raise TypeError(f"a report is about a model of a table, as suffice.fit gives it; got {type(model).__name__}")
     check_is_fitted(model, "predictor_")
     require_matplotlib()
-    place = _place(path)
+    check_place(path)
     seen = Seen.of(model, table, watch)
-    written = page(seen, _sections(seen, features, watch), place, date or datetime.date.today())
-    _put(place, written.encode("utf-8"))
+    written = page(seen, _sections(seen, features, watch), Path(path), date or datetime.date.today())
+    with new_file(path) as temporary:
+        temporary.write_text(written, encoding="utf-8")
     return Path(path)
 
 
@@ -100,29 +98,3 @@ def _sections(seen: Seen, features: Any, watch: Watch | None) -> list[Section]:
             watch("drawing", number, len(makers))
         found.append(make())
     return [section for section in found if section is not None]
-
-
-def _place(path: str | os.PathLike[str]) -> Path:
-    """Return where a page can be written, or raise before anything else is done."""
-    place = Path(os.path.realpath(path))
-    if place.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "the report would replace a folder: name a file", str(place))
-    if not place.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a report to", str(place.parent))
-    return place
-
-
-def _put(place: Path, data: bytes) -> None:
-    """Write a file whole, in place of one that is there, or not at all."""
-    temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            with suppress(FileNotFoundError):
-                shutil.copymode(place, temporary)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(place)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

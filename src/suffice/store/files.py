@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from suffice.store.contents import CURE, HEADER_LIMIT, Contents, StoreError, pack, read_about, unpack
+from suffice.store.whole import whole_file
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
@@ -42,18 +41,8 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(place.parent))
     data = pack(contents)
-    temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            with suppress(FileNotFoundError):
-                shutil.copymode(place, temporary)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(place)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(place) as temporary, temporary.open("xb") as file:
+        file.write(data)
 
 
 def read(path: str | os.PathLike[str]) -> Contents:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from suffice.store.whole import whole_file
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.source import arrow
 
@@ -114,7 +114,7 @@ def written(path: str | None, otherwise: str = "csv") -> Iterator[Writer]:
         sys.stdout.buffer.flush()
         return
     format, compressed = format_of(path)  # noqa: A001
-    with whole_file(path) as temporary, temporary.open("wb") as raw:
+    with new_file(path) as temporary, temporary.open("wb") as raw:
         stream = arrow().CompressedOutputStream(raw, "gzip") if compressed else raw
         writer = Writer(stream, format)
         yield writer
@@ -124,26 +124,25 @@ def written(path: str | None, otherwise: str = "csv") -> Iterator[Writer]:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file that takes the place of another once it is written."""
-    place = Path(os.path.realpath(path))
+def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file that takes the place of another once it is written; what fails is said of the latter."""
+    check_place(path)
+    try:
+        with whole_file(path) as temporary:
+            yield temporary
+    except OSError as error:
+        if "suffice-" in str(error.filename) or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise OSError(error.errno, unwritten(path, error)) from None
+        raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise where a file cannot be written."""
+    place = Path(path)
     if place.is_dir():
         raise UsageError(f"{path} is a folder: name a file")
     if not place.parent.is_dir():
         raise UsageError(f"there is no folder {place.parent} to write to")
-    temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
-    try:
-        yield temporary
-        temporary.replace(place)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        ours = error.filename is not None and os.fspath(temporary) == os.fsdecode(error.filename)
-        if ours or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-            raise OSError(error.errno, unwritten(path, error)) from None
-        raise
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def unwritten(path: str | os.PathLike[str], error: OSError) -> str:
