@@ -210,7 +210,7 @@ def test_the_strangest_row_comes_first(nb: Path, houses: Path, tmp_path: Path) -
     strange = 'H-99999,2022-06-01,9999,3,1938,true,Hillside,gas,F,"Well planned cottage",285.2,9,no\n'
     path = written(tmp_path / "t.csv", text + strange)
     found = done("outliers", nb, path, "-n", 3, "--json").json
-    assert [each["row"] for each in found][0] == 801
+    assert found[0]["row"] == 801
     assert found[0]["strange"][0][0] == "area"
     assert [each["log_evidence"] for each in found] == sorted(each["log_evidence"] for each in found)
     lines = done("outliers", nb, path, "-n", 3).lines

@@ -134,8 +134,8 @@ def test_bash_completes_for_real(houses: Path, tmp_path: Path, words: tuple[str,
     script = tmp_path / "completion.bash"
     script.write_bytes(done("completion", "bash").raw)
     ask = (
-        f"source {script}; COMP_WORDS=(suffice fit {houses} {' '.join(words)}); COMP_CWORD={2 + len(words)}; COMPREPLY=(); "
-        '_suffice_completion suffice; echo "${COMPREPLY[@]}"'
+        f"source {script}; COMP_WORDS=(suffice fit {houses} {' '.join(words)}); COMP_CWORD={2 + len(words)}; "
+        'COMPREPLY=(); _suffice_completion suffice; echo "${COMPREPLY[@]}"'
     )
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     ran = subprocess.run([bash, "-c", ask], capture_output=True, check=True, timeout=60, env=path)

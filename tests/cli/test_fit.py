@@ -40,11 +40,15 @@ def test_the_same_as_json(houses: Path, tmp_path: Path) -> None:
     assert found["model"] == model.model_ == found["candidates"][0]["model"]
     losses = [each["loss"] for each in found["candidates"] if each["loss"] is not None]
     assert losses == sorted(losses)
-    assert {each["name"]: each["kind"] for each in found["columns"]} == {
-        **{"id": "ignore", "listed": "date", "area": "numeric", "rooms": "count", "built": "numeric"},
-        **{"garden": "boolean", "district": "category", "heating": "category", "energy": "category"},
-        **{"note": "text", "price": "numeric", "viewings": "count"},
-    }
+    columns = [(each["name"], each["kind"]) for each in found["columns"]]
+    assert columns[:6] == [
+        *(("id", "ignore"), ("listed", "date"), ("area", "numeric")),
+        *(("rooms", "count"), ("built", "numeric"), ("garden", "boolean")),
+    ]
+    assert columns[6:] == [
+        *(("district", "category"), ("heating", "category"), ("energy", "category")),
+        *(("note", "text"), ("price", "numeric"), ("viewings", "count")),
+    ]
 
 
 def test_candidates_come_best_first_and_bear_their_kind(houses: Path) -> None:
@@ -159,7 +163,6 @@ def test_a_model_that_is_not_saved_is_remarked_upon(houses: Path) -> None:
     assert done(*words, "-q").err == ""
 
 
-@pytest.mark.xfail(strict=True, reason="where the model was saved is said all the same")
 def test_quiet_still_answers(houses: Path, tmp_path: Path) -> None:
     ran = done("fit", houses, "-t", "sold_fast", "-m", "nb", "-q", "-o", tmp_path / "m.suffice")
     assert "chosen: nb" in ran.out

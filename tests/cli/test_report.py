@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -96,10 +95,10 @@ def test_what_cannot_be_reported_on(logistic: Path, houses: Path, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ran, Path]]:
+def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     """The tour, and the folder that it leaves."""
     folder = tmp_path_factory.mktemp("tour") / "suffice-demo"
-    yield done("demo", "--folder", folder), folder
+    return done("demo", "--folder", folder), folder
 
 
 def test_the_tour_leaves_what_it_names(tour: tuple[Ran, Path]) -> None:

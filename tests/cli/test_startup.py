@@ -7,9 +7,11 @@ import sys
 import time
 from importlib.metadata import version
 
+import click
 import pytest
 
 from suffice.cli.app import COMMANDS
+from suffice.cli.app import suffice as group
 from tests.cli.command import done, process, suffice
 
 #: Libraries that take long to read.
@@ -50,14 +52,11 @@ def test_every_command_explains_itself(name: str) -> None:
 
 
 def test_every_option_says_what_it_does() -> None:
-    from suffice.cli.app import suffice as group
-
-    import click
-
     context = click.Context(group)
     for name in COMMANDS:
         command = group.get_command(context, name)
-        assert command is not None and command.help
+        assert command is not None
+        assert command.help
         for parameter in command.params:
             assert not isinstance(parameter, click.Option) or parameter.help, f"{name} {parameter.opts}"
 

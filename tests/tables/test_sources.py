@@ -238,6 +238,14 @@ def test_standard_input_without_anything() -> None:
     assert "standard input is empty" in done.stderr.splitlines()[-1]
 
 
+def test_nothing_is_printed_while_a_long_table_is_read(tmp_path: Path) -> None:
+    path = WRITERS["csv"](TABLE, tmp_path / "table.csv")
+    asked = "connection.sql(\"select current_setting('enable_progress_bar')\").fetchall()"
+    program = f"import suffice.tables; print(suffice.tables.open_table({path!r}).{asked})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[(False,)]"
+
+
 def test_a_source_can_be_read_again_and_again(tmp_path: Path) -> None:
     source = open_table(WRITERS["parquet"](TABLE, tmp_path / "table.parquet"))
     assert source.rows() == 60

@@ -27,7 +27,7 @@ from suffice.cli.options import (
 @quiet_option
 def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) -> None:
     """Learn the rows of TABLE as well, exactly as if they had been there from the start."""
-    from suffice.cli.output import say, watching
+    from suffice.cli.output import counted, say, watching
 
     fitted = loaded(model)
     before = fitted.rows_
@@ -35,7 +35,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
         fitted.update(opened(table, **how), watch)
     save(fitted, output or model)
     if not quiet:
-        say(f"{fitted.rows_ - before:,} rows learnt, {fitted.rows_:,} in all; saved to {output or model}")
+        say(f"{counted(fitted.rows_ - before, 'row')} learnt, {fitted.rows_:,} in all; saved to {output or model}")
 
 
 @click.command()
@@ -44,7 +44,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
 @quiet_option
 def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
     """Merge models that were fitted apart into the model of all their rows."""
-    from suffice.cli.output import say
+    from suffice.cli.output import counted, say
 
     if len(models) < 2:
         raise click.UsageError("name two models or more to merge")
@@ -53,7 +53,7 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
         whole = whole + loaded(path)
     save(whole, output)
     if not quiet:
-        say(f"{len(models)} models of {whole.rows_:,} rows in all, saved to {output}")
+        say(f"{len(models)} models of {counted(whole.rows_, 'row')} in all, saved to {output}")
 
 
 @click.command()

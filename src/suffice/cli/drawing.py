@@ -54,7 +54,7 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
     """Fill in the missing cells of TABLE by what the other cells of their row suggest."""
     import numpy as np
 
-    from suffice.cli.output import say, watching
+    from suffice.cli.output import counted, say, watching
     from suffice.cli.predicting import batches_of
     from suffice.tables.imputing import imputed
     from suffice.tables.writing import whole_again, written
@@ -72,7 +72,10 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
             if watch is not None:
                 watch("reading", done, source.rows())
     if not quiet:
-        say(f"{filled:,} cells of {done:,} rows were filled in" + (f"; written to {output}" if output else ""))
+        say(
+            f"{counted(filled, 'cell')} of {counted(done, 'row')} filled in"
+            + (f"; written to {output}" if output else "")
+        )
 
 
 @click.command()

@@ -51,9 +51,9 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **how: Any) -> 
 
 def show_evaluation(seen: Any) -> None:
     """Write measures, the measures of each class, and the confusion table."""
-    from suffice.cli.output import print_line, show_table, shown
+    from suffice.cli.output import counted, print_line, show_table, shown
 
-    print_line(f"{seen.rows:,} rows", "bold")
+    print_line(counted(seen.rows, "row"), "bold")
     show_table(["measure", "value"], [[name, shown(value)] for name, value in seen.summary().items()])
     if seen.task != "classes":
         return

@@ -95,6 +95,6 @@ def _row(model: Any, cells: tuple[str, ...]) -> list[dict[str, Any]]:
     ]
     if strange:
         raise UsageError(
-            f"the model knows no column {strange[0]!r}{nearest(strange[0], columns)}; it reads {listed(columns)}"
+            f"the model knows no column {strange[0]!r}; it reads {listed(columns)}{nearest(strange[0], columns)}"
         )
     return [{name: given.get(name) for name in columns}]

@@ -168,10 +168,10 @@ def show_candidates(model: Any) -> None:
 
 
 def _show(model: Any, name: str) -> None:
-    from suffice.cli.output import print_line, say
+    from suffice.cli.output import counted, print_line, say
 
     schema = model.schema_
-    print_line(f"{name}: {model.rows_:,} rows", "bold")
+    print_line(f"{name}: {counted(model.rows_, 'row')}", "bold")
     if schema.task == "classes":
         weights = model.description_._class_weights(model.description_.statistics_)
         classes = ", ".join(
@@ -183,7 +183,7 @@ def _show(model: Any, name: str) -> None:
         print_line(f"  {'target':<9} {schema.target}: {schema.task}")
     show_columns(model)
     if model.skipped_:
-        say(f"{model.skipped_:,} rows have no {schema.target} and were left out", "warning")
+        say(f"{counted(model.skipped_, 'row')} without {schema.target} left out", "warning")
     print_line()
     print_line("judged by rows that were held out:")
     show_candidates(model)
@@ -201,4 +201,4 @@ def _show(model: Any, name: str) -> None:
         if model.fitted_rows_ == model.rows_
         else f"; fitted to {model.fitted_rows_:,} of them, drawn at random (--rows all for all)"
     )
-    print_line(f"{model.rows_:,} rows in {model.seconds_:.1f} s, {rate:,.0f} rows/s{fitted}")
+    print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{fitted}")

@@ -56,6 +56,8 @@ def _in_a_folder(context: click.Context, parameter: click.Parameter, value: str 
 
     if value is not None and value != "-":
         place = Path(value)
+        if not value:
+            raise click.BadParameter("the name of the file is empty: give one")
         if place.is_dir():
             raise click.BadParameter(f"{value} is a folder: name a file")
         if not place.parent.is_dir():

@@ -10,21 +10,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+#: Where there is no terminal, a row is a line.
+_WIDE = 10_000
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, which is fine with it."""
+        raise BrokenPipeError
+
 
 def console(error: bool = False) -> Console:
     """Return where to write: as wide as the terminal, or wide enough for all where there is none."""
     stream = sys.stderr if error else sys.stdout
-    width = None if stream.isatty() else 120
-    return Console(file=stream, width=width, highlight=False, soft_wrap=not stream.isatty())
+    width = None if stream.isatty() else _WIDE
+    return _Console(file=stream, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
+
+
+def rule(title: str) -> None:
+    """Write a heading to standard output."""
+    out = console()
+    out.rule(f"[bold]{escape(title)}") if out.is_terminal else print_line(f"-- {title} --")
 
 
 def say(sentence: str, kind: str = "note") -> None:
-    """Write a remark to standard error."""
+    """Write a remark to standard error, unless the command was asked to be quiet."""
+    context = click.get_current_context(silent=True)
+    if kind != "error" and context is not None and context.params.get("quiet"):
+        return
     style = {"error": "[bold red]error:[/] ", "warning": "[yellow]note:[/] ", "note": ""}[kind]
     console(error=True).print(style + escape(sentence))
 
@@ -91,6 +110,17 @@ def shown(cell: Any) -> str:
 def print_line(text: str = "", style: str = "") -> None:
     """Write a line to standard output."""
     console().print(escape(text), style=style)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return how many there are.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def share(part: float) -> str:

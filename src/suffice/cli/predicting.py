@@ -50,7 +50,7 @@ def predict(
 
     Columns that name rows are kept: those that the model ignores as identifiers, and those that it does not know.
     """
-    from suffice.cli.output import say, watching
+    from suffice.cli.output import counted, say, watching
     from suffice.tables.errors import UsageError, listed, nearest
     from suffice.tables.writing import whole_again, written
 
@@ -61,7 +61,7 @@ def predict(
     names = source.schema().names
     for name in keep:
         if name not in names:
-            raise UsageError(f"there is no column {name!r} to keep{nearest(name, names)}; there are {listed(names)}")
+            raise UsageError(f"there is no column {name!r} to keep; there are {listed(names)}{nearest(name, names)}")
     kept = names if keep_all else list(keep) or keys_of(fitted, names)
     expected, done = source.rows(), 0
     strange: dict[str, set[str]] = {}
@@ -78,7 +78,7 @@ def predict(
     for column, found in strange.items():
         say(f"column {column!r} holds {listed(sorted(found), 5)}, which the model has never seen", "warning")
     if output is not None:
-        say(f"{done:,} rows written to {output}")
+        say(f"{counted(done, 'row')} written to {output}")
 
 
 def batches_of(model: Any, source: Any) -> Iterator[tuple[Any, Any]]:

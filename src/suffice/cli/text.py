@@ -169,6 +169,8 @@ def _texts(given: tuple[str, ...], by_line: bool) -> list[tuple[str, bytes]]:
     """Return what each document is called, and its bytes."""
     found: list[tuple[str, bytes]] = []
     for name in given or ("-",):
+        if name != "-" and Path(name).is_dir():
+            raise click.UsageError(f"{name} is a folder: name files, as {name}/*")
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         if by_line:
             found.extend((f"{name}:{number}", line) for number, line in enumerate(data.splitlines(), 1) if line.strip())

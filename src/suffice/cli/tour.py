@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ import click
 )
 def demo(folder: str) -> None:
     """Take the two-minute tour: a table, some text, verdicts with reasons, a report."""
-    from suffice.cli.output import console, print_line
+    from suffice.cli.output import print_line, rule
+    from suffice.demo import houses
 
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    shutil.copy(houses(), place / "houses.csv")
     start = time.perf_counter()
     model = _table(place)
     _text(place)
-    console().rule("[bold]4. A report")
+    rule("4. A report")
     _report(model, place)
     print_line()
     print_line(f"that took {time.perf_counter() - start:.0f} s; what was made is in {place}/", "bold")
@@ -31,28 +34,28 @@ def demo(folder: str) -> None:
 
 def _table(place: Path) -> Any:
     from suffice.cli.fitting import _show
-    from suffice.cli.output import console, print_line
-    from suffice.demo import houses
+    from suffice.cli.output import print_line, rule
     from suffice.tables import TableModel, open_table
+    from suffice.tables.writing import written
 
-    out = console()
-    out.rule("[bold]1. A table: which houses sell within a month?")
-    command = f"suffice fit {houses().name} --target sold_fast -o {place}/houses.suffice"
-    print_line(f"$ {command}", "cyan")
-    source = open_table(houses())
+    rule("1. A table: which houses sell within a month?")
+    print_line(f"$ suffice fit {place}/houses.csv --target sold_fast -o {place}/houses.suffice", "cyan")
+    source = open_table(place / "houses.csv")
     model = TableModel().fit(source, "sold_fast")
-    _show(model, houses().name)
+    _show(model, source.name)
     model.save(place / "houses.suffice")
     print_line()
-    out.rule("[bold]2. Why? And what if rows must be forgotten?")
-    print_line(f"$ suffice explain {place}/houses.suffice {houses().name} --row 1", "cyan")
+    rule("2. Why? And what if rows must be forgotten?")
+    print_line(f"$ suffice explain {place}/houses.suffice {place}/houses.csv --row 1", "cyan")
     first = next(iter(source.batches())).slice(0, 1)
     print_line(str(model.explain(first)[0]))
     print_line()
     bayes = TableModel("nb").fit(source, "sold_fast")
     bayes.save(place / "houses-nb.suffice")
-    print_line(f"$ suffice forget {place}/houses-nb.suffice some-rows.csv", "cyan")
     some = next(iter(source.batches())).slice(0, 100)
+    with written(str(place / "some-rows.csv")) as writer:
+        writer.write(some)
+    print_line(f"$ suffice forget {place}/houses-nb.suffice {place}/some-rows.csv", "cyan")
     found = bayes.forget(some)
     print_line(
         f"{found['rows']} rows forgotten, {found['left']} left: the sums are those of a fit to these, to "
@@ -64,11 +67,11 @@ def _table(place: Path) -> Any:
 
 def _text(place: Path) -> None:
     from suffice import TextClassifier
-    from suffice.cli.output import console, print_line
+    from suffice.cli.output import print_line, rule
     from suffice.demo import messages
     from suffice.text.sources import lines
 
-    console().rule("[bold]3. Text: spam, work or family?")
+    rule("3. Text: spam, work or family?")
     rows = [line.split("\t", 1) for line in messages().read_text(encoding="utf-8").splitlines()[1:]]
     labels, texts = [label for label, _ in rows], [text for _, text in rows]
     (place / "messages.txt").write_text("".join(f"{label}\t{text}\n" for label, text in rows), encoding="utf-8")
@@ -89,10 +92,9 @@ def _text(place: Path) -> None:
 
 def _report(model: Any, place: Path) -> None:
     from suffice.cli.output import print_line, watching
-    from suffice.demo import houses
     from suffice.report import report
 
-    print_line(f"$ suffice report {place}/houses.suffice {houses().name} -o {place}/report.html", "cyan")
+    print_line(f"$ suffice report {place}/houses.suffice {place}/houses.csv -o {place}/report.html", "cyan")
     with watching(quiet=False) as watch:
-        report(model, houses(), place / "report.html", watch=watch)
+        report(model, place / "houses.csv", place / "report.html", watch=watch)
     print_line(f"a page to open in a browser: {place / 'report.html'}")

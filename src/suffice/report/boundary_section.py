@@ -13,7 +13,7 @@ from suffice.report.pictures import AlongDisplay, SurfaceDisplay
 from suffice.report.rows import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block, Names
-from suffice.tables.errors import TableError, nearest
+from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Feature
 
 _GRID, _POINTS = 80, 300
@@ -39,11 +39,11 @@ def chosen_features(seen: Seen, features: Any, order: list[str]) -> tuple[str, .
         return tuple(name for name in order if name in numbers)[:2]
     wanted = [features] if isinstance(features, str) else [str(name) for name in features]
     if len(wanted) != 2 or wanted[0] == wanted[1]:
-        raise TableError(f"features must name two columns of numbers that differ; got {wanted!r}")
+        raise UsageError(f"features must name two columns of numbers that differ; got {wanted!r}")
     for name in wanted:
         if name not in numbers:
             have = ", ".join(map(repr, list(numbers)[:8])) or "none"
-            raise TableError(f"{name!r} is no column of numbers{nearest(name, numbers)}; there are {have}")
+            raise UsageError(f"{name!r} is no column of numbers; there are {have}{nearest(name, numbers)}")
     return tuple(wanted)
 
 

@@ -88,6 +88,7 @@ class Algebra(Answering):
         _check_alike(self, other)
         both = type(self)(**self.get_params(deep=False))
         both.predictor_ = self.predictor_.merged(other.predictor_)
+        both._temper(self, other)
         both._description = None
         if self._description is not None and other._description is not None:
             both._description = copy.deepcopy(self._description)
@@ -98,6 +99,15 @@ class Algebra(Answering):
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
         both.fitted_rows_ = both.rows_
         return both
+
+    def _temper(self, one: Algebra, two: Algebra) -> None:
+        """Take the temperatures of two models together: each counts by its rows.
+
+        The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
+        """
+        if self.predictor_.form.generative and self.predictor_.form.name != "text":
+            shares = [model.rows_ / model.predictor_.inner.temperature for model in (one, two)]
+            self.predictor_.inner.set_params(temperature=(one.rows_ + two.rows_) / sum(shares))
 
     def __radd__(self, other: Any) -> Self:
         """Let ``sum(models)`` start from its 0."""

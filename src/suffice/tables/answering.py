@@ -144,8 +144,8 @@ class Answering(BaseEstimator):  # type: ignore[misc]
     def sample(self, n: int = 1, random_state: int | None = None) -> Any:
         """Draw rows, with their target, from the description: an Arrow table."""
         self._check_fitted()
-        if n < 0:
-            raise ValueError(f"n must not be negative; got {n}")
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")
         return drawn(self, n, random_state)
 
     def impute(self, table: Any) -> Any:

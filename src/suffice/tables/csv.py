@@ -196,8 +196,8 @@ def ragged_line(path: str, dialect: Dialect) -> str | None:
             for row in rows:
                 if row and len(row) != len(first):
                     return (
-                        f"line {rows.line_num} of {path} has {len(row)} cells where the first has {len(first)}: quote "
-                        f"cells that hold {delimiter!r}, or complete the line"
+                        f"line {rows.line_num} of {path} has {len(row)} cell{'s' * (len(row) != 1)} where the first "
+                        f"has {len(first)}: quote cells that hold {delimiter!r}, or complete the line"
                     )
     except (OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration):
         pass

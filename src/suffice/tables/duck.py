@@ -43,6 +43,7 @@ class DuckSource(Source):
         try:
             self.connection = duckdb.connect(database, read_only=database != ":memory:")
             self.connection.sql("set autoinstall_known_extensions = false")
+            self.connection.sql("set enable_progress_bar = false")
         except duckdb.Error as error:
             raise self._complaint(error) from None
         if frame is not None:
@@ -145,7 +146,7 @@ class TextSource(DuckSource):
         if len(names) == 1 or all(_ANONYMOUS.fullmatch(name) for name in names):
             ragged = ragged_line(self._files[0], self._dialect)
             if ragged is not None:
-                raise TableError(ragged)
+                raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
         whole = [name for name, kind in zip(names, found.types, strict=True) if str(kind) == "BIGINT"]
         whole = [name for name in whole if name not in self._types]
@@ -233,7 +234,13 @@ class TextSource(DuckSource):
 
     def _complaint(self, error: Exception) -> TableError:
         found = super()._complaint(error)
-        return found if "the query" in str(found) else complaint(error, self._files, self._dialect)
+        if "the query" in str(found):
+            return found
+        return TableError(self._named(str(complaint(error, self._files, self._dialect))))
+
+    def _named(self, sentence: str) -> str:
+        """Return a sentence about a file with the name that the user has for it."""
+        return sentence.replace(self._files[0], self.name) if len(self._files) == 1 else sentence
 
 
 def _duckdb() -> Any:

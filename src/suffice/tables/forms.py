@@ -55,7 +55,7 @@ FORMS = {
 def form_of(name: str, schema: Schema) -> Form:
     """Return a form by its name, or say why it is none for this target."""
     if name not in FORMS:
-        raise UsageError(f"there is no model {name!r}{nearest(name, FORMS)}; there are auto, {', '.join(FORMS)}")
+        raise UsageError(f"there is no model {name!r}; there are auto, {', '.join(FORMS)}{nearest(name, FORMS)}")
     form = FORMS[name]
     if schema.task not in form.tasks:
         fit = [each.name for each in FORMS.values() if schema.task in each.tasks]

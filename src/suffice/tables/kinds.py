@@ -62,13 +62,13 @@ def infer(
     head = without(head, missing)
     names = head.schema.names
     if target not in names:
-        raise UsageError(f"there is no column {target!r} to predict{nearest(target, names)}; there are {listed(names)}")
+        raise UsageError(f"there is no column {target!r} to predict; there are {listed(names)}{nearest(target, names)}")
     wanted = {str(name): str(kind) for name, kind in (kinds or {}).items()}
     for name, kind in wanted.items():
         if name not in names:
             raise UsageError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
         if kind not in KINDS:
-            raise UsageError(f"{kind!r} is no kind of column{nearest(kind, KINDS)}; the kinds are {', '.join(KINDS)}")
+            raise UsageError(f"{kind!r} is no kind of column; the kinds are {', '.join(KINDS)}{nearest(kind, KINDS)}")
     if task is not None and task not in TASKS:
         raise UsageError(f"{task!r} is no kind of target; they are {', '.join(TASKS)}")
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -196,7 +196,7 @@ def _target(column: Any, name: str, whole: bool) -> Field:
     if column.null_count == len(column) and (whole or kind in ("nothing", "other")):
         raise TableError(f"all cells of the target {name!r} are missing: there is nothing to learn from")
     if kind in ("date", "moment", "other"):
-        raise TableError(f"the target {name!r} holds {column.type}: predict a category, a number or a count")
+        raise TableError(f"the target {name!r} holds {_word(column, kind)}: predict a category, a number or a count")
     return Field(name, "category" if kind in ("name", "truth") else "numeric", kind)
 
 
@@ -205,7 +205,7 @@ def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bo
     found = head_type(column)
     cells = column.drop_null() if found == "name" else None
     values = np.unique(numbers_of(column)) if found in ("whole", "number") else None
-    distinct = len(cells.unique()) if cells is not None else len(values) if values is not None else len(column.unique())
+    distinct = len(column.drop_null().unique())
     if distinct == 1 and whole:
         only = column.drop_null()[0].as_py()
         raise TableError(f"the target {name!r} is always {only!r}: there is nothing to tell apart")
@@ -215,7 +215,7 @@ def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bo
         asked = {"numeric": "numbers", "count": "counts"}.get(kind, "classes")
     if values is None:
         if asked in ("numbers", "counts"):
-            raise TableError(f"the target {name!r} holds {column.type}, not numbers: it can only be classes")
+            raise TableError(f"the target {name!r} holds {_word(column, found)}, not numbers: it can only be classes")
         if cells is not None and len(cells) >= _FEW and distinct > 0.9 * len(cells):
             raise TableError(
                 f"nearly every row has a {name!r} of its own ({distinct} values in {len(cells)} rows): there are no "
@@ -233,3 +233,9 @@ def _task(column: Any, name: str, asked: str | None, kind: str | None, whole: bo
     if is_whole and distinct <= FEW_CLASSES:
         return "classes"
     return "counts" if is_whole and 0 <= values[0] < _SMALLEST_COUNT else "numbers"
+
+
+def _word(column: Any, kind: str) -> str:
+    """Return what a column holds, in a word."""
+    words = {"date": "dates", "moment": "moments", "name": "names", "truth": "truth values"}
+    return words.get(kind, str(column.type))

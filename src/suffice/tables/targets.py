@@ -80,11 +80,11 @@ def _typed(name: str, kind: str) -> Any:
     if kind == "truth":
         return {"true": True, "false": False, "1": True, "0": False}.get(name.casefold(), name)
     if kind in ("whole", "number"):
-        try:
-            value = float(name)
-        except ValueError:
-            return name
-        return int(value) if value.is_integer() else value
+        for read in (int, float):
+            try:
+                return read(name)
+            except ValueError:
+                continue
     return name
 
 
