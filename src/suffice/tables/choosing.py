@@ -77,6 +77,25 @@ class Candidate:
     columns: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Rows that models are judged by."""
+
+    sample: Block
+    values: npt.NDArray[Any]  # codes of the classes, or numbers
+    places: npt.NDArray[np.int64]  # the fold of each row
+    task: Task
+    labels: Labels
+
+    def __getitem__(self, rows: Any) -> Trial:
+        return replace(self, sample=self.sample[rows], values=self.values[rows], places=self.places[rows])
+
+    @property
+    def folds(self) -> list[npt.NDArray[np.int64]]:
+        """The rows of each fold."""
+        return [np.flatnonzero(self.places == fold) for fold in range(int(self.places.max()) + 1)]
+
+
 def fold_of(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return the fold of each row, so that every fold has its share of each class, or of small and large numbers."""
     order = np.lexsort((random.random(len(values)), values))
@@ -101,15 +120,15 @@ def judge(
     """
     folds = max(2, min(folds, len(values) // 2))
     random = np.random.default_rng(seed)
-    places = fold_of(values, folds, random)
+    trial = Trial(sample, values, fold_of(values, folds, random), task, labels)
+    few = trial if len(values) <= _NEAR_ROWS else trial[np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))]
     found = []
     for number, form in enumerate(forms):
         if watch is not None:
             watch(f"trying {form.name}", number, len(forms))
         start = time.perf_counter()
         try:
-            some = slice(None) if form.reads != "near" or len(values) <= _NEAR_ROWS else _some(len(values), random)
-            candidate = _best_penalty(form, sample[some], values[some], places[some], task, labels)
+            candidate = _best_penalty(form, few if form.reads == "near" else trial)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             candidate = Candidate(
                 form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0]
@@ -118,18 +137,14 @@ def judge(
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
 
-def _some(count: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    return np.sort(random.choice(count, _NEAR_ROWS, replace=False))
-
-
-def _best_penalty(form: Form, *rows: Any) -> Candidate:
+def _best_penalty(form: Form, trial: Trial) -> Candidate:
     """Return how well a form predicts rows held out, with the penalty that suits it best."""
-    best = _judged(form, 1.0, *rows)
-    if not form.is_penalised or len(rows[1]) >= _PLENTY * best.columns:
+    best = _judged(form, 1.0, trial)
+    if not form.is_penalised or len(trial.values) >= _PLENTY * best.columns:
         return best
     for step in (0.1, 10.0):  # less and less of it while that helps; if it does not, more
         while _WEAKEST <= best.penalty * step <= _STRONGEST:
-            other = _judged(form, best.penalty * step, *rows)
+            other = _judged(form, best.penalty * step, trial)
             if not other.loss < best.loss * (1 - _WORTH):
                 break
             best = other
@@ -138,17 +153,9 @@ def _best_penalty(form: Form, *rows: Any) -> Candidate:
     return best
 
 
-def _judged(
-    form: Form,
-    penalty: float,
-    sample: Block,
-    values: npt.NDArray[Any],
-    places: npt.NDArray[np.int64],
-    task: Task,
-    labels: Labels,
-) -> Candidate:
-    folds = int(places.max()) + 1
-    answers, columns = held_out(form, penalty, sample, values, places, task, labels)
+def _judged(form: Form, penalty: float, trial: Trial) -> Candidate:
+    answers, columns = held_out(form, penalty, trial)
+    task, values, folds = trial.task, trial.values, trial.folds
     temperature = 1.0
     if form.generative:
         temperature = best_temperature(answers, values, np.ones(len(values)))
@@ -156,10 +163,10 @@ def _judged(
             temperature = max(temperature, 1.0)
         answers = answers / temperature
     per_row = losses(task, answers, values)
-    means = {name: np.array([rows[places == fold].mean() for fold in range(folds)]) for name, rows in per_row.items()}
+    means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
     finish = np.sqrt if task == "numbers" else np.asarray
     loss = finish(means.pop(LOSSES[task]))
-    spread = float(loss.std(ddof=1) / np.sqrt(folds)) if folds > 1 else np.nan
+    spread = float(loss.std(ddof=1) / np.sqrt(len(folds)))
     others = {name: float(rows.mean()) for name, rows in means.items()}
     return Candidate(
         form.name,
@@ -174,37 +181,28 @@ def _judged(
     )
 
 
-def held_out(
-    form: Form,
-    penalty: float,
-    sample: Block,
-    values: npt.NDArray[Any],
-    places: npt.NDArray[np.int64],
-    task: Task,
-    labels: Labels,
-) -> tuple[FloatArray, int]:
+def held_out(form: Form, penalty: float, trial: Trial) -> tuple[FloatArray, int]:
     """Return the answers for each row of a model of the other folds' rows, and how many columns it reads."""
-    folds = int(places.max()) + 1
-    parts = [np.flatnonzero(places == fold) for fold in range(folds)]
-    blocks = [sample[part] for part in parts]
+    sample, values, folds = trial.sample, trial.values, trial.folds
+    blocks = [sample[fold] for fold in folds]
     found: FloatArray | None = None
 
     def learnt(block: Block, some: npt.NDArray[Any]) -> Predictor:
-        model = Predictor.of(form, task, labels, penalty)
+        model = Predictor.of(form, trial.task, trial.labels, penalty)
         model.prepare(sample)
         return model.learn([(block, some)])
 
-    alone = [learnt(block, values[part]) for block, part in zip(blocks, parts, strict=True)] if form.exact else []
-    for fold, part in enumerate(parts):
+    alone = [learnt(block, values[fold]) for block, fold in zip(blocks, folds, strict=True)] if form.exact else []
+    for number, fold in enumerate(folds):
         if form.exact:
-            model, *others = (alone[place] for place in range(folds) if place != fold)
+            model, *others = (each for place, each in enumerate(alone) if place != number)
             for other in others:
                 model = model.merged(other)
         else:
-            rows = np.flatnonzero(places != fold)
+            rows = np.flatnonzero(trial.places != number)
             model = learnt(sample[rows], values[rows])
-        answers = model.scores(blocks[fold])
+        answers = model.scores(blocks[number])
         found = np.zeros((len(values), *answers.shape[1:])) if found is None else found
-        found[part] = answers
+        found[fold] = answers
     assert found is not None
     return found, model.columns
