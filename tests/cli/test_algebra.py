@@ -66,7 +66,6 @@ def _same_sums(one: Path, two: Path, table: Path) -> None:
     np.testing.assert_allclose(first.log_evidence(str(table)), second.log_evidence(str(table)), rtol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="the temperature is that of the model that is named first")
 def test_merging_does_not_depend_on_the_order(parts: tuple[Path, Path], houses: Path, tmp_path: Path) -> None:
     found = []
     for name, models in (("ab", parts), ("ba", parts[::-1])):
@@ -98,8 +97,7 @@ def test_update_and_merge_agree(
 ) -> None:
     done("merge", *parts, "-o", tmp_path / "merged.suffice")
     done("update", parts[0], halves[1], "-o", tmp_path / "updated.suffice")
-    merged, updated = (probabilities(tmp_path / f"{name}.suffice", houses) for name in ("merged", "updated"))
-    np.testing.assert_allclose(merged, updated, rtol=1e-9)
+    _same_sums(tmp_path / "merged.suffice", tmp_path / "updated.suffice", houses)
 
 
 def test_forgetting_is_the_rest(
@@ -201,7 +199,6 @@ def test_rows_that_do_not_suit_change_nothing(nb: Path, houses: Path, tmp_path: 
     assert model.read_bytes() == nb.read_bytes()
 
 
-@pytest.mark.xfail(strict=True, reason="1 rows")
 def test_one_row_is_called_a_row(nb: Path, houses: Path, tmp_path: Path) -> None:
     one = written(tmp_path / "one.csv", "".join(houses.read_text(encoding="utf-8").splitlines(keepends=True)[:2]))
     assert done("update", nb, one, "-o", tmp_path / "m.suffice").err.startswith("1 row learnt, 801 in all")

@@ -50,7 +50,6 @@ def test_a_target_with_a_value_for_every_row(houses: Path) -> None:
     assert "choose another target" in sentence
 
 
-@pytest.mark.xfail(strict=True, reason="the type is called date32[day]")
 def test_dates_are_no_target(houses: Path) -> None:
     assert "the target 'listed' holds dates" in refused("fit", houses, "-t", "listed", code=1)
 
@@ -140,6 +139,5 @@ def test_classes_that_the_model_does_not_know(nb: Path, houses: Path, table: Pat
     assert "it knows 'no', 'yes'" in sentence
 
 
-@pytest.mark.xfail(strict=True, reason="did you mean this?; there are these")
 def test_errors_have_no_dangling_punctuation(houses: Path) -> None:
     assert "?;" not in refused("fit", houses, "-t", "sold_fst", code=2)

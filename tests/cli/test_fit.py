@@ -173,7 +173,7 @@ def test_rows_without_a_target_are_left_out_and_said(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n" + "".join(f"{n / 3},{'' if n % 5 == 0 else 'xy'[n % 2]}\n" for n in range(40)))
     ran = done("fit", table, "-t", "b", "-m", "nb")
-    assert "8 rows have no b and were left out" in ran.err
+    assert "8 rows without b left out" in ran.err
     assert ": 32 rows" in ran.out
 
 

@@ -41,7 +41,6 @@ def test_brackets_are_no_markup(tmp_path: Path) -> None:
     assert "'[x]'" in refused("fit", table, "-t", "[x]", code=2)
 
 
-@pytest.mark.xfail(strict=True, reason="rich puts emoji in")
 def test_colons_are_no_emoji(tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", rows("a,b,y", (":smile:", "z")))
     assert ":smile: 30" in done("fit", table, "-t", "y", "-m", "nb").out
@@ -100,7 +99,6 @@ def test_two_rows_are_enough_or_refused(tmp_path: Path) -> None:
     assert "went wrong in suffice itself" not in ran.err
 
 
-@pytest.mark.xfail(strict=True, reason="remarks are made all the same")
 def test_quiet_leaves_out_who_was_left_out(tmp_path: Path) -> None:
     labels = ["z"] + ["x", "y"] * 30
     text = "a,l\n" + "".join(f"{n % 7 + 5 * (n % 2) + 0.5},{label}\n" for n, label in enumerate(labels))

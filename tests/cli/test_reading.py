@@ -54,7 +54,6 @@ def test_standard_input_is_called_by_its_name(houses: Path) -> None:
     assert fit("-", "-t", "sold_fast", stdin=houses.read_bytes())["table"] == "standard input"
 
 
-@pytest.mark.xfail(strict=True, reason="the temporary file is named instead")
 def test_errors_of_standard_input_are_called_by_its_name() -> None:
     sentence = refused("fit", "-", "-t", "y", code=1, stdin=b"a,y\n1,x\n2\n3,z\n")
     assert "line 3 of standard input has 1 cell" in sentence

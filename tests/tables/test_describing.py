@@ -142,7 +142,7 @@ def test_what_is_drawn_can_be_predicted_and_is_of_the_same_types() -> None:
     assert model.sample(3, random_state=1).equals(model.sample(3, random_state=1))
     assert not model.sample(3, random_state=1).equals(model.sample(3, random_state=2))
     assert model.sample(0).schema.names == drawn.schema.names
-    with pytest.raises(ValueError, match="n must not be negative; got -1"):
+    with pytest.raises(ValueError, match="n must be a whole number, 0 or more; got -1"):
         model.sample(-1)
 
 

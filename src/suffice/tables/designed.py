@@ -35,10 +35,13 @@ class Designed(Predictor):
         """Settle which columns the matrix has."""
         sums = self.form.exact
         self.design = design_of(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
-        if sums and self.design.is_sparse:
-            raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
+        self._check_width()
         self.inner = _estimator(self.form, self.task, self.penalty)
         self.columns = self.design.width
+
+    def _check_width(self) -> None:
+        if self.form.exact and self.design.is_sparse:
+            raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
 
     def complete(self, description: Description) -> None:
         """Give columns to levels and gaps that the sample lacks."""
@@ -61,10 +64,12 @@ class Designed(Predictor):
         if self.task != "classes":
             return np.asarray(self.inner.predict(matrix))
         if self.form.generative:
-            return np.asarray(self.inner._rows_read(matrix, "joint") / self.inner._temperature())
-        coef, intercept = self.inner._scores_of_classes()
+            found = self.inner._rows_read(matrix, "joint") / self.inner._temperature()
+        else:
+            coef, intercept = self.inner._scores_of_classes()
+            found = matrix @ coef.T + intercept
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
-        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = matrix @ coef.T + intercept
+        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = found
         return np.asarray(scores)
 
     def effects(self, block: Block) -> Effects:
@@ -88,8 +93,9 @@ class Designed(Predictor):
         if not self.form.exact:
             super().add(block, values)
         self._move(self.design.covering(block))
+        self._check_width()
         with quiet():
-            self.inner.partial_fit(self.design.encode(block), *self._targets(values))
+            self.inner.partial_fit(self.design.encode(block), self._targets(values))
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly, and the levels and gaps that no other row has."""
@@ -104,7 +110,7 @@ class Designed(Predictor):
         terms = tuple(left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
         self._move(Design(self.design.features, terms))
         self.inner.__dict__.pop("digits_lost_", None)
-        self.inner.forget(self.design.encode(block), *self._targets(values)[:1])
+        self.inner.forget(self.design.encode(block), self._targets(values))
         return float(self.inner.digits_lost_)
 
     def settle(self) -> None:
@@ -130,12 +136,9 @@ class Designed(Predictor):
         both.settle()
         return both
 
-    def _targets(self, values: npt.NDArray[Any]) -> tuple[Any, ...]:
-        """Return the targets as the inner model takes them, and the classes that there may be."""
-        if self.task != "classes":
-            return (values,)
-        names = np.array(self.labels.names)
-        return names[values], names
+    def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the targets as the inner model takes them."""
+        return values if self.task != "classes" else np.asarray(np.array(self.labels.names)[values])
 
     # Files.
 

@@ -117,7 +117,7 @@ class TableModel(Stored, Algebra):
         source, name = with_target(table, target, strings=strings)
         start = time.perf_counter()
 
-        found = reading.read(source, name, self.columns, self.task, self._drawn, self.random_state, watch)
+        found = reading.read(source, name, self.columns, self.task, self._drawn, self._summed, self.random_state, watch)
         self._settle(found, watch)
         self.seconds_ = time.perf_counter() - start
         return self
@@ -127,6 +127,11 @@ class TableModel(Stored, Algebra):
         if self.model != "auto" and form_of(self.model, schema).exact:
             return reading.COMPARED
         return max(self.most_rows or 0, reading.COMPARED)
+
+    def _summed(self, schema: Schema) -> Form | None:
+        """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
+        form = None if self.model == "auto" else form_of(self.model, schema)
+        return form if form is not None and form.exact and form.reads != "cells" else None
 
     def _settle(self, found: reading.Read, watch: Watch | None) -> None:
         """Choose a model, and fit it to all rows."""
@@ -159,6 +164,8 @@ class TableModel(Stored, Algebra):
         if isinstance(predictor, Described):
             predictor.inner = found.description
             return predictor
+        if found.summed is not None:
+            return found.summed
         predictor.prepare(sample)
         if found.rows > sample.rows:
             predictor.complete(found.description)

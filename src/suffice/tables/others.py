@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.design import Design, design_of
@@ -48,8 +49,11 @@ class Written(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return the log-probabilities of the classes, (n, k)."""
+        scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
         with np.errstate(divide="ignore"):
-            return np.asarray(self.inner.predict_log_proba(self.texts(block)))
+            found = self.inner.predict_log_proba(self.texts(block))
+        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = found
+        return scores
 
     def effects(self, block: Block) -> Effects:
         """Return what the words of each row add together."""
@@ -64,8 +68,7 @@ class Written(Predictor):
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows."""
-        names = np.array(self.labels.names)
-        self.inner.partial_fit(self.texts(block), names[values], classes=names)
+        self.inner.partial_fit(self.texts(block), np.array(self.labels.names)[values])
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly."""

@@ -16,7 +16,9 @@ from suffice.tables.cells import flat
 from suffice.tables.describing import Description
 from suffice.tables.drawing import Sample
 from suffice.tables.errors import TableError
+from suffice.tables.forms import Form
 from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
+from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Schema
 from suffice.tables.source import BATCH, Source, arrow
 from suffice.tables.targets import Answers, Bins
@@ -40,6 +42,7 @@ class Read:
     bins: Bins | None  # of the numbers
     description: Description
     sample: pa.Table  # rows drawn at random: all of them where they are few
+    summed: Predictor | None  # the model of all rows, where it was asked for and is a sum
     rows: int
     skipped: int  # rows without a target
 
@@ -115,6 +118,7 @@ def read(
     kinds: Any = None,
     task: str | None = None,
     most: Callable[[Schema], int] = lambda _: COMPARED,
+    form: Callable[[Schema], Form | None] = lambda _: None,
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Read:
@@ -130,6 +134,8 @@ def read(
         What the user says of columns and target.
     most
         How many rows to draw.
+    form
+        Which model to sum on the way, if any.
     seed
         Of the rows that are drawn.
     watch
@@ -144,7 +150,9 @@ def read(
     said = task or (kinds or {}).get(target)
     while True:
         try:
-            found = _read(source, stream, schema, head, Sample(most(schema), seed, source.rows()), said, watch)
+            found = _read(
+                source, stream, schema, head, Sample(most(schema), seed, source.rows()), form(schema), said, watch
+            )
         except KindError as error:  # the first rows misled: once more, as all rows are
             if error.column in (kinds or {}):
                 raise  # the user asked for it
@@ -167,6 +175,7 @@ def _read(
     schema: Schema,
     head: Any,
     sample: Sample,
+    form: Form | None,
     said: str | None,
     watch: Watch | None,
 ) -> Read:
@@ -174,8 +183,10 @@ def _read(
     bins = None if schema.task == "classes" else Bins.of(Answers.of(flat(head.column(schema.target)), schema).values)
     description = Description.over(schema.features)
     expected = source.rows()
+    summed = None if form is None else Predictor.of(form, schema.task, Labels())
     statistics: Any = None
     rows = skipped = 0
+    prepared = False
     labels = Labels()
     for batch in ahead(stream):
         batch = batch.select(columns)
@@ -194,6 +205,12 @@ def _read(
         else:
             more = description.summed(block, bins.codes(answers.values), bins.labels)
         statistics = more if statistics is None else statistics + more
+        if summed is not None:
+            if not prepared:
+                summed.prepare(block)
+                prepared = True
+            summed.labels = labels
+            summed.add(block, answers.into(labels) if bins is None else answers.values)
         sample.add(batch)
     if statistics is None:
         raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to learn from")
@@ -205,7 +222,9 @@ def _read(
     if bins is None and len(labels) == 1:
         raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to tell apart")
     description.remember(statistics)
-    return Read(source, schema, labels, bins, description, sample.table(), rows - skipped, skipped)
+    if summed is not None:
+        summed.settle()
+    return Read(source, schema, labels, bins, description, sample.table(), summed, rows - skipped, skipped)
 
 
 def names_array(labels: Labels) -> npt.NDArray[Any]:
