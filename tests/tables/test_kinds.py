@@ -137,7 +137,7 @@ def test_a_kind_can_be_given(name: str, kind: str) -> None:
     [
         ({"smokr": "boolean"}, r"no column 'smokr' .*did you mean 'smoker'\?"),
         ({"Sex": "category"}, r"no column 'Sex' .*did you mean 'sex'\?"),
-        ({"sex": "categry"}, r"'categry' is no kind of column; did you mean 'category'\?; the kinds are numeric"),
+        ({"sex": "categry"}, r"'categry' is no kind of column; the kinds are numeric.*; did you mean 'category'\?"),
         ({"city": "boolean"}, "'city' is no boolean: it must hold two values"),
         ({"city": "date"}, "'city' holds no dates"),
         ({"city": "numeric"}, "'city' is to hold numbers; row 1 holds '(new york city|los angeles|rome)'"),
