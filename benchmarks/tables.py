@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import _status, machine
+from benchmarks.harness import machine
 
 RESULTS = Path(__file__).with_name("tables.md")
 NUMBERS = [f"a{place}" for place in range(12)] + ["b0", "b1", "k0", "k1"]
@@ -43,7 +45,7 @@ def write(path: Path, rows: int) -> None:
 # What is measured, each in a process of its own.
 
 
-def aggregate(path: str) -> str:
+def aggregate(path: str) -> None:
     """Let DuckDB read the file, and take means and deviations of numbers, and counts of names, by class."""
     import duckdb
 
@@ -51,26 +53,12 @@ def aggregate(path: str) -> str:
         f"count(distinct {name}), mode({name})" for name in NAMES
     ]
     duckdb.connect().execute(f"select target, count(*), {', '.join(sums)} from '{path}' group by target").fetchall()
-    return ""
 
 
-def ours(model: str) -> Callable[[str], str]:
-    """Return a fit of ours."""
-
-    def fitted(path: str) -> str:
-        import suffice
-
-        found = suffice.fit(path, "target", model)
-        best = found.candidates_[0]
-        return f"{found.model_}, log loss {best.loss:.4f}"
-
-    return fitted
-
-
-def scikit(model: str) -> Callable[[str], str]:
+def scikit(model: str) -> Callable[[str], None]:
     """Return a fit of pandas and scikit-learn."""
 
-    def fitted(path: str) -> str:
+    def fitted(path: str) -> None:
         import numpy as np
         import pandas as pd
         from sklearn.compose import make_column_transformer
@@ -87,37 +75,46 @@ def scikit(model: str) -> Callable[[str], str]:
         else:
             columns = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), NAMES))
             make_pipeline(columns, LogisticRegression()).fit(frame, y)
-        return ""
 
     return fitted
 
 
-WORK: dict[str, Callable[[str], str]] = {
+#: What runs in Python; the others are the command itself.
+PYTHON: dict[str, Callable[[str], None]] = {
     "DuckDB, aggregating": aggregate,
-    "suffice fit --model nb": ours("nb"),
-    "suffice fit --model logistic": ours("logistic"),
-    "suffice fit (auto: five models compared)": ours("auto"),
-    "suffice fit --model gda": ours("gda"),
     "pandas.read_csv + GaussianNB and CategoricalNB": scikit("nb"),
     "pandas.read_csv + one-hot + LogisticRegression": scikit("logistic"),
 }
+COMMANDS = {
+    "suffice fit --model nb": "nb",
+    "suffice fit --model gda": "gda",
+    "suffice fit --model logistic": "logistic",
+    "suffice fit (auto: five models compared)": "auto",
+}
+WORK = ["DuckDB, aggregating", *COMMANDS, *list(PYTHON)[1:]]
 
 
 def measured(name: str, path: Path) -> dict[str, Any]:
-    """Return seconds and peak memory of one piece of work, in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.tables", "--only", name, "--file", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"seconds": float("nan"), "memory": float("nan"), "note": f"failed: {done.stderr.strip()[-80:]}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def _one(name: str, path: str) -> None:
+    """Return seconds and peak memory of one piece of work: a fresh process, from its start to its end."""
+    if name in COMMANDS:
+        command = ["-m", "suffice", "fit", str(path), "-t", "target", "-m", COMMANDS[name], "--json", "--quiet"]
+    else:
+        command = ["-m", "benchmarks.tables", "--only", name, "--file", str(path)]
     start = time.perf_counter()
-    note = WORK[name](path)
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "memory": _status(Path("/proc/self/status"), "VmHWM") / 1e6, "note": note}))
+    with tempfile.TemporaryFile() as answer:
+        process = subprocess.Popen([sys.executable, *command], stdout=answer)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        answer.seek(0)
+        text = answer.read().decode()
+    note = ""
+    if process.returncode:
+        note = f"failed: {process.returncode}"
+    elif name in COMMANDS:
+        best = json.loads(text)["candidates"][0]
+        note = f"{best['model']}, log loss {best['loss']:.4f}"
+    return {"seconds": seconds, "memory": used.ru_maxrss / 1e3, "note": note}
 
 
 def main() -> None:
@@ -130,7 +127,7 @@ def main() -> None:
     parser.add_argument("--file")
     given = parser.parse_args()
     if given.only:
-        _one(given.only, given.file)
+        PYTHON[given.only](given.file)
         return
     lines = ["| rows | work | seconds | of DuckDB's | peak memory | |", "|---:|---|---:|---:|---:|---|"]
     for rows in given.rows:

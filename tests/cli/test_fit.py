@@ -165,7 +165,7 @@ def test_a_model_that_is_not_saved_is_remarked_upon(houses: Path) -> None:
 
 def test_quiet_still_answers(houses: Path, tmp_path: Path) -> None:
     ran = done("fit", houses, "-t", "sold_fast", "-m", "nb", "-q", "-o", tmp_path / "m.suffice")
-    assert "chosen: nb" in ran.out
+    assert "fitted: nb" in ran.out
     assert ran.err == ""
 
 

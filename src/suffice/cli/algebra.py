@@ -26,7 +26,10 @@ from suffice.cli.options import (
 @table_options
 @quiet_option
 def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) -> None:
-    """Learn the rows of TABLE as well, exactly as if they had been there from the start."""
+    """Learn the rows of TABLE as well: the model's sums are exactly those of all rows.
+
+    What was chosen by held-out rows, such as the temperature that calibrates probabilities, stays as it was.
+    """
     from suffice.cli.output import counted, say, watching
 
     fitted = loaded(model)

@@ -88,7 +88,9 @@ def run() -> NoReturn:
         _say(" ".join(error.format_message().split()))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        _say("stopped; nothing was written that is not whole")
+        from suffice.cli.output import say
+
+        say("stopped: files are as they were")
         sys.exit(130)
     except Exception as error:
         sys.exit(_complain(error))

@@ -136,4 +136,7 @@ def _show(found: Any, crossings: Any) -> None:
 
 def _cell(value: float, least: float) -> str:
     """Return an error, marked where it is the least."""
-    return f"{value:.4g}{' ◂' if value == least else '  '}" if value == value else "–  "
+    if value != value:
+        return "–  "
+    digits = f"{value:.4g}" if value < 1000 else f"{value:,.0f}"
+    return f"{digits}{' ◂' if value == least else '  '}"

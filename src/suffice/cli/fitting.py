@@ -21,6 +21,9 @@ from suffice.cli.options import (
     table_options,
 )
 
+#: With fewer rows than these, held-out rows say little.
+_FEW = 20
+
 
 def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
     if value == "all":
@@ -73,10 +76,12 @@ def fit(
     taken. nb: naive Bayes; gda: Gaussian discriminant analysis; additive: a regression on curves of the numbers.
     """
     from suffice.cli.output import say, show_json, watching
-    from suffice.tables import TableModel
+    from suffice.tables.ahead import Started
 
     kinds = kinds_of(kind, ignore)
-    source = opened(table, kinds, **how)
+    source = Started(opened(table, kinds, **how))  # reads while libraries are loaded
+    from suffice.tables import TableModel
+
     fresh = TableModel(model, columns=kinds, task=task, folds=folds, most_rows=rows, random_state=seed)
     with watching(quiet) as watch:
         fitted = fresh.fit(source, target, watch=watch)
@@ -194,7 +199,9 @@ def _show(model: Any, name: str) -> None:
         gap = others[0].loss - best.loss
         close = gap < max(best.spread, others[0].spread)
         why = f": {'about as good as' if close else 'better than'} {others[0].model}, the next"
-    print_line(f"chosen: {best.model} ({best.title}){why}", "bold")
+    print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){why}", "bold")
+    if model.rows_ < _FEW:
+        say(f"{counted(model.rows_, 'row')} are too few to judge a model by", "warning")
     rate = model.rows_ / max(model.seconds_, 1e-9)
     fitted = (
         ""

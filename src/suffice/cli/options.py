@@ -151,8 +151,17 @@ def opened(table: str, kinds: dict[str, str] | None = None, **how: Any) -> Any:
     return open_table(table, query=how.get("query"), dialect=dialect, strings=strings)
 
 
+def check_file(path: str) -> None:
+    """Raise where there is no file."""
+    from pathlib import Path
+
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file {path}: check its name and folder")
+
+
 def loaded(path: str) -> Any:
     """Return the model of a table that a file holds."""
+    check_file(path)  # before the seconds that libraries take to load
     import suffice
     from suffice.tables import TableError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -137,7 +138,7 @@ def share(part: float) -> str:
 @contextmanager
 def watching(quiet: bool) -> Iterator[Any]:
     """Yield what long work tells how far it is: a bar with rate and time left, on a terminal alone."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     columns = (

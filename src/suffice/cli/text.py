@@ -8,12 +8,16 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import Named, json_option, output_option, quiet_option, save
+from suffice.cli.options import Named, check_file, json_option, output_option, quiet_option, save
 
 FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
 
 class _Group(click.Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of the commands, in the order in which they are used."""
+        return list(self.commands)
+
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Return the command that is asked for, or say which may be meant."""
         from suffice.cli.app import check_command
@@ -151,6 +155,7 @@ def _listed(texts: Any) -> Any:
 
 
 def _loaded(path: str) -> Any:
+    check_file(path)
     import suffice
     from suffice.tables import TableError
 

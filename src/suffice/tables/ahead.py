@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from suffice.tables.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
 _END = object()
+#: Batches that are read before anybody asks for them.
+_EARLY = 32
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
-    """Yield items that another thread has read before they are asked for, so many at most.
+def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+    """Return items that another thread reads before they are asked for, so many at most; it starts at once.
 
     Examples
     --------
@@ -22,27 +29,33 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
     """
     waiting: queue.Queue[Any] = queue.Queue(depth)
     stopped = threading.Event()
+    thread = threading.Thread(target=_read, args=(items, waiting, stopped), name="suffice-reader", daemon=True)
+    thread.start()
+    return _handed_on(items, waiting, stopped, thread)
 
-    def offer(item: Any) -> bool:
+
+def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Event) -> None:
+    def offer(item: Any, error: BaseException | None = None) -> bool:
         while not stopped.is_set():
             try:
-                waiting.put(item, timeout=0.1)
+                waiting.put((item, error), timeout=0.1)
             except queue.Full:
                 continue
             return True
         return False
 
-    def work() -> None:
-        try:
-            for item in items:
-                if not offer((item, None)):
-                    return
-            offer((_END, None))
-        except BaseException as error:  # the reader of the items shall see it
-            offer((_END, error))
+    try:
+        for item in items:
+            if not offer(item):
+                return
+        offer(_END)
+    except BaseException as error:  # whoever takes the items shall see it
+        offer(_END, error)
 
-    thread = threading.Thread(target=work, name="suffice-reader", daemon=True)
-    thread.start()
+
+def _handed_on(
+    items: Iterable[T], waiting: queue.Queue[Any], stopped: threading.Event, thread: threading.Thread
+) -> Generator[T, None, None]:
     try:
         while True:
             item, error = waiting.get()
@@ -56,3 +69,29 @@ def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
         thread.join()
         if isinstance(items, Generator):
             items.close()
+
+
+class Started(Source):
+    """A source whose first rows are being read already, while there is something else to do."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.name, self.missing, self.whole = source.name, source.missing, source.whole
+        self._expected = source.rows()
+        self._schema = source.schema()
+        self._begun: Generator[pa.RecordBatch, None, None] | None = ahead(source.batches(), _EARLY)
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        return self._schema
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, about."""
+        return self._expected
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return self._source.batches(columns)
+        return begun if columns is None else (batch.select(list(columns)) for batch in begun)

@@ -21,9 +21,10 @@ class Algebra(Answering):
     """A model of a table that is a reading of sums."""
 
     def update(self, table: Any, watch: Watch | None = None) -> Self:
-        """Learn from more rows, exactly as if they had been there from the start.
+        """Learn from more rows: the sums are exactly those of all rows, as if they had been there from the start.
 
-        Where something is wrong with the table, the model stays as it was.
+        What was chosen by held-out rows, such as the temperature of a generative model, stays. Where something is wrong
+        with the table, the model stays as it was.
         """
         self._refuse_unless_exact("learn more rows exactly")
         predictor, description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)

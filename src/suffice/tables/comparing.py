@@ -109,7 +109,7 @@ def compare(
     measure = measure or allowed[0]
     if measure not in allowed:
         raise UsageError(
-            f"{measure!r} is no measure of {found.schema.task}{nearest(measure, allowed)}; use {' or '.join(allowed)}"
+            f"{measure!r} is no measure of {found.schema.task}; use {' or '.join(allowed)}{nearest(measure, allowed)}"
         )
     block, values = found.compared(seed)
     random = np.random.default_rng(seed)

@@ -87,7 +87,8 @@ class DuckSource(Source):
         names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
         done = 0
         while True:
-            with self._reader(f"select {names} from ({self._sql()}\n) offset {done}") as reader:
+            rest = f" offset {done}" if done else ""  # which would keep DuckDB to one thread
+            with self._reader(f"select {names} from ({self._sql()}\n){rest}") as reader:
                 try:
                     for batch in reader:
                         done += batch.num_rows

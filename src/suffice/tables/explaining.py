@@ -58,7 +58,10 @@ class RowExplanation:
     def __str__(self) -> str:
         """Show the answer and the strongest reasons."""
         if self.probability is None:
-            head = f"{self.prediction:.4g}: {self.unit} {self.total:+.4g}"
+            same = self.unit == "expected number"
+            head = (
+                f"{self.prediction:.4g}" + ("" if same else f": {self.unit} {self.total:+.4g}") + ", which adds up from"
+            )
         else:
             sure = f"{self.prediction}: probability {self.probability:.4f}"
             head = f"{sure}, {self.unit} {self.total:+.3f} against {self.against}"
