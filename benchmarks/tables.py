@@ -21,6 +21,8 @@ from benchmarks.harness import machine
 RESULTS = Path(__file__).with_name("tables.md")
 NUMBERS = [f"a{place}" for place in range(12)] + ["b0", "b1", "k0", "k1"]
 NAMES = ["c0", "c1", "c2"]
+#: Seconds after which work is measured twice only.
+LONG = 30.0
 
 
 def write(path: Path, rows: int) -> None:
@@ -118,11 +120,11 @@ def measured(name: str, path: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure everything at every size, twice and in turn, and keep the better."""
+    """Measure everything at every size, in turn, and keep the best: what takes long twice, all else more often."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--folder", type=Path, default=Path("/tmp"))
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--only")
     parser.add_argument("--file")
     given = parser.parse_args()
@@ -135,8 +137,10 @@ def main() -> None:
         if not path.exists():
             write(path, rows)
         best: dict[str, dict[str, Any]] = {}
-        for _ in range(given.repeats):
+        for repeat in range(given.repeats):
             for name in WORK:
+                if repeat >= 2 and best[name]["seconds"] > LONG:
+                    continue
                 found = measured(name, path)
                 if name not in best or found["seconds"] < best[name]["seconds"]:
                     best[name] = found
