@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +71,6 @@ class Block:
             columns.extend(_read(batch.column(field.name), field, first, schema.missing))
         return cls(schema.features, tuple(columns), batch.num_rows, first)
 
-    @classmethod
-    def joined(cls, blocks: Sequence[Block]) -> Block:
-        """Return the rows of several blocks in one."""
-        first = blocks[0]
-        if len(blocks) == 1:
-            return first
-        columns = tuple(_joined([block.columns[j] for block in blocks]) for j in range(len(first.features)))
-        return cls(first.features, columns, sum(block.rows for block in blocks), first.first)
-
 
 def _some(column: Any, rows: Any) -> Any:
     if isinstance(column, Names):
@@ -88,15 +78,6 @@ def _some(column: Any, rows: Any) -> Any:
     if isinstance(column, list):
         return [column[place] for place in np.arange(len(column))[rows]]
     return column[rows]
-
-
-def _joined(columns: list[Any]) -> Any:
-    if isinstance(columns[0], Names):
-        vocabulary = Labels.of([name for column in columns for name in column.vocabulary])
-        return Names(vocabulary, np.concatenate([moved(column, vocabulary) for column in columns]))
-    if isinstance(columns[0], list):
-        return [text for column in columns for text in column]
-    return np.concatenate(columns)
 
 
 def moved(column: Names, vocabulary: Labels, unknown: int = -1) -> Codes:

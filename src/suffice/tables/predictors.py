@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -90,10 +90,6 @@ class Predictor(ABC):
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
         return np.asarray(softmax(scores, axis=1)) if self.task == "classes" else scores
-
-    def log_answers(self, block: Block) -> FloatArray:
-        """Return the log-probabilities of the classes, (n, k)."""
-        return np.asarray(log_softmax(self.scores(block), axis=1))
 
     # The algebra, where the model is a reading of a sum.
 

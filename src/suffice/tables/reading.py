@@ -85,7 +85,6 @@ def rows_of(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Answers]
     answers = Answers.of(batch.column(schema.target), schema, first)
     if not answers.known.all():
         batch = batch.filter(arrow().array(answers.known))
-        answers = Answers(answers.known, answers.labels, answers.values)
     return Block.of(batch, schema, first), answers
 
 
@@ -225,8 +224,3 @@ def _read(
     if summed is not None:
         summed.settle()
     return Read(source, schema, labels, bins, description, sample.table(), summed, rows - skipped, skipped)
-
-
-def names_array(labels: Labels) -> npt.NDArray[Any]:
-    """Return the classes as an array."""
-    return np.array(labels.names)
