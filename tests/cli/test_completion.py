@@ -75,7 +75,7 @@ def test_zsh_and_fish_are_answered() -> None:
 def test_commands() -> None:
     assert completed() == list(COMMANDS)
     assert completed(incomplete="m") == ["merge"]
-    assert completed("text") == ["evaluate", "explain", "fit", "predict", "update"]
+    assert completed("text") == ["fit", "predict", "explain", "evaluate", "update"]
 
 
 def test_columns_come_from_the_header(houses: Path) -> None:

@@ -49,7 +49,6 @@ def test_a_dumb_terminal_sees_no_escapes() -> None:
     assert not ESCAPE.search(shown.screen)
 
 
-@pytest.mark.xfail(strict=True, reason="a blank line is left of the bar")
 def test_a_dumb_terminal_sees_no_bar(nb: Path, houses: Path) -> None:
     shown = on_terminal("evaluate", nb, houses, TERM="dumb")
     assert not ESCAPE.search(shown.screen)

@@ -235,7 +235,10 @@ def test_two_columns_can_be_chosen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("features", "words"),
     [
-        (("hue", "ahs"), "'ahs' is no column of numbers; did you mean 'ash'?"),
+        (
+            ("hue", "ahs"),
+            "'ahs' is no column of numbers; there are 'alcohol', 'ash', 'flavanoids', 'hue', 'proline'; did you mean 'ash'?",
+        ),
         (("hue", "hue"), "features must name two columns of numbers that differ; got ['hue', 'hue']"),
         ("hue", "features must name two columns of numbers that differ; got ['hue']"),
         (("hue", "target"), "'target' is no column of numbers"),
