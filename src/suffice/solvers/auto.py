@@ -17,6 +17,8 @@ from suffice.statistics.base import FloatArray
 
 #: Where a pass with curvature costs no more than this many products, Newton's method is at its end before others start.
 SMALL = 3e7
+#: Where it costs no more than this many, Newton's method goes on where others are at a loss.
+AFFORDABLE = 1e11
 #: A pass with curvature over a share s of the rows costs about as much as one without over all: s q is about this.
 FAIR = 45.0
 #: The first steps are made on this many times fewer rows than the curvature is taken from.
@@ -71,7 +73,14 @@ class Auto:
         rows = int(objective.count * min(0.25, FAIR / size))
         if objective.count * float(size) ** 2 <= SMALL or rows < 5 * size:
             return Newton(self.tol, self.max_iter).minimise(objective, start)
-        return self._sampled(objective, start, rows)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far has no finite value, and is not taken
+            found = self._sampled(objective, start, rows)
+        if found.converged or objective.count * float(size) ** 2 > AFFORDABLE:
+            return found
+        # Columns that nearly depend on each other: slopes tell little, and the rows that were sampled may have misled.
+        there = found.log_likelihood > objective.slope(start).value
+        other = Newton(self.tol, self.max_iter).minimise(objective, found.theta if there else start)
+        return found if found.log_likelihood > other.log_likelihood else other
 
     def _sampled(self, objective: Sampled, start: FloatArray, rows: int) -> Solution:
         few, more = objective.sample(rows // FEWER), objective.sample(rows, once=True)

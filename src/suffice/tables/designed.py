@@ -23,6 +23,9 @@ from suffice.tables.terms import left_of
 
 #: The slope per row at which a solver stops: far below what rows can tell.
 _CLOSE = 1e-6
+#: Newton's method is for no more parameters than these, and no more products for its curvature.
+_NEWTON = 600
+_PRODUCTS = 1e11
 
 
 class Designed(Predictor):
@@ -55,8 +58,16 @@ class Designed(Predictor):
             self.settle()
             return self
         with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
-            self.inner.fit(matrix, values if self.task != "classes" else np.array(self.labels.names)[values])
+            if self.inner.solver == "auto" and self._is_quick(matrix):
+                self.inner.set_params(solver="newton")
+            self.inner.fit(matrix, self._targets(values))
         return self
+
+    def _is_quick(self, matrix: Any) -> bool:
+        """Whether Newton's few steps are the shortest way: curves bend close by, and slopes alone tell little."""
+        parameters = matrix.shape[1] * max(len(self.labels) - 1, 1)
+        products = float(matrix.shape[0]) * parameters**2
+        return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
