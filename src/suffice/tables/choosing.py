@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -187,10 +188,11 @@ def held_out(form: Form, penalty: float, trial: Trial) -> tuple[FloatArray, int]
     blocks = [sample[fold] for fold in folds]
     found: FloatArray | None = None
 
+    fresh = Predictor.of(form, trial.task, trial.labels, penalty)
+    fresh.prepare(sample)
+
     def learnt(block: Block, some: npt.NDArray[Any]) -> Predictor:
-        model = Predictor.of(form, trial.task, trial.labels, penalty)
-        model.prepare(sample)
-        return model.learn([(block, some)])
+        return copy.deepcopy(fresh).learn([(block, some)])
 
     alone = [learnt(block, values[fold]) for block, fold in zip(blocks, folds, strict=True)] if form.exact else []
     for number, fold in enumerate(folds):
