@@ -16,9 +16,9 @@ from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, Names
 from suffice.tables.drawing import Sample
 from suffice.tables.measures import deviances
-from suffice.tables.reading import Watch, rows_of
+from suffice.tables.reading import rows_of
 from suffice.tables.schema import Schema, Task
-from suffice.tables.source import arrow
+from suffice.tables.source import Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,7 +21,7 @@ from suffice.report.quality_section import quality_section
 from suffice.report.reasons_section import effects_of, hard_section, telling_section
 from suffice.report.rows import Seen
 from suffice.tables import TableModel
-from suffice.tables.reading import Watch
+from suffice.tables.source import Watch
 from suffice.tables.writing import check_place, new_file
 
 

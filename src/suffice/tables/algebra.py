@@ -14,7 +14,7 @@ from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
 from suffice.tables.answering import Answering
 from suffice.tables.describing import Description
 from suffice.tables.errors import TableError
-from suffice.tables.reading import Watch
+from suffice.tables.source import Watch
 
 
 class Algebra(Answering):
@@ -106,7 +106,7 @@ class Algebra(Answering):
 
         The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
         """
-        if self.predictor_.form.generative and self.predictor_.form.name != "text":
+        if self.predictor_.form.is_tempered:
             shares = [model.rows_ / model.predictor_.inner.temperature for model in (one, two)]
             self.predictor_.inner.set_params(temperature=(one.rows_ + two.rows_) / sum(shares))
 

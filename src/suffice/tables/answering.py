@@ -22,10 +22,9 @@ from suffice.tables.explaining import RowExplanation, explained
 from suffice.tables.imputing import imputed
 from suffice.tables.measures import Evaluation
 from suffice.tables.predictors import Predictor
-from suffice.tables.reading import Watch
 from suffice.tables.sampling import drawn
 from suffice.tables.schema import Schema
-from suffice.tables.source import Source, arrow
+from suffice.tables.source import Source, Watch, arrow
 from suffice.tables.sources import open_table
 from suffice.tables.targets import Answers, Bins
 

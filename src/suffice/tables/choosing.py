@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,8 +19,7 @@ from suffice.tables.forms import Form
 from suffice.tables.measures import LOSSES, losses
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Task
-
-Watch = Callable[[str, int, int | None], None]
+from suffice.tables.source import Watch
 
 #: Rows that may sharpen posteriors, and not only soften them.
 _MANY = 1000

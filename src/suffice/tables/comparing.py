@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from suffice.statistics.base import FloatArray
 from suffice.tables import reading
-from suffice.tables.choosing import Watch
 from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.forms import FORMS, Form, form_of
 from suffice.tables.measures import losses
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Schema
+from suffice.tables.source import Watch
 from suffice.tables.sources import open_table
 
 #: The share of the rows that models are tested by, and how many at most.

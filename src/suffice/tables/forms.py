@@ -19,6 +19,11 @@ class Form(NamedTuple):
     exact: bool  # whether it is read from a sum, and so merges and forgets
 
     @property
+    def is_tempered(self) -> bool:
+        """Whether held-out rows choose how far its posteriors are softened; the model of text chooses by itself."""
+        return self.generative and self.reads != "text"
+
+    @property
     def is_penalised(self) -> bool:
         """Whether its coefficients are held back by a penalty."""
         return self.reads in ("design", "curves") and not self.exact

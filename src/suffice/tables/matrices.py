@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -36,30 +36,30 @@ def stacked(
     """
     held: list[Any] = []
     values: list[npt.NDArray[Any]] = []
-    size = rows = 0
+    size = 0
     with tempfile.TemporaryDirectory(prefix="suffice-") as folder:
         path = Path(folder) / "matrix"
         with path.open("wb") as file:
             for matrix, some in parts:
                 values.append(some)
-                rows += matrix.shape[0]
-                if sparse.issparse(matrix):
-                    held.append(matrix)
-                    continue
                 held.append(matrix)
-                size += matrix.nbytes
+                size += 0 if sparse.issparse(matrix) else matrix.nbytes
                 if size > memory:
-                    for part in held:
-                        np.ascontiguousarray(part).tofile(file)
-                    held.clear()
-        if size <= memory or not rows:
-            whole = sparse.vstack(held, format="csr") if held and sparse.issparse(held[0]) else np.concatenate(held)
-            yield whole, np.concatenate(values)
+                    _put(held, file)
+        targets = np.concatenate(values)
+        if size > memory:
+            yield np.memmap(path, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
+        elif sparse.issparse(held[0]):
+            yield sparse.vstack(held, format="csr"), targets
         else:
-            with path.open("ab") as file:
-                for part in held:
-                    np.ascontiguousarray(part).tofile(file)
-            yield np.memmap(path, dtype=np.float64, mode="r").reshape(rows, -1), np.concatenate(values)
+            yield np.concatenate(held), targets
+
+
+def _put(held: list[Any], file: BinaryIO) -> None:
+    """Write matrices to a file, and hold them no longer."""
+    for matrix in held:
+        np.ascontiguousarray(matrix).tofile(file)
+    held.clear()
 
 
 def transformed(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:

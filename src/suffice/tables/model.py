@@ -21,8 +21,8 @@ from suffice.tables.errors import TableError
 from suffice.tables.forms import Form, candidates, form_of
 from suffice.tables.nesting import nested, unnested
 from suffice.tables.predictors import Predictor, restored
-from suffice.tables.reading import Watch
 from suffice.tables.schema import Schema
+from suffice.tables.source import Watch
 from suffice.tables.targets import Bins
 
 
@@ -147,7 +147,7 @@ class TableModel(Stored, Algebra):
         if watch is not None:
             watch(f"fitting {form.name}", 0, None)
         self.predictor_ = self._fitted(form, best.penalty, found, sample)
-        if form.generative and form.name != "text":
+        if form.is_tempered:
             self.predictor_.inner.set_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, Described) else found.description
         self.schema_, self.model_ = schema, form.name

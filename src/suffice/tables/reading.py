@@ -20,13 +20,11 @@ from suffice.tables.forms import Form
 from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Schema
-from suffice.tables.source import BATCH, Source, arrow
+from suffice.tables.source import BATCH, Source, Watch, arrow
 from suffice.tables.targets import Answers, Bins
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Watch = Callable[[str, int, int | None], None]
 
 #: Rows that models are compared by, at most.
 COMPARED = 30_000

@@ -11,6 +11,9 @@ from suffice.tables.errors import MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: Told what is being done, how much of it is done, and of how much, where that is known.
+Watch = Callable[[str, int, int | None], None]
+
 #: Rows of a batch: enough for threads to share, few enough to hold several.
 BATCH = 1 << 17
 
