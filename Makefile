@@ -10,7 +10,7 @@ SANITIZERS := address,undefined
 .PHONY: help demo test test-all check format bench sanitize docs clean
 
 help:
-	@echo "make demo      take the two-minute tour: a table, some text, a report"
+	@echo "make demo      take the two-minute tour: a table, some text, a mailbox, a report"
 	@echo "make test      run the tests        (make test-all: the slow ones too)"
 	@echo "make check     style, types, arrows of the house, examples in docstrings"
 	@echo "make format    put the code into its style"

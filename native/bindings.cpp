@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "mail_bindings.hpp"
 #include "text_bindings.hpp"
 
 namespace nb = nanobind;
@@ -512,6 +513,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
     active = kernels(nullptr);
     bind_text(m);
+    bind_mail(m);
     nb::set_leak_warnings(false);  // caches of Python's hold tokenisers until the process ends
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());

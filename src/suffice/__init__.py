@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from suffice.discriminative import (
         GLM,
         GammaRegression,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         PoissonNB,
     )
     from suffice.loading import load
+    from suffice.mail import MailFilter
     from suffice.tables import TableModel, fit
 
-__version__ = version("suffice")
 #: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
 _ROOMS = {
     **dict.fromkeys(
@@ -64,6 +64,7 @@ _ROOMS = {
     ),
     "TextClassifier": "suffice.documents",
     "load": "suffice.loading",
+    "MailFilter": "suffice.mail",
     **dict.fromkeys(("TableModel", "fit"), "suffice.tables"),
 }
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
+    "MailFilter",
     "MixedNB",
     "MultinomialNB",
     "NBLogisticRegression",
@@ -93,6 +95,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # it takes longer to import than all else that a small command needs
+
+        return version("suffice")
     if name not in _ROOMS:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
     return getattr(importlib.import_module(_ROOMS[name]), name)

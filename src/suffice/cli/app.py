@@ -26,6 +26,7 @@ COMMANDS = {
     "merge": "algebra",
     "forget": "algebra",
     "text": "text",
+    "mail": "mail",
     "demo": "tour",
     "completion": "completing",
 }
@@ -62,9 +63,9 @@ class Commands(click.Group):
 
 def check_command(args: list[str], known: Iterable[str], context: click.Context) -> None:
     """Raise where there is no such command, and say which may be meant."""
-    from suffice.tables.errors import nearest
-
     if args and args[0] not in known and not args[0].startswith("-"):
+        from suffice.tables.errors import nearest
+
         raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], known)}", context)
 
 
@@ -81,7 +82,7 @@ def suffice() -> None:
 def run() -> NoReturn:
     """Run a command, and leave with a code and at most one sentence."""
     try:
-        suffice.main(prog_name="suffice", standalone_mode=False)
+        code = suffice.main(prog_name="suffice", standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:
@@ -94,7 +95,7 @@ def run() -> NoReturn:
         sys.exit(130)
     except Exception as error:
         sys.exit(_complain(error))
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _complain(error: Exception) -> int:

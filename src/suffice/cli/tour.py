@@ -15,7 +15,7 @@ import click
     "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Where to write what is made."
 )
 def demo(folder: str) -> None:
-    """Take the two-minute tour: a table, some text, verdicts with reasons, a report."""
+    """Take the two-minute tour: a table, some text, a mailbox, verdicts with reasons, a report."""
     from suffice.cli.output import print_line, rule
     from suffice.demo import houses
 
@@ -25,11 +25,21 @@ def demo(folder: str) -> None:
     start = time.perf_counter()
     model = _table(place)
     _text(place)
-    rule("4. A report")
+    rule("4. Mail: spam or not, and why?")
+    _mail(place)
+    rule("5. A report")
     _report(model, place)
     print_line()
     print_line(f"that took {time.perf_counter() - start:.0f} s; what was made is in {place}/", "bold")
     print_line("next: suffice fit YOUR.csv --target COLUMN -o model.suffice; suffice --help")
+
+
+def _mail(place: Path) -> None:
+    from suffice.cli.mail.demo import tour
+    from suffice.cli.output import print_line
+
+    tour(place)
+    print_line()
 
 
 def _table(place: Path) -> Any:

@@ -1,7 +1,9 @@
-"""Small data to try things on: houses for sale, and messages."""
+"""Small data to try things on: houses for sale, messages, and a mailbox."""
 
 from importlib.resources import files
 from pathlib import Path
+
+_LETTERS = ("ham", "spam", "new")
 
 
 def houses() -> Path:
@@ -28,5 +30,23 @@ def messages() -> Path:
     return _file("messages.tsv")
 
 
-def _file(name: str) -> Path:
-    return Path(str(files(__name__) / "data" / name))
+def letters(which: str) -> Path:
+    """Return the file, in mbox format, of letters that somebody received in ten weeks: wanted, unwanted, or new.
+
+    Parameters
+    ----------
+    which
+        "ham": letters that were wanted; "spam": letters that were not; "new": later ones that nobody has sorted yet.
+
+    Examples
+    --------
+    >>> letters("new").read_text(encoding="utf-8").split()[:2]
+    ['From', 'marek.dvorsky@tidemark.example']
+    """
+    if which not in _LETTERS:
+        raise ValueError(f"the letters are {', '.join(_LETTERS)}; got {which!r}")
+    return _file(f"{which}.mbox", "mail")
+
+
+def _file(name: str, folder: str = "data") -> Path:
+    return Path(str(files(__name__) / folder / name))

@@ -8,6 +8,7 @@ from suffice.plots.class_measurements import ClassDensities, ClassEllipses
 from suffice.plots.confusion import ConfusionDisplay
 from suffice.plots.curves import PrecisionRecallDisplay, RocDisplay
 from suffice.plots.display import Display
+from suffice.plots.filtering import FilteringDisplay
 from suffice.plots.inline import svg
 from suffice.plots.learning_curve import Crossing, LearningCurveDisplay
 from suffice.plots.residuals import ResidualsDisplay
@@ -28,6 +29,7 @@ __all__ = [
     "Crossing",
     "DecisionBoundaryDisplay",
     "Display",
+    "FilteringDisplay",
     "LearningCurveDisplay",
     "PrecisionRecallDisplay",
     "ResidualsDisplay",

@@ -1,0 +1,247 @@
+// A generative and a discriminative reading of the same memory, weighed by a third that learns how far to trust each.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "memory.hpp"
+
+namespace suffice::mail {
+
+struct Rates {
+    double strength = 0.02;  // messages' worth of doubt about a token that was seen: Laplace smoothing
+    double power = 3;        // how much louder a telling token speaks than a vague one
+    double tokens = 0.05;    // steps of the regression over tokens,
+    double grams = 0.01;     // over grams,
+    double mixing = 0.05;    // and of the weights of the three
+    double start = 0.01;     // squared slopes that every weight is taken to have seen before the first
+    double certain = 100;    // the same for the weights of the three
+};
+
+// The log-odds of one class against the others, and what they are made of.
+struct Score {
+    double counts = 0, tokens = 0, grams = 0, total = 0;
+};
+
+// How much each of the three readings counts, and a constant for every column of classes.
+struct Mix {
+    explicit Mix(std::size_t columns) : weights{0.6, 0.2, 0.2}, squares{0, 0, 0}, biases(columns), bias_squares(columns) {}
+    std::vector<double> weights, squares, biases, bias_squares;
+};
+
+inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
+
+// What is asked of one memory, or of several that add up; the last is the one that learns.
+class Filter {
+public:
+    Filter(std::vector<const Memory*> layers, const Mix& mix, const Rates& rates, double now)
+        : layers_(std::move(layers)), mix_(mix), rates_(rates), now_(now) {
+        for (const Memory* layer : layers_) classes_ = std::max(classes_, layer->classes());
+        messages_.resize(classes_);
+        for (const Memory* layer : layers_) {
+            for (std::size_t k = 0; k < layer->classes(); ++k) messages_[k] += layer->messages[k];
+        }
+        for (double& m : messages_) m = std::max(m / now_, 1.0);
+    }
+
+    std::size_t columns() const { return columns_of(classes_); }
+
+    std::vector<Score> operator()(const Features& features) {
+        find(features);
+        std::vector<Score> scores(columns());
+        for (std::size_t c = 0; c < scores.size(); ++c) {
+            Score& score = scores[c];
+            double loud = 0;
+            for (std::size_t t = 0; t < features.tokens.size(); ++t) {
+                const double l = odds(t, c), u = loudness(l);
+                score.counts += l * u;
+                loud += u;
+            }
+            score.counts /= loud + 1;
+            score.tokens = token_sum(features, c);
+            score.grams = gram_sum(features, c);
+            score.total = total(score, c);
+        }
+        return scores;
+    }
+
+    // What each token adds to the log-odds of a column's class. The grams and the constant add the rest.
+    std::vector<double> contributions(const Features& features, std::size_t column) {
+        find(features);
+        std::vector<double> parts(features.tokens.size());
+        double loud = 0;
+        for (std::size_t t = 0; t < parts.size(); ++t) {
+            const double l = odds(t, column), u = loudness(l);
+            parts[t] = l * u;
+            loud += u;
+        }
+        for (std::size_t t = 0; t < parts.size(); ++t) {
+            parts[t] = mix_.weights[0] * parts[t] / (loud + 1) + mix_.weights[1] * weight(t, column);
+        }
+        return parts;
+    }
+
+    // What a gram adds to the log-odds of a column's class.
+    double of_gram(std::uint32_t gram, std::size_t column) const {
+        double all = 0;
+        for (const Memory* layer : layers_) all += part(*layer, layer->gram_weights, gram, column);
+        return mix_.weights[2] * all;
+    }
+
+    // How often each token was learned, (tokens, classes).
+    std::vector<double> seen(const Features& features) {
+        find(features);
+        std::vector<double> all(features.tokens.size() * classes_);
+        for (std::size_t t = 0; t < features.tokens.size(); ++t) {
+            for (std::size_t k = 0; k < classes_; ++k) all[t * classes_ + k] = count(t, k);
+        }
+        return all;
+    }
+
+    double total(const Score& score, std::size_t column) const {
+        return mix_.weights[0] * score.counts + mix_.weights[1] * score.tokens + mix_.weights[2] * score.grams +
+               mix_.biases[column];
+    }
+
+private:
+    void find(const Features& features) {
+        const std::size_t tokens = features.tokens.size();
+        rows_.resize(layers_.size() * tokens);
+        for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+            const Memory& memory = *layers_[layer];
+            for (std::size_t t = 0; t < tokens; ++t) {
+                if (t + kAhead < tokens) memory.fetch(features.tokens[t + kAhead].hash);
+                rows_[t * layers_.size() + layer] = memory.find(features.tokens[t].hash);
+            }
+        }
+    }
+
+    template <class Read>
+    double sum(std::size_t token, Read&& read) const {
+        double all = 0;
+        for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+            const std::uint32_t row = rows_[token * layers_.size() + layer];
+            if (row != kNoRow) all += read(*layers_[layer], row);
+        }
+        return all;
+    }
+
+    double count(std::size_t token, std::size_t k) const {
+        return sum(token, [&](const Memory& memory, std::uint32_t row) {
+                   return k < memory.classes() ? memory.counts[row * memory.classes() + k] : 0.0f;
+               }) / now_;
+    }
+
+    // A weight of a memory as of a column: a memory of fewer classes says nothing of the others.
+    double part(const Memory& memory, const std::vector<float>& weights, std::size_t row, std::size_t column) const {
+        if (memory.columns() == columns()) return weights[row * memory.columns() + column];
+        return column < memory.classes() ? memory.toward(weights, row, column) : 0.0;
+    }
+
+    double weight(std::size_t token, std::size_t column) const {
+        return sum(token, [&](const Memory& memory, std::uint32_t row) { return part(memory, memory.weights, row, column); });
+    }
+
+    // The log-odds of a column's class that a token speaks for: with n sightings, p of them in this class had both classes
+    // as many messages, (s/K + n p) to (s - s/K + n (1 - p)).
+    double odds(std::size_t token, std::size_t column) const {
+        const std::size_t mine = classes_ == 2 ? 1 : column;
+        double all = 0, share = 0, rate = 0;
+        for (std::size_t k = 0; k < classes_; ++k) {
+            const double n = count(token, k), r = n / messages_[k];
+            all += n;
+            rate += r;
+            if (k == mine) share = r;
+        }
+        if (!(all > 0)) return 0;
+        const double p = share / rate, doubt = rates_.strength, even = doubt / static_cast<double>(classes_);
+        return std::log((even + all * p) / (doubt - even + all * (1 - p)));
+    }
+
+    double loudness(double l) const {
+        const double size = std::abs(l);
+        return rates_.power == 3 ? size * size * size : std::pow(size, rates_.power);
+    }
+
+    double token_sum(const Features& features, std::size_t column) const {
+        double all = 0;
+        for (std::size_t t = 0; t < features.tokens.size(); ++t) all += weight(t, column);
+        return all;
+    }
+
+    double gram_sum(const Features& features, std::size_t column) const {
+        double all = 0;
+        for (const Memory* layer : layers_) {
+            for (const std::uint32_t gram : features.grams) all += part(*layer, layer->gram_weights, gram, column);
+        }
+        return all;
+    }
+
+    static constexpr std::size_t kAhead = 8;
+    std::vector<const Memory*> layers_;
+    const Mix& mix_;
+    const Rates& rates_;
+    double now_;
+    std::size_t classes_ = 2;
+    std::vector<double> messages_;
+    std::vector<std::uint32_t> rows_;  // (tokens, layers)
+};
+
+// Adds a message to the counts of a class, or takes it away (weight below 0). Counts never go below none.
+inline void count(Memory& memory, const Features& features, std::size_t label, double weight, std::uint16_t day) {
+    for (const Token& token : features.tokens) {
+        if (weight < 0 && memory.find(token.hash) == kNoRow) continue;
+        const std::uint32_t row = memory.row(token.hash, features.name(token));
+        float& n = memory.counts[row * memory.classes() + label];
+        n = std::max(0.0f, n + static_cast<float>(weight));
+        if (weight > 0) memory.days[row] = std::max(memory.days[row], day);
+    }
+    memory.messages[label] = std::max(0.0, memory.messages[label] + weight);
+}
+
+// One step of each regression towards the label, each weight with a step of its own: theta += eta (y - p) x / sqrt(sum of
+// squared slopes so far), the notes' rule with AdaGrad's steps.
+inline void step(Memory& memory, const Features& features, std::size_t label, const std::vector<Score>& scores,
+                 const Rates& rates) {
+    const std::size_t columns = memory.columns();
+    const auto move = [&](float& weight, float& square, double slope, double rate) {
+        square += static_cast<float>(slope * slope);
+        weight += static_cast<float>(rate * slope / std::sqrt(rates.start + square));
+    };
+    std::vector<double> tokens(columns), grams(columns);
+    for (std::size_t c = 0; c < columns; ++c) {
+        const double y = (columns == 1 ? 1 : c) == label ? 1 : 0;
+        tokens[c] = y - sigmoid(scores[c].tokens);
+        grams[c] = y - sigmoid(scores[c].grams);
+    }
+    for (const Token& token : features.tokens) {
+        const std::uint32_t row = memory.row(token.hash, features.name(token));
+        for (std::size_t c = 0; c < columns; ++c) {
+            move(memory.weights[row * columns + c], memory.squares[row * columns + c], tokens[c], rates.tokens);
+        }
+    }
+    for (const std::uint32_t gram : features.grams) {
+        for (std::size_t c = 0; c < columns; ++c) {
+            const std::size_t at = gram * columns + c;
+            move(memory.gram_weights[at], memory.gram_squares[at], grams[c], rates.grams);
+        }
+    }
+}
+
+// The same for the weights of the three readings.
+inline void weigh(Mix& mix, std::size_t label, const std::vector<Score>& scores, const Rates& rates) {
+    for (std::size_t c = 0; c < scores.size(); ++c) {
+        const double slope = ((scores.size() == 1 ? 1 : c) == label ? 1 : 0) - sigmoid(scores[c].total);
+        const double parts[] = {scores[c].counts, scores[c].tokens, scores[c].grams};
+        for (std::size_t i = 0; i < 3; ++i) {
+            mix.squares[i] += slope * slope * parts[i] * parts[i];
+            mix.weights[i] += rates.mixing * slope * parts[i] / std::sqrt(rates.certain + mix.squares[i]);
+        }
+        mix.bias_squares[c] += slope * slope;
+        mix.biases[c] += rates.mixing * slope / std::sqrt(rates.certain + mix.bias_squares[c]);
+    }
+}
+
+}  // namespace suffice::mail

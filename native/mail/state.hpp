@@ -1,0 +1,151 @@
+// A memory, how its readings are weighed, and the shared memories below it.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "batch.hpp"
+#include "filter.hpp"
+
+namespace suffice::mail {
+
+class State {
+public:
+    explicit State(std::size_t classes) : memory(classes), mix(columns_of(classes)) {}
+
+    Filter filter() const {
+        std::vector<const Memory*> layers;
+        for (const auto& other : shared) layers.push_back(&other->memory);
+        layers.push_back(&memory);
+        return Filter(std::move(layers), mix, rates, now);
+    }
+
+    // The log-odds of every column's class, (messages, columns).
+    std::vector<double> scores(const std::vector<Features>& messages, std::size_t threads) const {
+        const std::size_t columns = filter().columns();
+        std::vector<double> all(messages.size() * columns);
+        in_threads(messages.size(), threads, [&](std::size_t first, std::size_t last) {
+            Filter read = filter();
+            for (std::size_t i = first; i < last; ++i) {
+                const std::vector<Score> found = read(messages[i]);
+                for (std::size_t c = 0; c < columns; ++c) all[i * columns + c] = found[c].total;
+            }
+        });
+        return all;
+    }
+
+    // Learns a message; returns its scores before. Goes on stepping, up to `steps` times, until the regressions agree.
+    std::vector<Score> learn(const Features& features, std::size_t label, double weight, std::uint16_t day, int steps) {
+        check(label);
+        std::vector<Score> before = filter()(features);
+        weigh(mix, label, before, rates);
+        std::vector<Score> scores = before;
+        for (int i = 0; i < steps; ++i) {
+            step(memory, features, label, scores, rates);
+            if (i + 1 == steps) break;
+            scores = filter()(features);
+            if (agrees(scores, label)) break;
+        }
+        count(memory, features, label, weight, day);
+        return before;
+    }
+
+    void forget(const Features& features, std::size_t label, double weight) {
+        check(label);
+        count(memory, features, label, -weight, 0);
+    }
+
+    // Adds what another state knows; places[k] is the class here that is class k there. Counts add up; weights are averaged
+    // by the messages each has learned, where both have learned weights. Names are those of the other's fresh tokens.
+    void merge(const State& other, const std::vector<std::size_t>& places) {
+        const Memory& theirs = other.memory;
+        if (places.size() != theirs.classes()) throw std::invalid_argument("one place for each class");
+        for (const std::size_t place : places) check(place);
+        const double here = memory.learned() ? sum(memory.messages) : 0, there = theirs.learned() ? sum(theirs.messages) : 0;
+        const double share = here + there > 0 ? there / (here + there) : 0;
+        const auto blend = [&](float& mine, double added) { mine = static_cast<float>((1 - share) * mine + share * added); };
+        for (float& weight : memory.weights) blend(weight, 0);
+        std::string_view names = theirs.fresh;
+        for (std::size_t r = 0; r < theirs.size(); ++r) {
+            const std::string_view name = names.substr(0, names.find('\n'));
+            names.remove_prefix(std::min(names.size(), name.size() + 1));
+            const std::size_t row = memory.row(theirs.hashes[r], name);
+            for (std::size_t k = 0; k < places.size(); ++k) {
+                memory.counts[row * memory.classes() + places[k]] += theirs.counts[r * theirs.classes() + k];
+            }
+            memory.days[row] = std::max(memory.days[row], theirs.days[r]);
+            each_column(theirs, places, [&](std::size_t c, std::size_t k) {
+                const std::size_t at = row * memory.columns() + c;
+                memory.weights[at] += static_cast<float>(share * theirs.toward(theirs.weights, r, k));
+                memory.squares[at] += theirs.squares[r * theirs.columns() + (theirs.columns() == 1 ? 0 : k)];
+            });
+        }
+        for (std::size_t gram = 0; gram >> kGramBits == 0; ++gram) {
+            each_column(theirs, places, [&](std::size_t c, std::size_t k) {
+                const std::size_t at = gram * memory.columns() + c;
+                blend(memory.gram_weights[at], theirs.toward(theirs.gram_weights, gram, k));
+                memory.gram_squares[at] += theirs.gram_squares[gram * theirs.columns() + (theirs.columns() == 1 ? 0 : k)];
+            });
+        }
+        each_column(theirs, places, [&](std::size_t c, std::size_t k) {
+            const std::size_t at = theirs.columns() == 1 ? 0 : k;
+            const double bias = theirs.columns() == 1 && k == 0 ? -other.mix.biases[at] : other.mix.biases[at];
+            mix.biases[c] = (1 - share) * mix.biases[c] + share * bias;
+            mix.bias_squares[c] += share > 0 ? other.mix.bias_squares[at] : 0;
+        });
+        for (std::size_t i = 0; i < 3; ++i) {
+            mix.weights[i] = (1 - share) * mix.weights[i] + share * other.mix.weights[i];
+            mix.squares[i] += share > 0 ? other.mix.squares[i] : 0;
+        }
+        for (std::size_t k = 0; k < places.size(); ++k) memory.messages[places[k]] += theirs.messages[k];
+    }
+
+    void widen(std::size_t classes) {
+        if (classes <= memory.classes()) return;
+        const bool sided = memory.columns() == 1;
+        memory.widen(classes);
+        mix.biases.resize(memory.columns());
+        mix.bias_squares.resize(memory.columns());
+        if (sided) {
+            mix.biases[1] = mix.biases[0];
+            mix.biases[0] = -mix.biases[1];
+            mix.bias_squares[1] = mix.bias_squares[0];
+        }
+    }
+
+    Memory memory;
+    Mix mix;
+    Rates rates;
+    double now = 1;  // what a message that is learned now weighs
+    std::vector<std::shared_ptr<const State>> shared;
+
+private:
+    static double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+    // Calls work(column here, class there) for every class of theirs that has a column here.
+    template <class Work>
+    void each_column(const Memory& theirs, const std::vector<std::size_t>& places, Work&& work) const {
+        for (std::size_t k = memory.columns() == 1 ? 1 : 0; k < theirs.classes(); ++k) {
+            work(memory.columns() == 1 ? 0 : places[k], k);
+        }
+    }
+
+    void check(std::size_t label) const {
+        if (label >= memory.classes()) throw std::invalid_argument("there is no such class");
+    }
+
+    static bool agrees(const std::vector<Score>& scores, std::size_t label) {
+        if (scores.size() == 1) return (scores[0].tokens > 0) == (label == 1) && (scores[0].grams > 0) == (label == 1);
+        for (std::size_t c = 0; c < scores.size(); ++c) {
+            if ((scores[c].tokens > 0) != (c == label) || (scores[c].grams > 0) != (c == label)) return false;
+        }
+        return true;
+    }
+};
+
+}  // namespace suffice::mail

@@ -1,0 +1,345 @@
+#include "mail_bindings.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "mail/packing.hpp"
+#include "mail/state.hpp"
+
+namespace nb = nanobind;
+using namespace suffice::mail;
+
+namespace {
+
+std::string_view view_of(nb::handle object) {
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(object.ptr(), &data, &size) != 0) throw nb::python_error();
+    return {data, static_cast<std::size_t>(size)};
+}
+
+nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+
+nb::str str_of(std::string_view text) {
+    PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (made == nullptr) throw nb::python_error();
+    return nb::steal<nb::str>(made);
+}
+
+// A batch, and the bytes it reads from.
+struct Letters {
+    Batch batch;
+    nb::object owner;
+};
+
+template <class T>
+nb::bytes column(const std::vector<T>& values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+template <class T>
+std::vector<T> values(nb::handle column) {
+    const std::string_view bytes = view_of(column);
+    if (bytes.size() % sizeof(T) != 0) throw nb::value_error("a column is cut short");
+    std::vector<T> all(bytes.size() / sizeof(T));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
+}
+
+const Features& features_of(const Letters& letters, std::size_t i) {
+    if (i >= letters.batch.features.size()) throw nb::index_error("there is no such message in the batch");
+    return letters.batch.features[i];
+}
+
+nb::dict columns(const State& state) {
+    const Memory& m = state.memory;
+    nb::dict all;
+    all["messages"] = column(m.messages);
+    all["hashes"] = column(m.hashes);
+    all["counts"] = column(m.counts);
+    all["weights"] = column(m.weights);
+    all["squares"] = column(m.squares);
+    all["days"] = column(m.days);
+    all["gram_weights"] = column(m.gram_weights);
+    all["gram_squares"] = column(m.gram_squares);
+    all["mix"] = column(state.mix.weights);
+    all["mix_squares"] = column(state.mix.squares);
+    all["biases"] = column(state.mix.biases);
+    all["bias_squares"] = column(state.mix.bias_squares);
+    return all;
+}
+
+bool finite(const std::vector<float>& values) {
+    double sum = 0;
+    for (const float v : values) sum += v;
+    return std::isfinite(sum);
+}
+
+void put_columns(State& state, const nb::dict& all) {
+    State made(state.memory.classes());
+    Memory& m = made.memory;
+    m.messages = values<double>(all["messages"]);
+    m.hashes = values<std::uint64_t>(all["hashes"]);
+    m.counts = values<float>(all["counts"]);
+    m.weights = values<float>(all["weights"]);
+    m.squares = values<float>(all["squares"]);
+    m.days = values<std::uint16_t>(all["days"]);
+    m.gram_weights = values<float>(all["gram_weights"]);
+    m.gram_squares = values<float>(all["gram_squares"]);
+    made.mix.weights = values<double>(all["mix"]);
+    made.mix.squares = values<double>(all["mix_squares"]);
+    made.mix.biases = values<double>(all["biases"]);
+    made.mix.bias_squares = values<double>(all["bias_squares"]);
+    const std::size_t rows = m.hashes.size(), classes = m.classes(), wide = m.columns(), grams = wide << kGramBits;
+    if (m.messages.size() != classes || m.counts.size() != rows * classes || m.weights.size() != rows * wide ||
+        m.squares.size() != rows * wide || m.days.size() != rows || m.gram_weights.size() != grams ||
+        m.gram_squares.size() != grams || made.mix.weights.size() != 3 || made.mix.squares.size() != 3 ||
+        made.mix.biases.size() != wide || made.mix.bias_squares.size() != wide) {
+        throw nb::value_error("the columns do not belong together");
+    }
+    if (!finite(m.counts) || !finite(m.weights) || !finite(m.gram_weights)) throw nb::value_error("a column holds no numbers");
+    m.index();
+    m.fresh = std::move(state.memory.fresh);
+    made.rates = state.rates;
+    made.now = state.now;
+    made.shared = state.shared;
+    state = std::move(made);
+}
+
+template <class Each>
+void each_line(std::string_view text, Each&& each) {
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t end = std::min(text.find('\n', i), text.size());
+        each(text.substr(i, end - i));
+        i = end + 1;
+    }
+}
+
+std::uint32_t row_of(const Memory& memory, std::string_view name) {
+    return memory.find(suffice::text::hash_of(name.data(), name.size()));
+}
+
+}  // namespace
+
+void bind_mail(nb::module_& module) {
+    nb::module_ mail = module.def_submodule("mail");
+
+    nb::class_<Letters>(mail, "Letters")
+        .def("__init__",
+             [](Letters* self, const nb::list& raw, std::size_t threads) {
+                 std::vector<std::string_view> views;
+                 views.reserve(raw.size());
+                 for (const nb::handle one : raw) views.push_back(view_of(one));
+                 nb::object owner = nb::borrow(nb::tuple(raw));
+                 Batch batch;
+                 {
+                     nb::gil_scoped_release released;
+                     batch = Batch(std::move(views), threads);
+                 }
+                 new (self) Letters{std::move(batch), std::move(owner)};
+             })
+        .def_static("unpacked",
+                    [](const nb::list& all) {
+                        Letters letters;
+                        for (const nb::handle one : all) letters.batch.features.push_back(unpacked(view_of(one)));
+                        letters.batch.troubles.resize(letters.batch.features.size());
+                        return letters;
+                    })
+        .def("__len__", [](const Letters& self) { return self.batch.size(); })
+        .def("foreign",
+             [](Letters& self, std::size_t i) {
+                 nb::list all;
+                 for (const auto& one : self.batch.message(i).foreign()) {
+                     all.append(nb::make_tuple(str_of(one.charset), bytes_of(one.bytes)));
+                 }
+                 return all;
+             })
+        .def("foreigners",
+             [](Letters& self) {
+                 nb::list all;
+                 for (std::size_t i = 0; i < self.batch.size(); ++i) {
+                     if (!self.batch.message(i).foreign().empty()) all.append(i);
+                 }
+                 return all;
+             })
+        .def("put",
+             [](Letters& self, std::size_t i, std::size_t stretch, std::string text) {
+                 self.batch.message(i).put(stretch, std::move(text));
+             })
+        .def("finish",
+             [](Letters& self, std::size_t threads) {
+                 nb::gil_scoped_release released;
+                 self.batch.finish(threads);
+             })
+        .def("tokens",
+             [](const Letters& self, std::size_t i) {
+                 const Features& features = features_of(self, i);
+                 nb::list names;
+                 for (const Token& token : features.tokens) names.append(str_of(features.name(token)));
+                 return names;
+             })
+        .def("grams", [](const Letters& self, std::size_t i) { return features_of(self, i).grams; })
+        .def("trouble",
+             [](const Letters& self, std::size_t i) {
+                 nb::list all;
+                 for (const Piece& piece : self.batch.troubles.at(i)) {
+                     all.append(nb::make_tuple(str_of(piece.name), str_of(piece.text)));
+                 }
+                 return all;
+             })
+        .def("digest",
+             [](const Letters& self, std::size_t i) {
+                 std::uint64_t all = 0;
+                 for (const Token& token : features_of(self, i).tokens) all += suffice::text::mixed(token.hash);
+                 return static_cast<std::int64_t>(all);
+             })
+        .def("packed", [](const Letters& self, std::size_t i) { return bytes_of(packed(features_of(self, i))); });
+
+    nb::class_<State>(mail, "State")
+        .def(nb::init<std::size_t>())
+        .def_prop_ro("classes", [](const State& self) { return self.memory.classes(); })
+        .def_prop_ro("messages", [](const State& self) { return self.memory.messages; })
+        .def_prop_ro("mix", [](const State& self) { return self.mix.weights; })
+        .def_rw("now", &State::now)
+        .def("rate",
+             [](State& self, const std::string& name, double value) {
+                 Rates& r = self.rates;
+                 double* const places[] = {&r.strength, &r.power, &r.tokens, &r.grams, &r.mixing, &r.start, &r.certain};
+                 const char* const names[] = {"strength", "power", "tokens", "grams", "mixing", "start", "certain"};
+                 for (std::size_t i = 0; i < 7; ++i) {
+                     if (name == names[i]) return void(*places[i] = value);
+                 }
+                 throw nb::key_error(name.c_str());
+             })
+        .def("__len__", [](const State& self) { return self.memory.size(); })
+        .def("lay", [](State& self, std::vector<std::shared_ptr<State>> below) { self.shared.assign(below.begin(), below.end()); })
+        .def("mix_as", [](State& self, const State& other) { self.mix = other.mix; })
+        .def("columns", &columns)
+        .def("put_columns", &put_columns)
+        .def("fresh",
+             [](State& self) {
+                 nb::bytes names = bytes_of(self.memory.fresh);
+                 self.memory.fresh.clear();
+                 return names;
+             })
+        .def("known",
+             [](const State& self, const nb::bytes& names) {
+                 std::string kept;
+                 each_line(view_of(names), [&](std::string_view name) {
+                     if (row_of(self.memory, name) != kNoRow) kept.append(name).push_back('\n');
+                 });
+                 return bytes_of(kept);
+             })
+        .def("rows",
+             [](const State& self, const nb::bytes& names) {
+                 nb::list lines;
+                 each_line(view_of(names), [&](std::string_view name) {
+                     const std::uint32_t row = row_of(self.memory, name);
+                     if (row != kNoRow) lines.append(str_of(row_text(self.memory, name, row)));
+                 });
+                 return lines;
+             })
+        .def("gram_rows",
+             [](const State& self) {
+                 nb::list lines;
+                 for (std::size_t gram = 0; gram >> kGramBits == 0; ++gram) {
+                     const std::string line = gram_text(self.memory, gram);
+                     if (!line.empty()) lines.append(str_of(line));
+                 }
+                 return lines;
+             })
+        .def("take_rows",
+             [](State& self, const std::vector<std::string>& rows, const std::vector<std::string>& grams,
+                const std::vector<double>& messages) {
+                 if (messages.size() != self.memory.classes()) throw nb::value_error("one number of messages for each class");
+                 for (const double n : messages) {
+                     if (!(n >= 0) || !std::isfinite(n)) throw nb::value_error("a number of messages is not one");
+                 }
+                 self.memory.messages = messages;
+                 for (const std::string& line : rows) take_row(self.memory, line);
+                 for (const std::string& line : grams) take_gram(self.memory, line);
+             })
+        .def("merge", &State::merge)
+        .def("scale",
+             [](State& self, double factor) {
+                 for (float& n : self.memory.counts) n = static_cast<float>(n * factor);
+                 for (double& n : self.memory.messages) n *= factor;
+             })
+        .def("prune", [](State& self, std::size_t most) { return self.memory.prune(most); })
+        .def("widen", &State::widen)
+        .def("scores",
+             [](const State& self, const Letters& letters, std::size_t threads) {
+                 nb::gil_scoped_release released;
+                 return self.scores(letters.batch.features, threads);
+             })
+        .def("score",
+             [](const State& self, const Letters& letters, std::size_t i) {
+                 std::vector<std::tuple<double, double, double, double>> all;
+                 for (const Score& s : self.filter()(features_of(letters, i))) {
+                     all.emplace_back(s.total, s.counts, s.tokens, s.grams);
+                 }
+                 return all;
+             })
+        .def("contributions",
+             [](const State& self, const Letters& letters, std::size_t i, std::size_t column) {
+                 Filter read = self.filter();
+                 if (column >= read.columns()) throw nb::index_error("there is no such column");
+                 return read.contributions(features_of(letters, i), column);
+             })
+        .def("lines",
+             [](const State& self, const nb::bytes& raw, std::size_t column) {
+                 Filter read = self.filter();
+                 if (column >= read.columns()) throw nb::index_error("there is no such column");
+                 std::vector<std::pair<std::string_view, double>> lines;
+                 Extractor extract;
+                 const std::string_view all = view_of(raw);
+                 extract.each_gram(all.substr(find_head(all).begin), [&](std::string_view line, std::uint32_t gram) {
+                     if (lines.empty() || lines.back().first.data() != line.data()) lines.emplace_back(line, 0.0);
+                     lines.back().second += read.of_gram(gram, column);
+                 });
+                 nb::list told;
+                 for (const auto& [line, part] : lines) told.append(nb::make_tuple(str_of(line), part));
+                 return told;
+             })
+        .def("seen",
+             [](const State& self, const Letters& letters, std::size_t i) { return self.filter().seen(features_of(letters, i)); })
+        .def("learn",
+             [](State& self, const Letters& letters, std::size_t i, std::size_t label, double weight, std::uint16_t day,
+                int steps) { self.learn(features_of(letters, i), label, weight, day, steps); })
+        .def("learn_all",
+             [](State& self, const Letters& letters, const std::vector<std::size_t>& order,
+                const std::vector<std::size_t>& labels, double weight, std::uint16_t day) {
+                 if (order.size() != labels.size()) throw nb::value_error("one label for each message");
+                 for (const std::size_t i : order) features_of(letters, i);
+                 nb::gil_scoped_release released;
+                 std::vector<double> before;
+                 for (std::size_t i = 0; i < order.size(); ++i) {
+                     for (const Score& s : self.learn(letters.batch.features[order[i]], labels[i], weight, day, 1)) {
+                         before.push_back(s.total);
+                     }
+                 }
+                 return before;
+             })
+        .def("forget", [](State& self, const Letters& letters, std::size_t i, std::size_t label, double weight) {
+            self.forget(features_of(letters, i), label, weight);
+        });
+
+    mail.def("hash_of", [](nb::bytes name) { return suffice::text::hash_of(name.c_str(), name.size()); });
+    mail.def("pieces", [](nb::bytes raw) {
+        Message message(view_of(raw), Limits());
+        nb::list all;
+        static constexpr const char* kinds[] = {"header", "part", "text", "hidden", "link", "image", "tag", "attachment", "trouble"};
+        for (const Piece& piece : message.pieces()) {
+            all.append(nb::make_tuple(kinds[static_cast<std::size_t>(piece.kind)], str_of(piece.name), str_of(piece.text)));
+        }
+        return all;
+    });
+}

@@ -1,0 +1,93 @@
+"""suffice mail: a spam filter. Heavy imports are inside functions, so that a message is judged soon after the start."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+#: Where each command lives, in the order in which they are listed.
+COMMANDS = {
+    "learn": "learning",
+    "classify": "judging",
+    "filter": "judging",
+    "correct": "learning",
+    "forget": "learning",
+    "sort": "sorting",
+    "explain": "explaining",
+    "status": "status",
+    "doctor": "status",
+    "settings": "settings",
+    "evaluate": "evaluating",
+    "dump": "moving",
+    "load": "moving",
+    "merge": "moving",
+    "demo": "demo",
+}
+#: What a command leaves with: as bogofilter does.
+SPAM, HAM, UNSURE, ERROR = 0, 1, 2, 3
+
+
+class MailCommands(click.Group):
+    """Commands whose modules are read when they are called, and whose errors leave with 3."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command."""
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"suffice.cli.mail.{COMMANDS[name]}")
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Return the command that is asked for, or say which may be meant."""
+        from suffice.cli.app import check_command
+
+        check_command(args, COMMANDS, context)
+        return super().resolve_command(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command. 0 to 2 are verdicts, so whatever goes wrong leaves with 3."""
+        try:
+            return super().invoke(context)
+        except (click.exceptions.Exit, click.Abort, KeyboardInterrupt, BrokenPipeError):
+            raise
+        except Exception as error:
+            complain(error)
+            raise click.exceptions.Exit(ERROR) from error
+
+
+def complain(error: Exception) -> None:
+    """Say what went wrong in one sentence."""
+    if os.environ.get("SUFFICE_TRACEBACK"):
+        raise error
+    if isinstance(error, click.ClickException):
+        sentence = " ".join(error.format_message().split())
+    elif isinstance(error, OSError) and error.strerror and error.filename is not None:
+        sentence = f"{error.strerror}: {error.filename}"
+    elif isinstance(error, OSError | ValueError | MemoryError):
+        sentence = str(error) or type(error).__name__
+    else:
+        sentence = (
+            f"something went wrong in suffice itself ({type(error).__name__}: {error}): SUFFICE_TRACEBACK=1 shows "
+            "where; please report it"
+        )
+    sys.stderr.write(f"error: {sentence}\n")
+
+
+@click.group(cls=MailCommands)
+def mail() -> None:
+    """Keep spam out of a mailbox: learn from your own mail, file, explain, take corrections.
+
+    MAIL is a message, an mbox, a Maildir, an MH folder, or a folder of any of them; .gz too; - is standard input. The
+    filter is one file in your data folder, unless --filter or $SUFFICE_MAIL names another.
+
+    Commands that judge leave with 0 for spam, 1 for ham, 2 for unsure and 3 for an error; the others with 0 or 3.
+    """

@@ -1,0 +1,214 @@
+"""suffice mail evaluate: how good the filter would have been."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.mail.learning import Many, class_options, classes_of
+from suffice.cli.mail.options import json_option, quiet_option, write_json
+
+if TYPE_CHECKING:
+    from suffice.mail.boxes import Skipped
+    from suffice.mail.evaluating import Corpus
+    from suffice.mail.measures import Outcome
+
+#: Messages after which the rest is measured by itself, too.
+_AFTER = (500, 2000)
+
+
+@click.command("evaluate", cls=Many)
+@click.argument("index", required=False, type=click.Path(), metavar="[INDEX|FOLDER]")
+@class_options
+@click.option("--folds", type=click.IntRange(min=2), metavar="K", help="Cross-validate instead of going in order.")
+@click.option("--shuffles", type=click.IntRange(min=1), metavar="N", help="Other orders, too: the mean and its spread.")
+@click.option(
+    "--train",
+    type=click.Choice(["all", "error", "near"]),
+    default="all",
+    show_default=True,
+    help="Which messages are learned.",
+)
+@click.option("--ham-cut", type=float, default=0.3, show_default=True, help="Below this probability it is ham.")
+@click.option("--spam-cut", type=float, default=0.9, show_default=True, help="From this probability on it is spam.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the ROC and learning curves (.svg, .png, .pdf).")
+@click.option("--calibration", type=click.Path(), metavar="FILE", help="Draw how reliable probabilities are.")
+@json_option
+@quiet_option
+def evaluate_command(
+    index: str | None,
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    others: tuple[tuple[str, str], ...],
+    folds: int | None,
+    shuffles: int | None,
+    train: Any,
+    ham_cut: float,
+    spam_cut: float,
+    plot: str | None,
+    calibration: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Judge every message, then learn it, in order, with a filter that starts from nothing; say how good it was.
+
+    INDEX has a line for each message: its class and its path. A FOLDER has a folder of mail for each class. Your own
+    filter is neither read nor changed.
+    """
+    from suffice.mail.evaluating import folded, online
+    from suffice.mail.verdict import check_cuts
+
+    cuts = check_cuts((ham_cut, spam_cut))
+    if folds is not None and (shuffles is not None or train != "all"):
+        raise click.UsageError("--folds has no order: leave --shuffles and --train out")
+    skipped: list[Skipped] = []
+    corpus = _corpus(index, spam, ham, others, skipped)
+    outcome = folded(corpus, folds, cuts=cuts) if folds else online(corpus, train=train, cuts=cuts)
+    more = _shuffles(corpus, shuffles or 0, train, cuts)
+    if as_json:
+        write_json(_as_dict(corpus, outcome, more, folds, skipped))
+    else:
+        _show(corpus, outcome, more, folds, skipped, quiet)
+    _draw(outcome, plot, calibration)
+
+
+def _corpus(
+    index: str | None,
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    others: tuple[tuple[str, str], ...],
+    skipped: list[Skipped],
+) -> Corpus:
+    from suffice.mail.evaluating import gathered, indexed
+    from suffice.mail.heaps import mixed
+
+    if index is None:
+        return gathered(mixed(classes_of(spam, ham, others), skipped.append))
+    if spam or ham or others:
+        raise click.UsageError("give an index or folder, or --spam and --ham, but not both")
+    place = Path(index)
+    if not place.is_dir():
+        return gathered(indexed(place, skipped.append))
+    classes = {each.name: [str(each)] for each in sorted(place.iterdir()) if each.is_dir()}
+    if "spam" not in classes or len(classes) < 2:
+        raise click.UsageError(f"{index} needs a folder 'spam' and another one, such as 'ham'; it has {list(classes)}")
+    return gathered(mixed(classes, skipped.append))
+
+
+def _shuffles(corpus: Corpus, count: int, train: Any, cuts: tuple[float, float]) -> list[Outcome]:
+    from suffice.mail.evaluating import online, shuffled
+
+    return [online(corpus, shuffled(corpus, seed), train=train, cuts=cuts) for seed in range(count)]
+
+
+def _measures(outcome: Outcome, folds: int | None) -> list[tuple[str, float, tuple[float, float] | None]]:
+    """Return what is measured: its name, the value, and its interval."""
+    rows: list[tuple[str, float, tuple[float, float] | None]] = [
+        ("(1-ROCA)%", outcome.roca, outcome.interval("roca")),
+    ]
+    for k in _AFTER:
+        if folds is None and len(outcome) > k + 100:
+            rest = outcome.after(k)
+            rows.append((f"(1-ROCA)% after the first {k:,}", rest.roca, rest.interval("roca")))
+    unsure = outcome.unsure_share
+    return [
+        *rows,
+        ("hm%: ham filed as spam", outcome.hm, outcome.interval("hm")),
+        ("sm%: spam not filed", outcome.sm, outcome.interval("sm")),
+        ("lam%: both, logistic average", outcome.lam, outcome.interval("lam")),
+        ("sm% at hm 0.1 %", outcome.sm_at(0.1), None),
+        ("ham left unsure, %", unsure.ham, None),
+        ("spam left unsure, %", unsure.spam, None),
+        ("calibration error, %", 100 * outcome.calibration_error(), None),
+    ]
+
+
+def _spread(more: list[Outcome], folds: int | None) -> list[tuple[float, float]]:
+    import numpy as np
+
+    values = np.array([[value for _, value, _ in _measures(each, folds)] for each in more])
+    return [
+        (float(mean), float(sd)) for mean, sd in zip(values.mean(0), values.std(0, ddof=len(more) > 1), strict=True)
+    ]
+
+
+def _show(
+    corpus: Corpus, outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped], quiet: bool
+) -> None:
+    from suffice.cli.output import counted, print_line, show_table
+
+    each = [corpus.labels.count(k) for k in range(len(corpus.classes))]
+    how = f"cross-validated in {folds} parts" if folds else "each judged, then learned"
+    parts = ", ".join(f"{count:,} {name}" for count, name in zip(each, corpus.classes, strict=True))
+    print_line(f"{counted(len(corpus), 'message')} ({parts}), {how}")
+    rows = [
+        [name, f"{value:.4g}", f"{interval[0]:.3g} to {interval[1]:.3g}" if interval else ""]
+        for name, value, interval in _measures(outcome, folds)
+    ]
+    columns = ["", "this order" if more else "", "95 % interval"]
+    if more:
+        columns.append(f"mean of {counted(len(more), 'shuffle')}")
+        rows = [[*row, f"{mean:.4g} ± {sd:.2g}"] for row, (mean, sd) in zip(rows, _spread(more, folds), strict=True)]
+    show_table(columns, rows)
+    found = outcome.reliability(10)
+    print_line()
+    show_table(
+        ["said", "was spam", "messages"],
+        [[f"{p:.3f}", f"{o:.3f}", int(n)] for p, o, n in zip(*found, strict=True)],
+        "how reliable probabilities are",
+    )
+    if folds is None:
+        curve = outcome.learning_curve(
+            [k for k in (100, 200, 500, 1000, 2000, 5000, 10_000, 50_000) if k < len(outcome)]
+        )
+        print_line()
+        show_table(
+            ["messages seen", "(1-ROCA)% so far", "ham lost since", "spam missed since"],
+            [[int(k), f"{r:.4g}", int(h), int(s)] for k, r, h, s in zip(*curve, strict=True)],
+            "how it learned",
+        )
+    if not quiet:
+        for one in skipped[:10]:
+            sys.stderr.write(f"skipped {one.where}: {one.why}\n")
+
+
+def _as_dict(
+    corpus: Corpus, outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "messages": len(corpus),
+        "classes": {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)},
+        "measures": [
+            {"what": name, "value": value, "interval": interval} for name, value, interval in _measures(outcome, folds)
+        ],
+        "reliability": [
+            {"said": float(p), "was_spam": float(o), "messages": int(n)}
+            for p, o, n in zip(*outcome.reliability(10), strict=True)
+        ],
+        "skipped": [{"where": each.where, "why": each.why} for each in skipped],
+    }
+    if more:
+        names = [name for name, _, _ in _measures(outcome, folds)]
+        found["shuffles"] = [
+            {"what": name, "mean": mean, "sd": sd} for name, (mean, sd) in zip(names, _spread(more, folds), strict=True)
+        ]
+    return found
+
+
+def _draw(outcome: Outcome, plot: str | None, calibration: str | None) -> None:
+    if plot is not None:
+        from suffice.plots import FilteringDisplay
+
+        curve = outcome.learning_curve()
+        FilteringDisplay(
+            {"suffice": outcome.roc()},
+            {"suffice": (curve.seen, curve.roca)},
+            cuts={"suffice": (outcome.hm, outcome.sm)},
+        ).plot().figure_.savefig(plot)
+    if calibration is not None:
+        from suffice.plots import CalibrationDisplay
+
+        CalibrationDisplay(*outcome.reliability(), of="spam").plot().figure_.savefig(calibration)

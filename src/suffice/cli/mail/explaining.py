@@ -1,0 +1,41 @@
+"""suffice mail explain: why a message is what it is."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from suffice.cli.mail.options import filter_options, json_option, one_message, opened, write_json
+
+
+@click.command("explain")
+@click.argument("message", required=False, type=click.Path(), metavar="[MESSAGE]")
+@filter_options
+@click.option("--class", "label", metavar="NAME", help="Which class to explain. [default: spam]")
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many tokens to show.")
+@click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
+@json_option
+def explain_command(
+    message: str | None,
+    place: str | None,
+    shared: tuple[str, ...],
+    label: str | None,
+    top: int,
+    html: str | None,
+    as_json: bool,
+) -> None:
+    """Say which tokens decided what a message is. Their contributions add up to the log-odds."""
+    from suffice.mail.explaining import explain
+
+    with opened(place, shared) as chosen:
+        why = explain(chosen, one_message(message), label)
+    if html is not None:
+        from suffice.store.whole import whole_file
+
+        with whole_file(html) as file:
+            file.write_text(why.html(top), encoding="utf-8")
+    if as_json:
+        write_json(why.as_dict(top))
+    elif html is None:
+        sys.stdout.write(why.text(top) + "\n")

@@ -1,0 +1,114 @@
+"""suffice mail classify, suffice mail filter: what messages are."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.mail.options import (
+    code_of,
+    exit_option,
+    filter_options,
+    json_option,
+    messages,
+    one_message,
+    opened,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from suffice.mail import MailFilter, Verdict
+
+#: Messages that are judged together.
+_TOGETHER = 512
+
+train_option = click.option(
+    "--train", is_flag=True, help="Learn each message as what it was taken for, unless unsure; correct what was wrong."
+)
+
+
+@click.command("classify")
+@click.argument("mail", nargs=-1, type=click.Path(), metavar="[MAIL]...")
+@filter_options
+@train_option
+@exit_option
+@json_option
+def classify_command(
+    mail: tuple[str, ...], place: str | None, shared: tuple[str, ...], train: bool, exit_zero: bool, as_json: bool
+) -> None:
+    """Say of messages whether they are spam; without MAIL, of the one on standard input.
+
+    One message leaves with its verdict: 0 spam, 1 ham, 2 unsure. Several leave with 0.
+    """
+    with opened(place, shared) as chosen:
+        count = 0
+        last = None
+        alone = not mail or mail == ("-",)
+        for where, verdict in _verdicts(chosen, mail, train):
+            count += 1
+            last = verdict
+            if as_json:
+                write_json(verdict.as_dict() if alone else {"where": where, **verdict.as_dict()}, lines=True)
+            else:
+                _show(verdict, None if alone else where)
+    if count == 0:
+        raise click.ClickException(f"there is no message in {', '.join(mail)}")
+    if count == 1 and last is not None and not exit_zero:
+        raise click.exceptions.Exit(code_of(last))
+
+
+def _verdicts(chosen: MailFilter, mail: tuple[str, ...], train: bool) -> Any:
+    from itertools import islice
+
+    stream = messages(mail)
+    while heap := list(islice(stream, 1 if train or not mail else _TOGETHER)):
+        texts = [data for _, data in heap]
+        cores = 1
+        if len(heap) > 1:
+            from suffice.mail.reading import threads
+
+            cores = threads()
+        for (where, data), verdict in zip(heap, chosen.classify_all(texts, cores=cores), strict=True):
+            if train and verdict.label != "unsure":
+                chosen.learn(data, verdict.label)
+            yield where, verdict
+
+
+def _show(verdict: Verdict, where: str | None) -> None:
+    tail = "" if where is None else f"  {where}"
+    sys.stdout.write(f"{verdict.label:<6} {verdict.probability:.4f}{tail}\n")
+    for _, detail in verdict.trouble:
+        sys.stderr.write(f"note: {f'{where}: ' if where else ''}{detail}\n")
+
+
+@click.command("filter")
+@filter_options
+@train_option
+@exit_option
+@json_option
+def filter_command(place: str | None, shared: tuple[str, ...], train: bool, exit_zero: bool, as_json: bool) -> None:
+    """Pass the message on standard input on, with a field X-Suffice on top of it; copies it came with are left out.
+
+    Whatever goes wrong, the message is passed on. With --json the verdict goes to standard error.
+    """
+    from suffice.mail.marking import field, marked
+
+    message = one_message(None)
+    line = None
+    try:
+        with opened(place, shared) as chosen:
+            verdict = chosen.mark(message)
+            line = field(verdict)
+            if train and verdict.label != "unsure":
+                chosen.learn(message, verdict.label)
+    finally:
+        sys.stdout.buffer.write(marked(message, line))
+        sys.stdout.buffer.flush()
+    if as_json:
+        import json
+
+        sys.stderr.write(json.dumps(verdict.as_dict()) + "\n")
+    if not exit_zero:
+        raise click.exceptions.Exit(code_of(verdict))

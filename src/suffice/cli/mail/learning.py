@@ -1,0 +1,239 @@
+"""suffice mail learn, correct, forget: what messages are, said by a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suffice.cli.mail.options import (
+    filter_options,
+    json_option,
+    messages,
+    one_message,
+    opened,
+    quiet_option,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from suffice.mail import MailFilter, Tally
+    from suffice.mail.boxes import Skipped
+
+#: What was skipped is said so many times.
+_SAID = 10
+
+
+class Many(click.Command):
+    """A command whose options --spam, --ham and --class take all that follows up to the next option."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Give each path an option of its own; without any, standard input is meant."""
+        given: list[str] = []
+        left = list(args)
+        while left:
+            word = left.pop(0)
+            if word not in ("--spam", "--ham", "--class"):
+                given.append(word)
+                continue
+            prefix = [word] + ([left.pop(0)] if word == "--class" and left else [])
+            paths = []
+            while left and (left[0] == "-" or not left[0].startswith("-")):
+                paths.append(left.pop(0))
+            for path in paths or ["-"]:
+                given += [*prefix, path]
+        return super().parse_args(context, given)
+
+
+def class_options(command: Any) -> Any:
+    """Add what says of which class mail is."""
+    for option in (
+        click.option(
+            "--class", "others", multiple=True, nargs=2, metavar="NAME MAIL...", help="Mail of a class of yours."
+        ),
+        click.option("--ham", multiple=True, type=click.Path(), metavar="MAIL...", help="Mail that is not spam."),
+        click.option("--spam", multiple=True, type=click.Path(), metavar="MAIL...", help="Mail that is spam."),
+    ):
+        command = option(command)
+    return command
+
+
+def classes_of(
+    spam: tuple[str, ...], ham: tuple[str, ...], others: tuple[tuple[str, str], ...]
+) -> dict[str, list[str]]:
+    """Return the files and folders of each class."""
+    classes: dict[str, list[str]] = {}
+    for label, path in (*(("spam", path) for path in spam), *(("ham", path) for path in ham), *others):
+        classes.setdefault(label, []).append(path)
+    if not classes:
+        raise click.UsageError("say what the mail is: --spam MAIL, --ham MAIL or --class NAME MAIL")
+    if sum(path == "-" for paths in classes.values() for path in paths) > 1:
+        raise click.UsageError("standard input is one message: it has one class")
+    return classes
+
+
+@click.command("learn", cls=Many)
+@class_options
+@filter_options
+@click.option(
+    "--train",
+    type=click.Choice(["all", "error", "near"]),
+    default="all",
+    show_default=True,
+    help="Which messages to learn: all; those the filter is wrong about or unsure of; or less than certain of.",
+)
+@json_option
+@quiet_option
+def learn_command(
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    others: tuple[tuple[str, str], ...],
+    place: str | None,
+    shared: tuple[str, ...],
+    train: Any,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Learn from mail. What was learned before is not learned twice, so a stopped run can be run again.
+
+    \b
+    suffice mail learn --spam Junk/ --ham Inbox/ Archive.mbox.gz
+    suffice mail learn --class work Work/ --spam Junk/ --ham Inbox/
+    suffice mail learn --spam < message
+    """  # noqa: D301
+    classes = classes_of(spam, ham, others)
+    skipped: list[Skipped] = []
+    with opened(place, shared) as chosen:
+        if [path for paths in classes.values() for path in paths] == ["-"]:
+            label = next(iter(classes))
+            tally = _tally({label: [chosen.learn(one_message(None), label, train=train)]})
+        elif train == "all":
+            tally = _learn_heaps(chosen, classes, skipped, quiet or as_json)
+        else:
+            tally = _learn_each(chosen, classes, skipped, train)
+    _report(tally, skipped, as_json, quiet)
+
+
+def _tally(became: dict[str, list[Any]]) -> Tally:
+    from suffice.mail import Tally
+
+    tally = Tally()
+    for label, each in became.items():
+        for what in each:
+            tally.add(what, label)
+    return tally
+
+
+def _pairs(classes: dict[str, list[str]], skipped: list[Skipped]) -> Iterator[tuple[bytes, str]]:
+    from suffice.mail.heaps import mixed
+
+    for label, paths in classes.items():
+        if "-" in paths:
+            yield one_message(None), label
+    named = {label: [path for path in paths if path != "-"] for label, paths in classes.items()}
+    yield from mixed({label: paths for label, paths in named.items() if paths}, skipped.append)
+
+
+def _learn_heaps(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], quiet: bool) -> Tally:
+    from suffice.cli.output import watching
+    from suffice.mail.boxes import count
+
+    with watching(quiet) as watch:
+        pairs = _pairs(classes, skipped)
+        if watch is not None:
+            pairs = _watched(pairs, watch, count([path for paths in classes.values() for path in paths if path != "-"]))
+        return chosen.learn_all(pairs)
+
+
+def _watched(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None) -> Iterator[tuple[bytes, str]]:
+    """Tell how many of all bytes were read."""
+    done = 0
+    for data, label in pairs:
+        yield data, label
+        done += len(data)
+        watch("learning", done, max(total, done) if total else None)
+
+
+def _learn_each(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], train: Any) -> Tally:
+    tally = _tally({})
+    for data, label in _pairs(classes, skipped):
+        tally.add(chosen.learn(data, label, train=train), label)
+    return tally
+
+
+def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) -> None:
+    if as_json:
+        write_json(
+            {
+                "learned": tally.learned,
+                "corrected": tally.corrected,
+                "known": tally.known,
+                "passed": tally.passed,
+                "classes": tally.classes,
+                "skipped": [{"where": each.where, "why": each.why} for each in skipped],
+            }
+        )
+    elif not quiet:
+        parts = [f"{count:,} {label}" for label, count in tally.classes.items()]
+        sentence = f"learned {', '.join(parts)}" if parts else "learned nothing new"
+        for count, remark in (
+            (tally.corrected, "corrected"),
+            (tally.known, "known already"),
+            (tally.passed, "passed, since the filter was right"),
+            (len(skipped), "skipped"),
+        ):
+            if count:
+                sentence += f"; {count:,} {remark}"
+        sys.stdout.write(sentence + "\n")
+        for each in skipped[:_SAID]:
+            sys.stderr.write(f"skipped {each.where}: {each.why}\n")
+        if len(skipped) > _SAID:
+            sys.stderr.write(f"... and {len(skipped) - _SAID:,} more; --json lists all\n")
+    if skipped and not (tally.learned or tally.corrected or tally.known or tally.passed):
+        raise click.ClickException(f"no mail was found: {skipped[0].where}: {skipped[0].why}")
+
+
+@click.command("correct", cls=Many)
+@class_options
+@filter_options
+@json_option
+@quiet_option
+def correct_command(
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    others: tuple[tuple[str, str], ...],
+    place: str | None,
+    shared: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Say what messages really are. What was learned otherwise is taken back; the filter is taught until it agrees.
+
+    \b
+    suffice mail correct --ham < message
+    """  # noqa: D301
+    skipped: list[Skipped] = []
+    tally = _tally({})
+    with opened(place, shared) as chosen:
+        for data, label in _pairs(classes_of(spam, ham, others), skipped):
+            tally.add(chosen.correct(data, label), label)
+    _report(tally, skipped, as_json, quiet)
+
+
+@click.command("forget")
+@click.argument("mail", nargs=-1, type=click.Path(), metavar="[MAIL]...")
+@filter_options
+@json_option
+@quiet_option
+def forget_command(
+    mail: tuple[str, ...], place: str | None, shared: tuple[str, ...], as_json: bool, quiet: bool
+) -> None:
+    """Take messages back that were learned: counts are then as if they had never been there."""
+    with opened(place, shared) as chosen:
+        found = [chosen.forget(data) for _, data in messages(mail)]
+    if as_json:
+        write_json({"forgotten": sum(found), "unknown": len(found) - sum(found)})
+    elif not quiet:
+        sys.stdout.write(f"forgot {sum(found):,}; {len(found) - sum(found):,} had not been learned\n")

@@ -1,0 +1,97 @@
+"""Options that the commands for mail share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from suffice.cli.options import json_option, quiet_option
+
+if TYPE_CHECKING:
+    from suffice.mail import MailFilter, Verdict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = [
+    "exit_option",
+    "filter_options",
+    "json_option",
+    "messages",
+    "one_message",
+    "opened",
+    "quiet_option",
+    "write_json",
+]
+
+
+def filter_options(command: F) -> F:
+    """Add what says which filter is meant."""
+    for option in (
+        click.option(
+            "--shared",
+            multiple=True,
+            type=click.Path(),
+            metavar="FILE",
+            help="A filter below this one, such as a whole site's; it is only read. May be repeated.",
+        ),
+        click.option(
+            "--filter",
+            "place",
+            type=click.Path(),
+            envvar="SUFFICE_MAIL",
+            metavar="FILE",
+            help="The filter's file. [default: in your data folder]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+exit_option = click.option("-e", "exit_zero", is_flag=True, help="Leave with 0 whatever the verdict.")
+
+
+def opened(place: str | None, shared: tuple[str, ...] = ()) -> MailFilter:
+    """Return the filter that is meant."""
+    from suffice.mail import MailFilter
+
+    return MailFilter(place, shared=shared)
+
+
+def one_message(path: str | None) -> bytes:
+    """Return the message in a file, or that on standard input."""
+    from pathlib import Path
+
+    if path is None or path == "-":
+        return sys.stdin.buffer.read()
+    return Path(path).read_bytes()
+
+
+def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Return the messages in files and folders, each with where it was found; what is skipped is said."""
+    from suffice.mail.boxes import Letter, letters
+
+    if not paths or paths == ("-",):
+        yield "-", one_message(None)
+        return
+    for found in letters(paths):
+        if isinstance(found, Letter):
+            yield found.where, found.data
+        else:
+            sys.stderr.write(f"skipped {found.where}: {found.why}\n")
+
+
+def write_json(value: Any, *, lines: bool = False) -> None:
+    """Write a value to standard output as JSON, on one line if there will be many."""
+    import json
+
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=None if lines else 2) + "\n")
+
+
+def code_of(verdict: Verdict) -> int:
+    """Return what a verdict leaves with."""
+    from suffice.cli.mail import HAM, SPAM, UNSURE
+
+    return {"spam": SPAM, "unsure": UNSURE}.get(verdict.label, HAM)

@@ -1,0 +1,187 @@
+"""How good a filter would have been: every message is judged, then learned, in the order in which they came."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suffice import _native
+from suffice.mail.boxes import Skipped
+from suffice.mail.boxes import read as read_letter
+from suffice.mail.errors import MailError
+from suffice.mail.filter import CERTAIN, HEAP, HEAP_BYTES, Train
+from suffice.mail.heaps import heaps
+from suffice.mail.measures import Outcome
+from suffice.mail.reading import read, threads
+from suffice.mail.verdict import CUTS, judged
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Messages that were read, with their classes, in the order in which they came."""
+
+    heaps: tuple[_native.mail.Letters, ...]
+    labels: tuple[int, ...]
+    classes: tuple[str, ...] = ("ham", "spam")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def places(self) -> list[tuple[int, int]]:
+        """Return the heap of each message, and its place in it."""
+        return [(h, i) for h, heap in enumerate(self.heaps) for i in range(len(heap))]
+
+
+def index_of(path: str | Path) -> list[tuple[str, Path]]:
+    r"""Return the classes and files that an index names: lines ``spam path`` or ``ham path``.
+
+    A path is relative to the index, or absolute.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     index = Path(place, "index")
+    ...     _ = index.write_text("spam a/1.eml\nham b/2.eml\n")
+    ...     [(label, file.name) for label, file in index_of(index)]
+    [('spam', '1.eml'), ('ham', '2.eml')]
+    """
+    place = Path(path)
+    found = []
+    for number, line in enumerate(place.read_text(encoding="utf-8", errors="surrogateescape").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        label, _, name = line.strip().partition(" ")
+        if not name.strip():
+            raise MailError(f"line {number} of {place} is not a class and a path: {line[:60]!r}")
+        found.append((label.lower(), place.parent / name.strip()))
+    if not found:
+        raise MailError(f"{place} names no messages")
+    return found
+
+
+def indexed(path: str | Path, skip: Callable[[Skipped], None]) -> Iterator[tuple[bytes, str]]:
+    """Return the messages that an index names, with their classes."""
+    for label, file in index_of(path):
+        found = read_letter(file)
+        if isinstance(found, Skipped):
+            skip(found)
+        else:
+            yield found.data, label
+
+
+def gathered(pairs: Iterable[tuple[bytes, str]]) -> Corpus:
+    """Read messages once, to be judged and learned as often as is asked."""
+    classes = ["ham", "spam"]
+    labels: list[int] = []
+    all_heaps = []
+    for heap in heaps(pairs, lambda pair: len(pair[0]), HEAP, HEAP_BYTES):
+        all_heaps.append(read([data for data, _ in heap], threads()))
+        for _, label in heap:
+            if label not in classes:
+                classes.append(label)
+            labels.append(classes.index(label))
+    if len(set(labels)) < 2:
+        raise MailError("an evaluation needs messages of two classes at least")
+    return Corpus(tuple(all_heaps), tuple(labels), tuple(classes))
+
+
+def online(
+    corpus: Corpus, order: Sequence[int] | None = None, *, train: Train = "all", cuts: tuple[float, float] = CUTS
+) -> Outcome:
+    r"""Return what a filter that starts from nothing says of each message before it learns it.
+
+    Parameters
+    ----------
+    corpus
+        The messages.
+    order
+        The order in which they come; as they are if None.
+    train
+        Which of them it learns.
+    cuts
+        Where the unsure zone begins and ends, as probabilities.
+
+    Examples
+    --------
+    >>> ham, spam = [b"\n\nlunch at noon"] * 3, [b"\n\ncheap pills"] * 3
+    >>> corpus = gathered((data, label) for pair in zip(ham, spam) for data, label in zip(pair, ("ham", "spam")))
+    >>> online(corpus).after(2).roca
+    0.0
+    """
+    order = range(len(corpus)) if order is None else order
+    state = _native.mail.State(len(corpus.classes))
+    places = corpus.places()
+    totals: list[list[float]] = []
+    wide = 1 if len(corpus.classes) == 2 else len(corpus.classes)
+    if train == "all":
+        for heap, members in _runs(places, order):
+            labels = [corpus.labels[k] for k in members]
+            flat = state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
+            totals += [flat[i * wide : (i + 1) * wide] for i in range(len(members))]
+    else:
+        for k in order:
+            heap, i = places[k]
+            total = [score[0] for score in state.score(corpus.heaps[heap], i)]
+            totals.append(total)
+            verdict = judged(total, corpus.classes, cuts)
+            right = verdict.label == corpus.classes[corpus.labels[k]]
+            if not (right and (train == "error" or abs(verdict.log_odds) >= CERTAIN)):
+                state.learn(corpus.heaps[heap], i, corpus.labels[k], 1.0, 0, 1)
+    return _outcome(corpus, order, totals, cuts)
+
+
+def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, float] = CUTS) -> Outcome:
+    """Return what filters say of messages they have not learned: each part of the mail is judged by one of the rest."""
+    if not 2 <= folds <= len(corpus):
+        raise MailError(f"folds must be from 2 to the number of messages, {len(corpus)}; got {folds}")
+    order = list(range(len(corpus)))
+    random.Random(seed).shuffle(order)
+    places = corpus.places()
+    wide = 1 if len(corpus.classes) == 2 else len(corpus.classes)
+    totals: list[list[float]] = [[]] * len(corpus)
+    for fold in range(folds):
+        state = _native.mail.State(len(corpus.classes))
+        rest = [k for j, k in enumerate(order) if j % folds != fold]
+        for heap, members in _runs(places, rest):
+            labels = [corpus.labels[k] for k in members]
+            state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
+        for k in order[fold::folds]:
+            heap, i = places[k]
+            totals[k] = [score[0] for score in state.score(corpus.heaps[heap], i)][:wide]
+    return _outcome(corpus, range(len(corpus)), totals, cuts)
+
+
+def shuffled(corpus: Corpus, seed: int) -> list[int]:
+    """Return another order of the messages."""
+    order = list(range(len(corpus)))
+    random.Random(seed).shuffle(order)
+    return order
+
+
+def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Return stretches of an order that lie in one heap."""
+    members: list[int] = []
+    for k in order:
+        if members and places[members[-1]][0] != places[k][0]:
+            yield places[members[0]][0], members
+            members = []
+        members.append(k)
+    if members:
+        yield places[members[0]][0], members
+
+
+def _outcome(corpus: Corpus, order: Sequence[int], totals: list[list[float]], cuts: tuple[float, float]) -> Outcome:
+    spam = corpus.classes.index("spam")
+    scores: list[float] = (
+        [total[0] for total in totals]
+        if len(corpus.classes) == 2
+        else [judged(total, corpus.classes, cuts).log_odds for total in totals]
+    )
+    low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
+    answers: Any = [corpus.labels[k] == spam for k in order]
+    return Outcome(answers, scores, cut=high, unsure=(low, high))  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""Is a filter ready to act, and is its file sound? Training that does nothing must not go unnoticed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from suffice.mail.errors import MailError
+from suffice.mail.filter import MailFilter
+from suffice.mail.store import Store, today
+
+#: Messages of spam and of ham that a filter should have learned before it moves anything by itself.
+ENOUGH = 30
+#: Days without anything learned after which that is remarked on.
+LONG = 60
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a filter has learned."""
+
+    path: Path
+    learned: dict[str, int]  #: how many messages of each class; with a half-life, what is left of them
+    tokens: int
+    waiting: int  #: messages in the journal that are not yet folded in
+    last: str | None  #: the day on which something was last learned
+    size: int  #: bytes of the file
+    cuts: tuple[float, float]
+
+    @property
+    def ready(self) -> bool:
+        """Whether enough was learned to act on verdicts."""
+        return min(self.learned.get("spam", 0), sum(self.learned.values()) - self.learned.get("spam", 0)) >= ENOUGH
+
+    @property
+    def advice(self) -> str:
+        """What to do next."""
+        spam = self.learned.get("spam", 0)
+        ham = sum(self.learned.values()) - spam
+        if self.ready:
+            return "ready to act"
+        short = [f"{ENOUGH - count} more of {name}" for name, count in (("spam", spam), ("ham", ham)) if count < ENOUGH]
+        return f"not ready to act: learn {' and '.join(short)} (suffice mail learn --spam MAIL --ham MAIL)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as JSON has it."""
+        return {
+            "filter": str(self.path),
+            "learned": self.learned,
+            "tokens": self.tokens,
+            "waiting": self.waiting,
+            "last_learned": self.last,
+            "bytes": self.size,
+            "unsure_between": list(self.cuts),
+            "ready": self.ready,
+            "advice": self.advice,
+        }
+
+
+def status(mail: MailFilter) -> Status:
+    r"""Return what a filter has learned.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place, MailFilter(f"{place}/mail.db") as mine:
+    ...     _ = mine.learn(b"Subject: lunch\n\n", "ham")
+    ...     found = status(mine)
+    >>> found.learned, found.ready
+    ({'ham': 1, 'spam': 0}, False)
+    """
+    store = mail.store()
+    classes = mail.classes
+    learned = dict.fromkeys(classes, 0)
+    for each in (store, *store.below):
+        weight = each.settings().weight(today())
+        for label, count in zip(classes, each.state().messages, strict=False):
+            learned[label] += round(count / weight)
+    last = store.get("last")
+    return Status(
+        mail.path,
+        learned,
+        len(store.state()),
+        store.ask("SELECT COUNT(*) FROM journal")[0][0],
+        None if last is None else datetime.fromtimestamp(last * 86400, UTC).date().isoformat(),
+        sum(file.stat().st_size for file in (mail.path, mail.path.with_name(mail.path.name + "-wal")) if file.exists()),
+        mail.cuts,
+    )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was looked at, and how it is."""
+
+    level: Literal["fine", "remark", "wrong"]
+    what: str
+    cure: str = ""
+
+
+def examine(mail: MailFilter) -> list[Finding]:
+    """Return what is fine and what is wrong with a filter and its file, and what to do about it."""
+    path = mail.path
+    if not path.exists():
+        return [
+            Finding("wrong", f"there is no filter at {path}", "suffice mail learn --spam MAIL --ham MAIL makes one")
+        ]
+    found = _permissions(path)
+    try:
+        store = mail.store()
+        found += _soundness(store)
+    except (MailError, sqlite3.DatabaseError) as error:
+        return [*found, Finding("wrong", str(error), "restore a copy, or suffice mail load a dump into a new file")]
+    if any(finding.level == "wrong" for finding in found):
+        return found
+    return found + _contents(mail)
+
+
+def _permissions(path: Path) -> list[Finding]:
+    found = []
+    mode = path.stat().st_mode
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        found.append(Finding("fine", f"{path} can be written"))
+    else:
+        cure = f"chown or chmod {path} and its folder for the user that runs the filter"
+        found.append(Finding("wrong", f"{path} cannot be written, so nothing can be learned", cure))
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        found.append(Finding("remark", "others on this machine can read words of your mail", f"chmod 600 {path}"))
+    return found
+
+
+def _soundness(store: Store) -> list[Finding]:
+    said = [row[0] for row in store.ask("PRAGMA integrity_check(5)")]
+    if said != ["ok"]:
+        cure = "suffice mail dump what can be read, and load it into a new file"
+        return [Finding("wrong", f"the database is damaged: {'; '.join(said)}", cure)]
+    state = store.state()
+    counted = sum(round(count) for count in state.messages)
+    listed = store.ask("SELECT COUNT(*) FROM learned")[0][0]
+    found = [Finding("fine", "the database is sound")]
+    if store.get("half_life") is None and counted != listed:
+        text = f"{counted:,} messages are counted, but {listed:,} are listed as learned"
+        found.append(Finding("remark", text, "fine after loading counts from elsewhere"))
+    if len(state) > store.settings().tokens:
+        found.append(Finding("remark", f"{len(state):,} tokens are kept", "they are pruned as more is learned"))
+    return found
+
+
+def _contents(mail: MailFilter) -> list[Finding]:
+    known = status(mail)
+    said = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
+    found = [Finding("fine", f"learned: {said}; {known.tokens:,} tokens")]
+    found.append(Finding("fine", known.advice) if known.ready else Finding("remark", *known.advice.split(": ", 1)))
+    last = mail.store().get("last")
+    if last is not None and today() - last > LONG:
+        cure = "if mail was corrected since, training does not reach this file: check --filter and $SUFFICE_MAIL"
+        found.append(Finding("remark", f"nothing was learned since {known.last}", cure))
+    spam = known.learned.get("spam", 0)
+    ham = sum(known.learned.values()) - spam
+    if known.ready and max(spam, ham) > 20 * min(spam, ham):
+        found.append(Finding("remark", f"{spam:,} spam against {ham:,} ham", "learn more of the rarer kind"))
+    return found

@@ -1,0 +1,94 @@
+"""What a filter's file knows about the messages of a Maildir, and a filter as sorting asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from suffice.mail.filter import MailFilter
+from suffice.mail.identity import identity
+
+
+class StoredLedger:
+    """Where the messages of one Maildir are, in the filter's own file.
+
+    What was marked as spam on its way to the mailbox counts as filed in the spam folder, so that it is not taken for
+    something that the reader put there.
+
+    Parameters
+    ----------
+    mail
+        The filter.
+    box
+        The Maildir.
+    spam_folder
+        What the ledger calls the folder that spam is put in.
+    """
+
+    def __init__(self, mail: MailFilter, box: Path, spam_folder: str) -> None:
+        self._store = mail.store(make=True)
+        self._box = str(box.resolve())
+        self._spam = spam_folder
+
+    def filed(self, name: str) -> str | None:
+        """Return the folder that a message was last put or seen in."""
+        found = self._store.ask("SELECT folder FROM filed WHERE box = ? AND id = ?", self._box, name)
+        if found:
+            return str(found[0][0])
+        if self._store.ask("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(name)):
+            return self._spam
+        return None
+
+    def file(self, name: str, folder: str) -> None:
+        """Note where a message is; an empty name says nowhere."""
+        with self._store.writing():
+            if folder:
+                self._store.do("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", self._box, name, folder)
+            else:
+                self._store.do("DELETE FROM filed WHERE box = ? AND id = ?", self._box, name)
+            self._store.do("DELETE FROM judged WHERE id = ?", bytes.fromhex(name))
+
+    def settled(self, folder: str) -> Mapping[str, str]:
+        """Return the files of a folder that need not be read again, as key to identity."""
+        return dict(self._store.ask("SELECT key, id FROM settled WHERE box = ? AND folder = ?", self._box, folder))
+
+    def settle(self, folder: str, key: str, name: str) -> None:
+        """Note that a file of a folder need not be read again."""
+        self._store.do("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", self._box, folder, key, name)
+
+    def unsettle(self, folder: str, keys: Iterable[str]) -> None:
+        """Forget files of a folder."""
+        with self._store.writing():
+            self._store.do_all(
+                "DELETE FROM settled WHERE box = ? AND folder = ? AND key = ?", [(self._box, folder, k) for k in keys]
+            )
+
+    def flush(self) -> None:
+        """Make sure that all this is on disk."""
+        self._store.ask("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+class FilterJudge:
+    """A filter as sorting asks for it.
+
+    Parameters
+    ----------
+    mail
+        The filter.
+    """
+
+    def __init__(self, mail: MailFilter) -> None:
+        self._mail = mail
+
+    def identity(self, data: bytes) -> str:
+        """Return what is the same for the same message."""
+        return identity(data).hex()
+
+    def verdict(self, data: bytes) -> tuple[str, float]:
+        """Return the class of a message and the probability that it is spam."""
+        verdict = self._mail.classify(data)
+        return verdict.label, verdict.probability
+
+    def learn(self, data: bytes, label: str) -> bool:
+        """Learn what a reader's move says of a message, until the filter agrees."""
+        return self._mail.correct(data, label) != "known"

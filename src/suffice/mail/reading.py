@@ -1,0 +1,88 @@
+"""Raw messages to what a filter knows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from suffice import _native
+
+#: Codecs of Python's that turn bytes into text. Others (zlib, hex, idna, rot13, ...) have no business in mail.
+_CHARSETS = (
+    "big5 big5hkscs cp037 cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 "
+    "cp866 cp869 cp874 cp932 cp949 cp950 cp1006 cp1125 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 "
+    "euc_jp euc_jis_2004 euc_jisx0213 euc_kr gb2312 gbk gb18030 hz iso2022_jp iso2022_jp_1 iso2022_jp_2 "
+    "iso2022_jp_2004 iso2022_jp_3 iso2022_jp_ext iso2022_kr iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 "
+    "iso8859_7 iso8859_8 iso8859_9 iso8859_10 iso8859_11 iso8859_13 iso8859_14 iso8859_16 johab koi8_r koi8_t "
+    "koi8_u kz1048 mac_cyrillic mac_greek mac_iceland mac_latin2 mac_roman mac_turkish ptcp154 shift_jis "
+    "shift_jis_2004 shift_jisx0213 tis_620 utf_7 utf_32 utf_32_be utf_32_le"
+)
+_KNOWN = frozenset(name.replace("_", "") for name in _CHARSETS.split())
+
+
+def decoded(data: bytes, charset: str) -> str | None:
+    r"""Return text in a charset that is read by Python, or None if there is no such charset.
+
+    Examples
+    --------
+    >>> decoded(b"\xd0\xd2\xc9\xd7\xc5\xd4", "koi8-r")
+    'привет'
+    >>> decoded(b"x", "zlib")
+    """
+    import codecs
+
+    try:
+        codec = codecs.lookup(charset)
+    except (LookupError, ValueError):
+        return None
+    if codec.name.replace("-", "").replace("_", "") not in _KNOWN:
+        return None
+    return data.decode(codec.name, "replace")
+
+
+def read(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
+    r"""Return the features of messages.
+
+    Parameters
+    ----------
+    messages
+        Raw messages, as they came. Nothing that is in them makes this fail.
+    threads
+        How many threads read them.
+
+    Examples
+    --------
+    >>> letters = read([b"Subject: free money\n\nhello"])
+    >>> letters.tokens(0)
+    ['header:subject', 'subject:free', 'subject:money', 'part:text/plain', 'hello']
+    """
+    letters = _native.mail.Letters(list(messages), threads)
+    for i in letters.foreigners():
+        for stretch, (charset, data) in enumerate(letters.foreign(i)):
+            text = decoded(data, charset)
+            if text is not None:
+                letters.put(i, stretch, text.encode("utf-8", "replace").decode())
+    letters.finish(threads)
+    return letters
+
+
+def subject_of(message: bytes) -> str:
+    r"""Return what a message says it is about, for people.
+
+    Examples
+    --------
+    >>> subject_of(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nhello")
+    'Grüße'
+    """
+    for kind, name, text in _native.mail.pieces(message):
+        if (kind, name) == ("header", "subject"):
+            return text
+    return "(no subject)"
+
+
+def threads() -> int:
+    """Return how many threads read a heap of messages: one for each core this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -1,0 +1,396 @@
+"""Mail on disk as a stream of messages, beside the standard library's readers and writers."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import mailbox
+import os
+import re
+import socket
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.mail import mbox
+from suffice.mail.boxes import Letter, Skipped, count, letters, read
+
+FROM = b"From ann@example.org Thu Aug 22 13:17:22 2002\n"
+MESSAGE = b"Subject: hello\n\nLunch?\n"
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other names, links and devices")
+
+
+def texts(*paths: Path, limit: int = 1 << 26) -> list[bytes]:
+    return [each.data for each in letters(paths, limit=limit) if isinstance(each, Letter)]
+
+
+def skipped(*paths: Path) -> dict[str, str]:
+    return {Path(each.where).name: each.why for each in letters(paths) if isinstance(each, Skipped)}
+
+
+def written(messages: list[bytes], newline: bytes = b"\n") -> bytes:
+    """Return messages as mboxrd writes them."""
+    quoted = [re.sub(rb"(?m)^(>*From )", rb">\1", message) for message in messages]
+    return b"".join(FROM[:-1] + newline + message + newline for message in quoted)
+
+
+LINES = st.sampled_from(
+    [
+        b"From ",
+        b">From ",
+        b">>From me",
+        FROM[:-1],
+        b">" + FROM[:-1],
+        b"",
+        b"\0",
+        b"x",
+        b"\r",
+        b"Content-Length: 7",
+        b" \xff",
+    ]
+)
+
+
+@st.composite
+def messages(draw, newline=b"\n"):
+    body = [line for line in draw(st.lists(LINES, max_size=8)) if newline == b"\n" or line != b"\r"]
+    return newline.join([b"Subject: x", b"", *body]) + newline
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+@given(data=st.data())
+def test_mboxrd_comes_back_as_it_was(tmp_path_factory, newline, data):
+    given_messages = data.draw(st.lists(messages(newline), min_size=1, max_size=5))
+    path = tmp_path_factory.mktemp("box") / "box"
+    path.write_bytes(written(given_messages, newline))
+    assert texts(path) == given_messages
+
+
+@given(data=st.data(), chunk=st.integers(1100, 3000))
+def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, data, chunk):
+    given_messages = data.draw(st.lists(messages(), min_size=1, max_size=5))
+    given_messages = [message + b"word " * data.draw(st.integers(0, 600)) + b"\n" for message in given_messages]
+    path = tmp_path_factory.mktemp("box") / "box"
+    path.write_bytes(written(given_messages))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mbox, "CHUNK", chunk)
+        patch.setattr("suffice.mail.boxes.CHUNK", chunk)
+        assert texts(path) == given_messages
+
+
+@given(st.lists(messages(), min_size=1, max_size=4), st.booleans())
+def test_stated_lengths_need_no_quotes(tmp_path_factory, given_messages, final):
+    stated = []
+    for message in given_messages:
+        head, _, body = message.partition(b"\n\n")
+        stated.append(head + b"\nContent-Length: %d\n\n" % len(body) + body)
+    path = tmp_path_factory.mktemp("box") / "box"
+    content = b"\n".join(FROM + message for message in stated) + b"\n" * final
+    path.write_bytes(content)
+    found = texts(path)
+    assert len(found) == len(stated)
+    for got, message in zip(found, stated, strict=True):
+        # Without a line From in it, nothing tells a quoted body from one that is not.
+        assert got == message or (b"\nFrom " not in message and got == re.sub(rb"(?m)^>(>*From )", rb"\1", message))
+
+
+def test_a_length_that_ends_nowhere_is_not_believed(tmp_path):
+    box = tmp_path / "box"
+    first = b"Subject: x\nContent-Length: 40\n\nfree money\n"
+    box.write_bytes(written([first, MESSAGE, MESSAGE]))
+    assert texts(box) == [first, MESSAGE, MESSAGE]
+    box.write_bytes(written([first.replace(b"40", b"99999999"), MESSAGE]))
+    assert len(texts(box)) == 2
+
+
+def test_mbox_as_the_standard_library_writes_it(tmp_path):
+    box = mailbox.mbox(tmp_path / "box")
+    for body in ("one\n", "two\n\nFrom here on\n", "", "no end"):
+        box.add(f"Subject: x\n\n{body}")
+    box.close()
+    assert [text.split(b"\n\n", 1)[1] for text in texts(tmp_path / "box")] == [
+        b"one\n",
+        b"two\n\nFrom here on\n",
+        b"",
+        b"no end\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"From - Thu Aug 22 13:17:22 2002",
+        b"From MAILER-DAEMON Thu Aug  2 13:17:22 2002",
+        b"From ann at example.org  Thu Aug 22 13:17:22 2002",
+        b"From 1234@xxx Tue Jan 01 12:00:00 +0000 2019",
+        b"From ann@example.org Thu Aug 22 13:17 EDT 2002",
+        b"From ann@example.org Thu, 22 Aug 2002 13:17:22 +0200",
+        b"From ann@example.org Thu Aug 22 13:17:22 2002 remote from uunet",
+        b"From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001",
+        b"From  Thu Aug 22 13:17:22 2002",
+        b"From ann@example.org 2002-08-22 13:17:22",
+    ],
+)
+def test_lines_that_separate(tmp_path, line):
+    box = tmp_path / "box"
+    box.write_bytes(line + b"\n" + MESSAGE + b"\n" + line + b"\n" + MESSAGE)
+    assert texts(box) == [MESSAGE, MESSAGE]
+    assert [each.where for each in letters([box])] == [f"{box}:1", f"{box}:2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"From here on",
+        b"From ann@example.org",
+        b"From Mon to Fri",
+        b"From Monday, 12:30 on",
+        b"From Thu Aug 22",
+        b"FROM x",
+    ],
+)
+def test_lines_that_do_not(tmp_path, line):
+    box = tmp_path / "box"
+    message = MESSAGE + b"\n" + line + b"\nmore\n"
+    box.write_bytes(FROM + message)
+    assert texts(box) == [message]
+    assert [each.where for each in letters([box])] == [str(box)]
+
+
+def test_no_blank_line_no_separator(tmp_path):
+    box = tmp_path / "box"
+    box.write_bytes(FROM + MESSAGE + FROM + b"more\n")
+    assert texts(box) == [MESSAGE + FROM + b"more\n"]
+
+
+@posix
+def test_a_message_is_split_only_in_an_mbox(tmp_path):
+    message = MESSAGE + b"\n" + FROM + MESSAGE
+    (tmp_path / "a.eml").write_bytes(message)
+    assert texts(tmp_path / "a.eml") == [message]
+    maildir = mailbox.Maildir(tmp_path / "Mail")
+    maildir.add(b"Subject: a\n\n")
+    only = next((tmp_path / "Mail" / "new").iterdir())
+    only.write_bytes(FROM + message)  # as some programs deliver it
+    assert texts(tmp_path / "Mail") == [message]
+    assert read(only) == Letter(message, str(only))
+
+
+@pytest.mark.parametrize(("pack", "ending"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
+def test_packed(tmp_path, pack, ending):
+    (tmp_path / f"box.{ending}").write_bytes(pack(written([MESSAGE] * 3)))
+    (tmp_path / "message").write_bytes(pack(MESSAGE))
+    assert texts(tmp_path) == [MESSAGE] * 4
+    whole = pack(written([MESSAGE + os.urandom(5000).hex().encode() + b"\n"] * 300))
+    (tmp_path / "short").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "bad").write_bytes(pack(MESSAGE)[:12] + b"rubbish" * 9)
+    assert set(skipped(tmp_path)) == {"short", "bad"}
+    assert skipped(tmp_path)["short"].startswith("damaged, or no ")
+
+
+@pytest.mark.parametrize("start", [FROM, b""])
+def test_what_unpacks_without_end_is_stopped(tmp_path, start):
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(gzip.compress(start + MESSAGE + b"\0" * (1 << 25)))
+    found = list(letters([bomb], limit=1 << 16))
+    if start:
+        assert [type(each) for each in found] == [Skipped]
+        assert "200 times" in found[0].why
+    else:
+        assert [len(each.data) for each in found] == [1 << 16]
+
+
+def test_long_messages_are_cut_and_the_next_one_is_found(tmp_path):
+    long = MESSAGE + b"x" * 70 + b"\n" + b"From here\n\n" * 150_000
+    box = tmp_path / "box"
+    box.write_bytes(written([MESSAGE, long, MESSAGE, long]))
+    found = texts(box, limit=5000)
+    assert [len(each) for each in found] == [len(MESSAGE), 5000, len(MESSAGE), 5000]
+    assert found[1].startswith(long[:90])
+    assert found[2] == MESSAGE
+    (tmp_path / "one").write_bytes(long)
+    assert texts(tmp_path / "one", limit=5000) == [long[:5000]]
+
+
+def test_an_mbox_is_not_read_whole(tmp_path):
+    box = tmp_path / "box"
+    with box.open("wb") as file:
+        for _ in range(400):
+            file.write(written([MESSAGE + b"word " * 20_000 + b"\n"]))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in letters([box])) == 400
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20 < box.stat().st_size
+    finally:
+        tracemalloc.stop()
+
+
+@posix
+def test_maildir(tmp_path):
+    root = mailbox.Maildir(tmp_path / "Mail")
+    keys = [root.add(f"Subject: {i}\n\n") for i in range(3)]
+    message = root[keys[0]]
+    message.set_subdir("cur")
+    message.set_flags("RS")
+    root[keys[0]] = message
+    root.add_folder("Junk").add("Subject: junk\n\n")
+    home = tmp_path / "Mail"
+    (home / "tmp" / "half").write_bytes(b"Subject: half\n")
+    for name in ("dovecot-uidlist", ".subscriptions", "dovecot.index", "cur/.hidden"):
+        (home / name).write_bytes(MESSAGE)
+    assert sorted(texts(home)) == [f"Subject: {i}\n\n".encode() for i in range(3)]
+    assert skipped(home) == {".Junk": "a folder within a folder of mail: name it to read it"}
+    assert texts(home / ".Junk") == [b"Subject: junk\n\n"]
+    assert len(texts(home / "new")) == 2
+    assert sorted(texts(tmp_path)) == sorted(texts(home))
+
+
+def test_mh(tmp_path):
+    folder = mailbox.MH(tmp_path / "inbox")
+    for i in range(11):
+        folder.add(f"Subject: {i}\n\n")
+    folder.remove(3)
+    (tmp_path / "inbox" / ",4").write_bytes(MESSAGE)
+    (tmp_path / "inbox" / "notes.txt").write_bytes(MESSAGE)
+    folder.add_folder("junk").add("Subject: junk\n\n")
+    assert texts(tmp_path / "inbox") == [f"Subject: {i}\n\n".encode() for i in range(11) if i != 2]
+    assert list(skipped(tmp_path / "inbox")) == ["junk"]
+
+
+def test_apple_mail(tmp_path):
+    (tmp_path / "1.emlx").write_bytes(b"%-10d\n" % len(MESSAGE) + MESSAGE + b"<?xml version='1.0'?>\n<plist/>\n")
+    assert texts(tmp_path) == [MESSAGE]
+
+
+def test_folders_in_order(tmp_path):
+    for name in ("b/2", "b/1", "a/x/9", "a/3.eml", "c", ".hidden/1", ".secret"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"Subject: %s\n\n" % name.encode())
+    assert texts(tmp_path) == [b"Subject: %s\n\n" % name for name in (b"c", b"a/3.eml", b"a/x/9", b"b/1", b"b/2")]
+    assert texts(tmp_path / "b", tmp_path / ".secret")[-1] == b"Subject: .secret\n\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are short elsewhere")
+def test_deep_folders(tmp_path):
+    made = [tmp_path]
+    for _ in range(1200):
+        made.append(made[-1] / "d")
+        made[-1].mkdir()
+    try:
+        assert texts(tmp_path) == []
+    finally:
+        for folder in reversed(made[1:]):
+            folder.rmdir()
+
+
+@posix
+def test_what_is_no_mail_is_skipped_with_the_reason(tmp_path):
+    contents = {
+        "empty": b"",
+        "blank": b"\n\n\n",
+        "program": b"\x7fELF\x02\x01\x01\x00" + bytes(99),
+        "picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "utf16": "Subject: x".encode("utf-16"),
+        "poem": b"Roses are red\nviolets are blue\n",
+        "page": b"<!DOCTYPE html>\n<title>x</title>",
+        "link": b"http://example.org/\n",
+        "zip": b"PK\x03\x04abc",
+        "twice": gzip.compress(gzip.compress(MESSAGE)),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    (tmp_path / "up").symlink_to(tmp_path)
+    (tmp_path / "message").symlink_to(tmp_path / "sub" / "m")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "m").write_bytes(MESSAGE)
+    assert texts(tmp_path) == [MESSAGE, MESSAGE]
+    reasons = skipped(tmp_path)
+    assert set(reasons) == {*contents, "nowhere", "round", "up"}
+    assert reasons["empty"] == reasons["blank"] == "empty"
+    assert "binary" in reasons["program"]
+    assert "Subject:" in reasons["poem"]
+    assert "archive" in reasons["zip"]
+    assert reasons["up"] == "a link to a folder that is read already"
+    assert reasons["round"] == "too many levels of symbolic links"
+
+
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbfSubject: x\n\n", b"\n\nSubject: x\n\n", b"some junk\nReceived: y\n\n"])
+def test_mail_that_begins_oddly(tmp_path, start):
+    (tmp_path / "odd").write_bytes(start + b"body\0\n")
+    assert texts(tmp_path) == [start + b"body\0\n"]
+
+
+@posix
+def test_pipes_and_sockets_are_never_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("sock")
+        assert set(skipped(tmp_path)) == {"pipe", "sock"}
+        assert set(skipped(tmp_path / "pipe", Path("/dev/zero"))) == {"pipe", "zero"}
+    assert isinstance(read(tmp_path / "pipe"), Skipped)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read anything")
+def test_what_may_not_be_read(tmp_path):
+    (tmp_path / "secret").write_bytes(MESSAGE)
+    (tmp_path / "secret").chmod(0)
+    (tmp_path / "closed").mkdir(0)
+    assert skipped(tmp_path) == {"secret": "permission denied", "closed": "permission denied"}
+    (tmp_path / "closed").chmod(0o700)
+
+
+def test_a_missing_path_is_said_at_once(tmp_path):
+    (tmp_path / "a").write_bytes(MESSAGE)
+    with pytest.raises(FileNotFoundError, match=r"there is no file or folder '.*nothing'"):
+        letters([tmp_path / "a", tmp_path / "nothing"])
+    with pytest.raises(FileNotFoundError, match="no file or folder"):
+        letters(["a\0b"])
+    assert [type(each) for each in letters(str(tmp_path))] == [Letter]
+
+
+@posix
+def test_no_file_stays_open(tmp_path):
+    (tmp_path / "box").write_bytes(written([MESSAGE] * 3))
+    before = len(os.listdir("/dev/fd"))  # noqa: PTH208
+    reading = letters([tmp_path])
+    next(reading)
+    reading.close()
+    read(tmp_path / "box")
+    assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
+
+
+def test_count_is_about_the_bytes_that_come(tmp_path):
+    for i in range(5):
+        (tmp_path / f"{i}").write_bytes(MESSAGE)
+    assert count([tmp_path]) == sum(map(len, texts(tmp_path)))
+    (tmp_path / "x.gz").write_bytes(gzip.compress(MESSAGE))
+    assert count([tmp_path]) is None
+
+
+def test_importing_is_light():
+    modules = ("boxes", "maildir", "sorting", "watching")
+    code = "import suffice, sys; b = set(sys.modules); " + "; ".join(f"import suffice.mail.{name}" for name in modules)
+    code += "; print(sorted({'numpy', 'sklearn', 'email', 'mailbox', 'ctypes', 'gzip', 'lzma'} & set(sys.modules) - b))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+@pytest.mark.skipif("SUFFICE_DATA" not in os.environ, reason="SUFFICE_DATA names no folder of data")
+def test_real_mail():
+    corpus = Path(os.environ["SUFFICE_DATA"], "spamassassin")
+    if not corpus.is_dir():
+        pytest.skip("SUFFICE_DATA has no spamassassin")
+    found = [
+        each for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2") for each in letters([corpus / name])
+    ]
+    assert len(found) == 6047
+    assert all(isinstance(each, Letter) for each in found)

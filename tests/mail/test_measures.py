@@ -1,0 +1,258 @@
+"""The measures of a filter: beside scikit-learn and scipy, by brute force, and by their laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from scipy.stats import beta
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from suffice.mail.intervals import exact
+from suffice.mail.measures import Outcome
+
+scores = st.sampled_from([-np.inf, -2.0, -0.5, 0.0, 0.5, 1.0, 3.0, np.inf]) | st.floats(-50, 50)
+outcomes = st.builds(
+    lambda rows, cut: Outcome([spam for spam, _ in rows], [score for _, score in rows], cut=cut),
+    st.lists(st.tuples(st.booleans(), scores), max_size=40),
+    st.sampled_from([-1.0, 0.0, 0.5]),
+)
+both_kinds = outcomes.filter(lambda outcome: len(set(outcome.spam.tolist())) == 2)
+
+
+def random_outcome(n: int, seed: int = 0, apart: float = 2.0) -> Outcome:
+    random = np.random.default_rng(seed)
+    spam = random.random(n) < 0.4
+    return Outcome(spam, (random.normal(np.where(spam, apart, -apart), 2.0)).round(1))
+
+
+@given(both_kinds)
+def test_roca_is_scikit_learns_area(outcome: Outcome) -> None:
+    finite = np.clip(outcome.score, -1e6, 1e6)  # scikit-learn refuses infinite scores; the order is the same
+    assert outcome.roca == pytest.approx(100 * (1 - roc_auc_score(outcome.spam, finite)), abs=1e-9)
+
+
+@given(both_kinds)
+def test_roca_is_the_share_of_pairs_in_the_wrong_order(outcome: Outcome) -> None:
+    spam, ham = outcome.score[outcome.spam], outcome.score[~outcome.spam]
+    wrong = sum((h > s) + 0.5 * (h == s) for s in spam for h in ham)
+    assert outcome.roca == pytest.approx(100 * wrong / (len(spam) * len(ham)), rel=1e-15)
+
+
+@given(both_kinds)
+def test_roca_depends_on_the_order_of_scores_alone(outcome: Outcome) -> None:
+    ranks = np.unique(outcome.score, return_inverse=True)[1]
+    assert Outcome(outcome.spam, ranks**3 - 7.0, cut=2.0).roca == outcome.roca
+    assert Outcome(~outcome.spam, -outcome.score).roca == outcome.roca
+
+
+def test_small_areas_keep_their_digits() -> None:
+    spam = np.arange(200_000) >= 100_000
+    score = np.arange(200_000.0)
+    score[99_999], score[100_000] = score[100_000], score[99_999]
+    assert Outcome(spam, score).roca == 100 * 1e-10
+
+
+@given(outcomes)
+def test_errors_are_counted_at_the_cut(outcome: Outcome) -> None:
+    rows = list(zip(outcome.spam, outcome.score, strict=True))
+    lost = sum(not spam and score >= outcome.cut for spam, score in rows)
+    missed = sum(spam and score < outcome.cut for spam, score in rows)
+    spams = sum(spam for spam, _ in rows)
+    assert (outcome.ham_lost, outcome.spam_missed) == (lost, missed)
+    np.testing.assert_equal(outcome.hm, 100 * lost / (len(rows) - spams) if len(rows) > spams else np.nan)
+    np.testing.assert_equal(outcome.sm, 100 * missed / spams if spams else np.nan)
+
+
+@given(both_kinds)
+def test_the_logistic_average(outcome: Outcome) -> None:
+    spams = outcome.spam.sum()
+    hm = (outcome.ham_lost + 0.5) / (len(outcome) - spams + 1)
+    sm = (outcome.spam_missed + 0.5) / (spams + 1)
+    assert outcome.lam == pytest.approx(100 * expit((logit(hm) + logit(sm)) / 2))
+    low, high = outcome.interval("lam")
+    assert 0 < low < outcome.lam < high < 100
+
+
+@given(both_kinds)
+def test_the_curve_holds_the_cut_and_has_the_area(outcome: Outcome) -> None:
+    curve = outcome.roc()
+    assert (curve.hm[0], curve.sm[0], curve.hm[-1], curve.sm[-1]) == (0, 100, 100, 0)
+    assert (np.diff(curve.hm) >= 0).all()
+    assert (np.diff(curve.sm) <= 0).all()
+    assert np.trapezoid(curve.sm, curve.hm) / 100 == pytest.approx(outcome.roca)
+    assert ((curve.hm == outcome.hm) & (curve.sm == outcome.sm)).any()
+    fpr, tpr, _ = roc_curve(outcome.spam, np.clip(outcome.score, -1e6, 1e6), drop_intermediate=False)
+    np.testing.assert_allclose(curve.hm, 100 * fpr)
+    np.testing.assert_allclose(curve.sm, 100 * (1 - tpr), atol=1e-9)
+
+
+@given(both_kinds, st.sampled_from([0.0, 0.1, 10.0, 34.0, 100.0]))
+def test_spam_missed_at_a_price_by_trying_all_cuts(outcome: Outcome, price: float) -> None:
+    cuts = [*outcome.score.tolist(), None]  # the last files nothing, not even what is certain
+    tried = []
+    for cut in cuts:
+        filed = outcome.score >= cut if cut is not None else np.zeros(len(outcome), dtype=bool)
+        if 100 * filed[~outcome.spam].mean() <= price:
+            tried.append(100 * (~filed[outcome.spam]).mean())
+    assert outcome.sm_at(price) == pytest.approx(min(tried))
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 10), (1, 5000), (40, 300), (0, 1), (60_000, 100_000)])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_exact_limits_are_the_quantiles_of_beta(k: int, n: int, level: float) -> None:
+    tail = (1 - level) / 2
+    expected = (beta.ppf(tail, k, n - k + 1) if k else 0.0, beta.ppf(1 - tail, k + 1, n - k) if k < n else 1.0)
+    np.testing.assert_allclose(exact(k, k, n, level), 100 * np.array(expected), rtol=1e-7)
+
+
+def test_errors_have_exact_limits() -> None:
+    outcome = random_outcome(500)
+    hams = int((~outcome.spam).sum())
+    assert outcome.interval("hm", 0.9) == exact(outcome.ham_lost, outcome.ham_lost, hams, 0.9)
+    assert outcome.interval("sm", 0.9) == exact(outcome.spam_missed, outcome.spam_missed, 500 - hams, 0.9)
+
+
+def test_the_variance_of_the_area_is_delongs() -> None:
+    """By the structural components, pair after pair."""
+    outcome = random_outcome(60)
+    spam, ham = outcome.score[outcome.spam], outcome.score[~outcome.spam]
+    wrong = (ham[None] > spam[:, None]) + 0.5 * (ham[None] == spam[:, None])
+    variance = wrong.mean(axis=1).var(ddof=1) / len(spam) + wrong.mean(axis=0).var(ddof=1) / len(ham)
+    share = wrong.mean()
+    far = 1.959963984540054 * np.sqrt(variance) / (share * (1 - share))
+    expected = 100 * expit(logit(share) + np.array([-far, far]))
+    np.testing.assert_allclose(outcome.interval("roca"), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["roca", "lam"])
+def test_intervals_hold_the_truth_about_as_often_as_they_say(measure: Any) -> None:
+    truth = getattr(random_outcome(400_000, seed=99), measure)
+    held = [
+        low <= truth <= high for low, high in (random_outcome(150, seed).interval(measure, 0.9) for seed in range(400))
+    ]
+    assert np.mean(held) == pytest.approx(0.9, abs=0.045)
+
+
+def test_a_faultless_filter_is_not_known_to_be_faultless() -> None:
+    outcome = Outcome([False] * 40 + [True] * 100, [-1.0] * 40 + [1.0] * 100)
+    low, high = outcome.interval("roca")
+    assert outcome.roca == low == 0
+    assert high == pytest.approx(100 * (1 - 0.025 ** (1 / 40)))
+    reverse = Outcome(~outcome.spam, outcome.score)
+    assert reverse.interval("roca") == pytest.approx((100 - high, 100))
+
+
+def test_a_filter_that_says_nothing() -> None:
+    outcome = Outcome([False, True] * 6, np.zeros(12))
+    assert outcome.roca == 50
+    assert outcome.interval("roca") == exact(3, 3, 6, 0.95)
+
+
+@pytest.mark.parametrize("spam", [[], [True], [False, False]])
+def test_one_kind_alone_measures_nothing(spam: list[bool]) -> None:
+    outcome = Outcome(spam, np.zeros(len(spam)))
+    assert np.isnan([outcome.roca, outcome.lam]).all()
+    assert np.isnan(outcome.sm_at()) == (True not in spam or False not in spam)
+    assert outcome.interval("roca") == outcome.interval("lam") == (0, 100)
+    assert outcome.interval("sm" if True not in spam else "hm") == (0, 100)
+    assert np.isnan(outcome.learning_curve(3).roca).all()
+    assert len(outcome.roc().hm) == 1 + bool(spam)
+    assert outcome.reliability().counts.sum() == len(spam)
+
+
+def test_one_of_a_kind_has_no_variance() -> None:
+    assert Outcome([True, False, False], [0.0, 1.0, -1.0]).interval("roca") == (0, 100)
+    assert Outcome([True, False, False], [2.0, 1.0, -1.0]).interval("roca") == pytest.approx((0, 97.5))
+
+
+@given(outcomes, st.integers(0, 45))
+def test_before_and_after_are_the_whole(outcome: Outcome, k: int) -> None:
+    later = outcome.after(k)
+    k = min(k, len(outcome))
+    np.testing.assert_array_equal(later.score, outcome.score[k:])
+    assert later.cut == outcome.cut
+    if 0 < k < len(outcome):
+        curve = outcome.learning_curve([k, len(outcome)])
+        assert curve.ham_lost.sum() == outcome.ham_lost
+        assert curve.spam_missed.tolist() == [outcome.spam_missed - later.spam_missed, later.spam_missed]
+        np.testing.assert_equal(curve.roca[-1], outcome.roca)
+
+
+@given(outcomes, st.integers(1, 60))
+def test_the_learning_curve_ends_with_the_last_message(outcome: Outcome, points: int) -> None:
+    curve = outcome.learning_curve(points)
+    assert len(curve.seen) == min(points, len(outcome))
+    assert (np.diff(curve.seen, prepend=0) > 0).all()
+    assert curve.ham_lost.sum() == outcome.ham_lost
+    for seen, roca in zip(curve.seen, curve.roca, strict=True):
+        np.testing.assert_equal(roca, Outcome(outcome.spam[:seen], outcome.score[:seen]).roca)
+    if len(outcome):
+        assert curve.seen[-1] == len(outcome)
+
+
+def test_reliability_is_scikit_learns_curve() -> None:
+    outcome = random_outcome(2000)
+    found = outcome.reliability(15)
+    observed, predicted = calibration_curve(outcome.spam, expit(outcome.score), n_bins=15)
+    np.testing.assert_allclose(found.observed, observed)
+    np.testing.assert_allclose(found.predicted, predicted)
+    assert found.counts.sum() == 2000
+
+
+def test_calibration_error_by_hand() -> None:
+    score = logit([0.1, 0.2, 0.9, 0.9])
+    outcome = Outcome([False, True, True, True], score)
+    assert outcome.calibration_error(2) == pytest.approx((2 * 0.35 + 2 * 0.1) / 4)
+    assert np.isnan(Outcome([], []).calibration_error())
+
+
+def test_certain_scores_are_probabilities_0_and_1() -> None:
+    found = Outcome([False, True, True], [-np.inf, np.inf, 1000.0]).reliability(4)
+    assert (found.predicted.tolist(), found.counts.tolist()) == ([0, 1], [1, 2])
+    assert Outcome([True, True], [4.0, np.inf]).reliability(4).counts.tolist() == [2]
+
+
+def test_the_zone_of_doubt_starts_with_its_low_end() -> None:
+    outcome = Outcome([True, True, False, False, False], [1.0, 2.0, 2.0, 0.9, 1.5], unsure=(1.0, 2.0))
+    assert outcome.unsure_share == (pytest.approx(100 / 3), 50)
+    assert Outcome([True, False], [0.0, 0.0]).unsure_share == (0, 0)
+    assert outcome.after(2).unsure == (1.0, 2.0)
+
+
+def test_an_outcome_does_not_change() -> None:
+    spam, score = np.array([True, False]), np.array([1.0, -1.0])
+    outcome = Outcome(spam, score)
+    score[:] = 0
+    assert outcome.score.tolist() == [1, -1]
+    with pytest.raises(ValueError, match="read-only"):
+        outcome.score[0] = 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: Outcome([True], [1.0, 2.0]), r"one entry per message; their shapes are \(1,\) and \(2,\)"),
+        (lambda: Outcome([True, False], [1.0, np.nan]), "the score of message 1 is nan"),
+        (lambda: Outcome([2, 0], [1.0, 2.0]), "spam must be true or false for each message; got .*2"),
+        (lambda: Outcome(["spam"], [1.0]), "spam must be true or false for each message; got .*'spam'"),
+        (lambda: Outcome([True], [1.0], cut=np.nan), "the cut is nan"),
+        (lambda: Outcome([True], [1.0], unsure=(2.0, 1.0)), "low <= high"),
+        (lambda: random_outcome(9).interval("auc"), "measure must be 'roca', 'hm', 'sm' or 'lam'; got 'auc'"),
+        (lambda: random_outcome(9).interval("hm", 95), "level must be between 0 and 1; got 95"),
+        (lambda: random_outcome(9).sm_at(-1), "hm must be a percentage"),
+        (lambda: random_outcome(9).after(-1), "k must be 0 or more"),
+        (lambda: random_outcome(9).reliability(0), "bins must be 1 or more"),
+        (lambda: random_outcome(9).learning_curve(0), "points must be 1 or more"),
+        (lambda: random_outcome(9).learning_curve([3, 2]), r"points must rise, .*\[3, 2\]"),
+        (lambda: random_outcome(9).learning_curve([10]), "at most 9 messages"),
+    ],
+)
+def test_bad_input_is_named(wrong: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        wrong()

@@ -1,0 +1,555 @@
+"""Sorting Maildirs: what is moved, what is learned of a reader's moves, and what is left after being killed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from suffice.mail.maildir import Entry, Maildir
+from suffice.mail.sorting import INBOX, MOVING, Learned, Moved, Sorted, sort
+from suffice.mail.watching import watch
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="mail servers with Maildirs run elsewhere")
+
+
+class Words:
+    """A judge who goes by words, and remembers what it was taught in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = sqlite3.connect(path, isolation_level=None)
+        self._file.execute("PRAGMA journal_mode=WAL")
+        self._file.execute("PRAGMA synchronous=OFF")
+        self._file.execute("CREATE TABLE IF NOT EXISTS learned (id TEXT PRIMARY KEY, label TEXT)")
+
+    def identity(self, data: bytes) -> str:
+        if b"unspeakable" in data:
+            raise ValueError("no words for it")
+        return hashlib.sha256(b"\n".join(x for x in data.split(b"\n") if not x.startswith(b"Received:"))).hexdigest()
+
+    def verdict(self, data: bytes) -> tuple[str, float]:
+        if b"difficult" in data:
+            raise RuntimeError("too difficult")
+        for word, answer in ((b"money", ("spam", 0.99)), (b"maybe", ("unsure", 0.5)), (b"list", ("lists", 0.01))):
+            if word in data:
+                return answer
+        return "ham", 0.01
+
+    def learn(self, data: bytes, label: str) -> bool:
+        if self.taught().get(self.identity(data)) == label:
+            return False
+        self._file.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
+        return True
+
+    def taught(self) -> dict[str, str]:
+        return dict(self._file.execute("SELECT id, label FROM learned"))
+
+
+class Book:
+    """A ledger in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = sqlite3.connect(path, isolation_level=None)
+        self._file.execute("PRAGMA journal_mode=WAL")
+        self._file.execute("PRAGMA synchronous=OFF")
+        self._file.execute("CREATE TABLE IF NOT EXISTS filed (id TEXT PRIMARY KEY, folder TEXT)")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS settled (folder TEXT, key TEXT, id TEXT, PRIMARY KEY (folder, key))"
+        )
+        self.writes = 0
+
+    def _write(self, command: str, *values: str) -> None:
+        self.writes += 1
+        self._file.execute(command, values)
+
+    def filed(self, identity: str) -> str | None:
+        row = self._file.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
+        return row and row[0]
+
+    def file(self, identity: str, folder: str) -> None:
+        self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
+
+    def settled(self, folder: str) -> Mapping[str, str]:
+        return dict(self._file.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
+
+    def settle(self, folder: str, key: str, identity: str) -> None:
+        self._write("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", folder, key, identity)
+
+    def unsettle(self, folder: str, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._write("DELETE FROM settled WHERE folder = ? AND key = ?", folder, key)
+
+    def flush(self) -> None:
+        pass
+
+    def everything(self) -> list[tuple[str, ...]]:
+        return [*self._file.execute("SELECT * FROM filed"), *self._file.execute("SELECT * FROM settled")]
+
+
+class Desk:
+    """A mailbox with its reader."""
+
+    def __init__(self, place: Path) -> None:
+        self.box = Maildir(place / "Mail", create=True)
+        self.judge, self.book = Words(place / "judge.db"), Book(place / "book.db")
+        self._number = itertools.count()
+
+    def arrive(self, words: str, folder: str = INBOX, received: str = "") -> bytes:
+        data = f"{received}Subject: {next(self._number)}\n\n{words}\n".encode()
+        self.box.folder(folder).deliver(data)
+        return data
+
+    def sort(self, **settings: object) -> Sorted:
+        return sort(self.box, self.judge, self.book, **settings)
+
+    def find(self, data: bytes) -> tuple[str, Entry]:
+        (found,) = ((name, entry) for name, entry, each in self.all() if each == data)
+        return found
+
+    def move(self, data: bytes, to: str, server: bool = False) -> None:
+        """Move a message as mail programs do, or as servers, which give it a new name."""
+        name, entry = self.find(data)
+        if server:
+            self.box.folder(to).deliver(data, "S")
+            Path(entry.path).unlink()
+        else:
+            self.box.folder(name).move(entry, self.box.folder(to))
+
+    def all(self) -> list[tuple[str, Entry, bytes]]:
+        boxes = {INBOX: self.box, **{name: Maildir(place) for name, place in self.box.folders().items()}}
+        return [(n, entry, Path(entry.path).read_bytes()) for n, box in boxes.items() for entry in box.entries()]
+
+    def where(self, data: bytes) -> str:
+        return self.find(data)[0]
+
+    def labels(self, result: Sorted) -> list[str]:
+        return [label for _, label in result.learned]
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)
+
+
+@pytest.fixture(params=[False, True], ids=["same name", "new name"])
+def server(request):
+    return request.param
+
+
+def test_spam_is_moved_and_the_rest_stays(desk):
+    spam, ham, unsure = desk.arrive("free money"), desk.arrive("lunch?"), desk.arrive("maybe")
+    told: list[object] = []
+    result = desk.sort(report=told.append)
+    assert (desk.where(spam), desk.where(ham), desk.where(unsure)) == ("Junk", INBOX, INBOX)
+    assert [(each.folder, each.probability) for each in result.moved] == [("Junk", 0.99)]
+    assert told == result.moved
+    assert (result.kept, result.learned, result.skipped, result.gone) == (2, [], [], 0)
+    assert desk.sort() == Sorted()
+
+
+def test_folders_of_other_classes(desk):
+    messages = [desk.arrive(words) for words in ("money", "maybe", "a list", "lunch?")]
+    desk.sort(unsure_folder="Unsure", folders={"lists": "Lists"})
+    assert [desk.where(each) for each in messages] == ["Junk", "Unsure", "Lists", INBOX]
+
+
+@pytest.mark.parametrize(
+    ("words", "to", "label"),
+    [
+        ("lunch?", "Junk", "spam"),
+        ("lunch?", "Lists", "lists"),
+        ("lunch?", "Unsure", None),
+        ("lunch?", "Work", None),
+        ("lunch?", "Trash", None),
+        ("money", INBOX, "ham"),
+        ("money", "Work", "ham"),
+        ("money", "Lists", "lists"),
+        ("money", "Unsure", None),
+        ("money", "Trash", None),
+        ("money", "Sent", None),
+        ("money", "Archive.Spam.2002", None),
+        ("maybe", "Junk", "spam"),
+        ("maybe", INBOX, "ham"),
+        ("maybe", "Work", "ham"),
+        ("list", INBOX, "ham"),
+        ("list", "Junk", "spam"),
+        ("list", "Work", None),
+    ],
+)
+def test_what_a_move_teaches(desk, server, words, to, label):
+    settings = {"unsure_folder": "Unsure", "folders": {"lists": "Lists"}}
+    message, other = desk.arrive(words), desk.arrive(words)
+    desk.sort(**settings)
+    desk.move(message, to, server)
+    for _ in range(2):
+        would = desk.sort(**settings, dry_run=True)
+        assert desk.labels(would) == [label] * (label is not None)
+    result = desk.sort(**settings)
+    assert desk.labels(result) == [label] * (label is not None)
+    assert result.moved == []
+    assert desk.where(message) == to
+    assert desk.sort(**settings) == Sorted()
+    assert desk.judge.taught() == ({desk.judge.identity(message): label} if label else {})
+    assert desk.judge.identity(other) not in desk.judge.taught()
+
+
+def test_there_and_back_again(desk, server):
+    message = desk.arrive("money")
+    desk.sort()
+    for to, label in ((INBOX, "ham"), ("Junk", "spam"), ("Work", "ham"), ("Junk", "spam"), (INBOX, "ham")):
+        desk.move(message, to, server)
+        assert desk.labels(desk.sort()) == [label]
+        assert desk.where(message) == to
+
+
+def test_the_first_sort_learns_nothing(desk):
+    old, work = desk.arrive("from before", "Junk"), desk.arrive("money", "Work")
+    assert desk.sort() == Sorted()
+    stranger = desk.arrive("another filter's", "Junk")
+    assert desk.labels(desk.sort()) == ["spam"]
+    assert desk.judge.taught() == {desk.judge.identity(stranger): "spam"}
+    desk.move(old, INBOX)
+    assert desk.labels(desk.sort()) == ["ham"]
+    desk.move(work, "Junk")
+    assert desk.labels(desk.sort()) == ["spam"]
+
+
+@pytest.mark.parametrize("choice", [True, False])
+def test_learn_strangers(desk, choice):
+    desk.arrive("one", "Junk")
+    first = desk.sort(learn_strangers=choice)
+    desk.arrive("two", "Junk")
+    second = desk.sort(learn_strangers=choice)
+    assert desk.labels(first) + desk.labels(second) == ["spam", "spam"] * choice
+
+
+def test_learning_may_wait(desk):
+    message = desk.arrive("money")
+    desk.sort()
+    desk.move(message, INBOX)
+    assert desk.sort(learn=False) == Sorted()
+    assert desk.where(message) == INBOX
+    assert desk.labels(desk.sort()) == ["ham"]
+
+
+def test_dry_run_changes_nothing(desk, tmp_path):
+    desk.sort()
+    desk.arrive("money")
+    before = sorted(tmp_path.rglob("*")), desk.book.everything()
+    result = desk.sort(dry_run=True)
+    assert [each.folder for each in result.moved] == ["Junk"]
+    assert (sorted(tmp_path.rglob("*")), desk.book.everything()) == before
+    assert desk.sort().moved == result.moved
+
+
+def test_only_new(desk):
+    old, new = desk.arrive("money"), desk.arrive("money")
+    desk.box.move(desk.find(old)[1], desk.box, seen=True)
+    assert len(desk.sort(only_new=True).moved) == 1
+    assert (desk.where(old), desk.where(new)) == (INBOX, "Junk")
+    desk.move(old, "Junk")
+    assert desk.labels(desk.sort(only_new=True)) == ["spam"]
+
+
+def test_deleted_messages_are_left_alone(desk):
+    message = desk.box.deliver(b"Subject: x\n\nmoney\n", flags="T")
+    desk.arrive("money", "Junk")
+    assert desk.sort() == Sorted()
+    assert Path(message.path).exists()
+
+
+def test_a_copy_that_is_deleted_in_the_old_place_is_a_move(desk):
+    message = desk.arrive("money")
+    desk.sort()
+    junk = desk.box.folder("Junk")
+    (entry,) = junk.entries()
+    desk.box.deliver(message, "S")
+    assert desk.sort() == Sorted()  # the reader copied it: nothing is learned, and it stays
+    os.rename(entry.path, junk.path / "cur" / f"{entry.key}:2,ST")  # noqa: PTH104
+    Path(junk.path / "cur" / f"{entry.key}:2,ST").unlink()
+    assert desk.labels(desk.sort()) == ["ham"]
+    assert desk.where(message) == INBOX
+    assert desk.sort() == Sorted()
+
+
+def test_one_of_two_copies_is_rescued(desk, server):
+    one = desk.arrive("money", received="Received: by a\n")
+    desk.box.deliver(one.replace(b"by a", b"by b"))
+    assert desk.judge.identity(one) == desk.judge.identity(one.replace(b"by a", b"by b"))
+    assert len(desk.sort().moved) == 2
+    desk.move(one, INBOX, server)
+    assert desk.labels(desk.sort()) == ["ham"]
+    for _ in range(2):
+        assert desk.sort() == Sorted()
+    assert desk.where(one) == INBOX
+
+
+def test_spam_that_comes_again_is_no_rescue(desk):
+    one = desk.arrive("money", received="Received: by a\n")
+    desk.sort()
+    two = one.replace(b"by a", b"by b")
+    desk.box.deliver(two)
+    assert len(desk.sort().moved) == 1
+    for each in (one, two):
+        Path(desk.find(each)[1].path).unlink()  # the reader empties the folder
+    desk.sort()
+    desk.box.deliver(two)
+    result = desk.sort()
+    assert (len(result.moved), result.learned) == (1, [])
+
+
+def test_a_judge_that_raises(desk):
+    messages = [desk.arrive(words) for words in ("unspeakable", "difficult", "money")]
+    for count in (1, 0):
+        result = desk.sort()
+        assert [each.why for each in result.skipped] == ["ValueError: no words for it", "RuntimeError: too difficult"]
+        assert len(result.moved) == count
+    assert [desk.where(each) for each in messages] == [INBOX, INBOX, "Junk"]
+
+
+def test_what_is_no_message_is_reported(desk, tmp_path):
+    (desk.box.path / "new" / "1.empty").touch()
+    (desk.box.path / "cur" / "2.link").symlink_to(tmp_path / "judge.db")
+    desk.arrive("money")
+    result = desk.sort()
+    assert [each.why for each in result.skipped] == ["a link, which is not followed", "empty"]
+    assert len(result.moved) == 1
+
+
+def test_a_folder_that_cannot_be_read_does_not_matter(desk, tmp_path):
+    work = desk.box.folder("Work")
+    (work.path / "cur").rmdir()
+    (work.path / "cur").symlink_to(tmp_path)
+    desk.arrive("money")
+    result = desk.sort()
+    assert len(result.moved) == 1
+    assert [each.where for each in result.skipped] == [str(work.path)]
+
+
+def test_messages_that_vanish_meanwhile(desk):
+    messages = [desk.arrive("money") for _ in range(3)]
+    paths = [desk.find(each)[1].path for each in messages]
+
+    class Busy(Words):
+        def verdict(self, data: bytes) -> tuple[str, float]:
+            Path(paths[0]).unlink(missing_ok=True)
+            if Path(paths[1]).exists():  # flagged by another program
+                Path(paths[1]).rename(desk.box.path / "cur" / f"{Path(paths[1]).name}:2,F")
+            return super().verdict(data)
+
+    desk.judge.__class__ = Busy
+    result = desk.sort()
+    assert (len(result.moved), result.gone, result.skipped) == (2, 1, [])
+    assert desk.find(messages[1])[1].flags == "F"
+
+
+def test_settings_that_make_no_sense(desk):
+    for settings in (
+        {"spam_folder": "INBOX"},
+        {"unsure_folder": "Junk"},
+        {"folders": {"lists": ".Junk"}},
+        {"folders": {"spam": "Other"}},
+        {"spam_folder": "../x"},
+    ):
+        with pytest.raises(ValueError, match="folder"):
+            desk.sort(**settings)
+
+
+def test_known_messages_are_not_read_again(desk):
+    for i in range(30):
+        desk.arrive("lunch" if i % 2 else "money")
+    desk.sort()
+    for _, entry, _ in desk.all():
+        Path(entry.path).write_bytes(b"")  # would be reported, if it were read
+    assert desk.sort() == Sorted()
+    writes = desk.book.writes
+    desk.sort()
+    assert desk.book.writes == writes
+
+
+def test_a_reader_at_random(desk):
+    """Nothing is lost or doubled, and nothing is learned but what the reader moved."""
+    chance = random.Random(5)
+    messages: list[bytes] = []
+    touched: set[bytes] = set()
+    settings = {"unsure_folder": "Unsure"}
+    for _ in range(60):
+        messages += [desk.arrive(chance.choice(["money", "maybe", "lunch"])) for _ in range(chance.randrange(3))]
+        desk.sort(**settings)
+        for message in chance.sample(messages, min(len(messages), chance.randrange(4))):
+            desk.move(message, chance.choice([INBOX, "Junk", "Unsure", "Work", "Trash"]), chance.random() < 0.5)
+            touched.add(message)
+        before = {data: name for name, _, data in desk.all()}
+        desk.sort(**settings)
+        after = {data: name for name, _, data in desk.all()}
+        assert sorted(messages) == sorted(data for _, _, data in desk.all())
+        assert {data for data in messages if before[data] != after[data]} <= set(messages) - touched
+        taught = desk.judge.taught()
+        assert set(taught) <= {desk.judge.identity(each) for each in touched}
+        for message in touched:
+            label = {"Junk": "spam", INBOX: "ham"}.get(after[message])
+            known = taught.get(desk.judge.identity(message))
+            assert known in (label, None) or label is None
+    assert len(set(desk.judge.taught().values())) == 2
+
+
+def killed_at(place: Path, step: int, far: str | None) -> bool:
+    """Sort in a process that kills itself at some step; return whether it got there."""
+    child = os.fork()
+    if child == 0:
+        steps = itertools.count()
+        desk = Desk(place)
+
+        def after(act):
+            def counted(*given, **settings):
+                if next(steps) == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                result = act(*given, **settings)
+                if next(steps) == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return result
+
+            return counted
+
+        for name in ("file", "settle", "unsettle", "flush"):
+            setattr(desk.book, name, after(getattr(desk.book, name)))
+        desk.judge.learn = after(desk.judge.learn)
+        for name in ("rename", "unlink", "mkdir"):
+            setattr(Path, name, after(getattr(Path, name)))
+        if far is None:
+            desk.box.move = after(desk.box.move)
+        desk.sort(spam_folder=far or "Junk")
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+def kill_at_every_step(place: Path, far: str | None) -> None:
+    """Kill a sort at each of its steps, let another one finish, and print what is wrong then."""
+    if far:
+        from suffice.mail import renaming
+
+        renaming._exclusive_rename = lambda: None  # so that each rename is a step
+    for step in itertools.count():
+        here = place / str(step)
+        here.mkdir()
+        there = f"{far}/{step}" if far else None
+        desk = Desk(here)
+        rescued, spotted = desk.arrive("money"), desk.arrive("lunch")
+        desk.sort(spam_folder=there or "Junk")
+        junk = desk.box.folder(there or "Junk")
+        junk.move(junk.entries()[0], desk.box)
+        desk.move(spotted, there or "Junk")
+        spam, ham = [desk.arrive("money") for _ in range(3)], [desk.arrive("lunch") for _ in range(2)]
+        desk.judge._file.close()
+        desk.book._file.close()
+        killed = killed_at(here, step, there)
+        desk = Desk(here)
+        desk.sort(spam_folder=there or "Junk")
+        final = [desk.sort(spam_folder=there or "Junk") == Sorted()]
+        final.append(sorted(Path(e.path).read_bytes() for e in desk.box.entries()) == sorted([rescued, *ham]))
+        final.append(sorted(Path(e.path).read_bytes() for e in junk.entries()) == sorted([spotted, *spam]))
+        taught = {desk.judge.identity(rescued): "ham", desk.judge.identity(spotted): "spam"}
+        final.append(desk.judge.taught() == taught)
+        final.append(not any(MOVING in row[1] for row in desk.book.everything()))
+        if not all(final):
+            print(json.dumps([step, final]))  # noqa: T201
+        if not killed:
+            print(json.dumps(["steps", step]))  # noqa: T201
+            return
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+@pytest.mark.parametrize("across", [False, True], ids=["one file system", "two"])
+def test_killed_at_every_step(tmp_path, across):
+    far = Path("/dev/shm", f"suffice-{os.getpid()}") if across else None
+    if far and (not far.parent.is_dir() or far.parent.stat().st_dev == tmp_path.stat().st_dev):
+        pytest.skip("there is one file system only")
+    code = "import sys; from pathlib import Path; from tests.mail.test_sorting import kill_at_every_step as k; "
+    code += f"k(Path({str(tmp_path)!r}), {far and str(far)!r})"
+    if far:
+        far.mkdir()
+    try:
+        found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    finally:
+        if far:
+            subprocess.run(["rm", "-r", str(far)], check=True)
+    assert found.stderr == ""
+    *wrong, (_, steps) = map(json.loads, found.stdout.splitlines())
+    assert wrong == []
+    assert steps > 40
+
+
+WATCHER = """
+import sys
+from pathlib import Path
+from tests.mail.test_sorting import Desk, watch
+desk = Desk(Path(sys.argv[1]))
+def on_change():
+    print(len(desk.sort().moved), flush=True)
+watch([desk.box.path], on_change, poll=0.1, told=sys.argv[2] == "told")
+print("done", flush=True)
+"""
+
+
+def wait_for(what, seconds=10.0):
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("told", ["told", "polled"])
+def test_watching(desk, tmp_path, told):
+    first = desk.arrive("money")
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHER, str(tmp_path), told], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            wait_for(lambda: desk.where(first) == "Junk")
+            burst = [desk.arrive("money") for _ in range(20)]
+            wait_for(lambda: all(desk.where(each) == "Junk" for each in burst))
+            desk.move(first, INBOX)
+            wait_for(lambda: desk.judge.taught())
+            desk.box.path.rename(tmp_path / "old")  # the folder is replaced
+            new = Maildir(tmp_path / "new", create=True)
+            new.path.rename(desk.box.path)
+            late = desk.arrive("more money")
+            wait_for(lambda: desk.where(late) == "Junk")
+            time.sleep(0.1)
+            process.send_signal(signal.SIGTERM)
+            output = process.communicate(timeout=10)[0].split()
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert output[-1] == "done"
+    assert len(output) < 20
+    assert sum(map(int, output[:-1])) == 22
+
+
+def test_watching_what_is_no_maildir(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is no Maildir"):
+        watch([tmp_path], lambda: None)
+
+
+def test_results_are_what_they_say(desk):
+    desk.arrive("money")
+    (moved,) = desk.sort().moved
+    assert isinstance(moved, Moved)
+    assert Path(moved.where).parent == desk.box.path / "new"
+    (_, entry, data) = desk.all()[0]
+    desk.move(data, INBOX)
+    (learned,) = desk.sort().learned
+    assert isinstance(learned, Learned)
+    assert Path(learned.where).name == Path(entry.path).name
