@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "mail/packing.hpp"
@@ -32,6 +33,15 @@ nb::str str_of(std::string_view text) {
     PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
     if (made == nullptr) throw nb::python_error();
     return nb::steal<nb::str>(made);
+}
+
+nb::list listed(const std::vector<Piece>& pieces) {
+    static constexpr const char* kinds[] = {"header", "part", "text", "hidden", "link", "image", "tag", "attachment", "trouble"};
+    nb::list all;
+    for (const Piece& piece : pieces) {
+        all.append(nb::make_tuple(kinds[static_cast<std::size_t>(piece.kind)], str_of(piece.name), str_of(piece.text)));
+    }
+    return all;
 }
 
 // A batch, and the bytes it reads from.
@@ -77,10 +87,10 @@ nb::dict columns(const State& state) {
     return all;
 }
 
-bool finite(const std::vector<float>& values) {
-    double sum = 0;
-    for (const float v : values) sum += v;
-    return std::isfinite(sum);
+// Whether all are numbers, and none is below the least.
+template <class T>
+bool sound(const std::vector<T>& values, T least = -std::numeric_limits<T>::max()) {
+    return std::all_of(values.begin(), values.end(), [&](T v) { return v >= least && v <= std::numeric_limits<T>::max(); });
 }
 
 void put_columns(State& state, const nb::dict& all) {
@@ -105,7 +115,12 @@ void put_columns(State& state, const nb::dict& all) {
         made.mix.biases.size() != wide || made.mix.bias_squares.size() != wide) {
         throw nb::value_error("the columns do not belong together");
     }
-    if (!finite(m.counts) || !finite(m.weights) || !finite(m.gram_weights)) throw nb::value_error("a column holds no numbers");
+    const Mix& mix = made.mix;
+    if (!sound(m.messages, 0.0) || !sound(m.counts, 0.0f) || !sound(m.weights) || !sound(m.squares, 0.0f) ||
+        !sound(m.gram_weights) || !sound(m.gram_squares, 0.0f) || !sound(mix.weights) || !sound(mix.squares, 0.0) ||
+        !sound(mix.biases) || !sound(mix.bias_squares, 0.0)) {
+        throw nb::value_error("a column holds what is no number of its kind");
+    }
     m.index();
     m.fresh = std::move(state.memory.fresh);
     made.rates = state.rates;
@@ -114,17 +129,20 @@ void put_columns(State& state, const nb::dict& all) {
     state = std::move(made);
 }
 
+// Calls each(name, row) for the lines that name a token, once for each token.
 template <class Each>
-void each_line(std::string_view text, Each&& each) {
-    for (std::size_t i = 0; i < text.size();) {
-        const std::size_t end = std::min(text.find('\n', i), text.size());
-        each(text.substr(i, end - i));
+void each_known(const Memory& memory, std::string_view lines, Each&& each) {
+    std::vector<bool> met(memory.size());
+    for (std::size_t i = 0; i < lines.size();) {
+        const std::size_t end = std::min(lines.find('\n', i), lines.size());
+        const std::string_view name = lines.substr(i, end - i);
+        const std::uint32_t row = memory.find(suffice::text::hash_of(name.data(), name.size()));
+        if (row != kNoRow && !met[row]) {
+            met[row] = true;
+            each(name, row);
+        }
         i = end + 1;
     }
-}
-
-std::uint32_t row_of(const Memory& memory, std::string_view name) {
-    return memory.find(suffice::text::hash_of(name.data(), name.size()));
 }
 
 }  // namespace
@@ -165,7 +183,7 @@ void bind_mail(nb::module_& module) {
         .def("foreigners",
              [](Letters& self) {
                  nb::list all;
-                 for (std::size_t i = 0; i < self.batch.size(); ++i) {
+                 for (std::size_t i = 0; !self.batch.finished() && i < self.batch.size(); ++i) {
                      if (!self.batch.message(i).foreign().empty()) all.append(i);
                  }
                  return all;
@@ -174,6 +192,7 @@ void bind_mail(nb::module_& module) {
              [](Letters& self, std::size_t i, std::size_t stretch, std::string text) {
                  self.batch.message(i).put(stretch, std::move(text));
              })
+        .def("pieces", [](Letters& self, std::size_t i) { return listed(self.batch.message(i).pieces()); })
         .def("finish",
              [](Letters& self, std::size_t threads) {
                  nb::gil_scoped_release released;
@@ -201,6 +220,12 @@ void bind_mail(nb::module_& module) {
                  for (const Token& token : features_of(self, i).tokens) all += suffice::text::mixed(token.hash);
                  return static_cast<std::int64_t>(all);
              })
+        .def("hashes",
+             [](const Letters& self, std::size_t i) {
+                 std::vector<std::uint64_t> all;
+                 for (const Token& token : features_of(self, i).tokens) all.push_back(token.hash);
+                 return column(all);
+             })
         .def("packed", [](const Letters& self, std::size_t i) { return bytes_of(packed(features_of(self, i))); });
 
     nb::class_<State>(mail, "State")
@@ -212,9 +237,9 @@ void bind_mail(nb::module_& module) {
         .def("rate",
              [](State& self, const std::string& name, double value) {
                  Rates& r = self.rates;
-                 double* const places[] = {&r.strength, &r.power, &r.tokens, &r.grams, &r.mixing, &r.start, &r.certain};
-                 const char* const names[] = {"strength", "power", "tokens", "grams", "mixing", "start", "certain"};
-                 for (std::size_t i = 0; i < 7; ++i) {
+                 double* const places[] = {&r.strength, &r.power, &r.tokens, &r.grams, &r.mixing, &r.start, &r.certain, &r.few};
+                 const char* const names[] = {"strength", "power", "tokens", "grams", "mixing", "start", "certain", "few"};
+                 for (std::size_t i = 0; i < 8; ++i) {
                      if (name == names[i]) return void(*places[i] = value);
                  }
                  throw nb::key_error(name.c_str());
@@ -224,7 +249,8 @@ void bind_mail(nb::module_& module) {
         .def("mix_as", [](State& self, const State& other) { self.mix = other.mix; })
         .def("columns", &columns)
         .def("put_columns", &put_columns)
-        .def("fresh",
+        .def("fresh", [](const State& self) { return bytes_of(self.memory.fresh); })
+        .def("take_fresh",
              [](State& self) {
                  nb::bytes names = bytes_of(self.memory.fresh);
                  self.memory.fresh.clear();
@@ -233,17 +259,16 @@ void bind_mail(nb::module_& module) {
         .def("known",
              [](const State& self, const nb::bytes& names) {
                  std::string kept;
-                 each_line(view_of(names), [&](std::string_view name) {
-                     if (row_of(self.memory, name) != kNoRow) kept.append(name).push_back('\n');
+                 each_known(self.memory, view_of(names), [&](std::string_view name, std::uint32_t) {
+                     kept.append(name).push_back('\n');
                  });
                  return bytes_of(kept);
              })
         .def("rows",
              [](const State& self, const nb::bytes& names) {
                  nb::list lines;
-                 each_line(view_of(names), [&](std::string_view name) {
-                     const std::uint32_t row = row_of(self.memory, name);
-                     if (row != kNoRow) lines.append(str_of(row_text(self.memory, name, row)));
+                 each_known(self.memory, view_of(names), [&](std::string_view name, std::uint32_t row) {
+                     lines.append(str_of(row_text(self.memory, name, row)));
                  });
                  return lines;
              })
@@ -328,18 +353,13 @@ void bind_mail(nb::module_& module) {
                  }
                  return before;
              })
-        .def("forget", [](State& self, const Letters& letters, std::size_t i, std::size_t label, double weight) {
-            self.forget(features_of(letters, i), label, weight);
+        .def("forget", [](State& self, const nb::bytes& hashes, std::size_t label, double weight) {
+            self.forget(values<std::uint64_t>(hashes), label, weight);
         });
 
     mail.def("hash_of", [](nb::bytes name) { return suffice::text::hash_of(name.c_str(), name.size()); });
     mail.def("pieces", [](nb::bytes raw) {
         Message message(view_of(raw), Limits());
-        nb::list all;
-        static constexpr const char* kinds[] = {"header", "part", "text", "hidden", "link", "image", "tag", "attachment", "trouble"};
-        for (const Piece& piece : message.pieces()) {
-            all.append(nb::make_tuple(kinds[static_cast<std::size_t>(piece.kind)], str_of(piece.name), str_of(piece.text)));
-        }
-        return all;
+        return listed(message.pieces());
     });
 }

@@ -6,7 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -61,9 +61,15 @@ public:
     }
 
     std::size_t size() const { return raw_.empty() ? features.size() : raw_.size(); }
-    Message& message(std::size_t i) { return *messages_.at(i); }
+    // The message at a place, until it is made features.
+    Message& message(std::size_t i) {
+        if (i >= messages_.size() || !messages_[i]) throw std::out_of_range("there is no message at this place any more");
+        return *messages_[i];
+    }
+    bool finished() const { return messages_.empty() || !messages_.front(); }
 
     void finish(std::size_t threads) {
+        if (finished()) return;
         features.resize(size());
         troubles.resize(size());
         in_threads(size(), threads, [&](std::size_t first, std::size_t last) {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "../text/hashing.hpp"
+#include "characters.hpp"
 #include "limits.hpp"
+#include "seen.hpp"
 #include "words.hpp"
 
 namespace suffice::mail {
@@ -36,41 +38,13 @@ struct Features {
     }
 };
 
-// A set of hashes that is emptied without touching all of it.
-class Seen {
-public:
-    Seen() : slots_(4 * kTokens), stamps_(4 * kTokens) {}
-
-    void clear() {
-        if (++round_ == 0) {
-            std::fill(stamps_.begin(), stamps_.end(), 0u);
-            round_ = 1;
-        }
-    }
-
-    // Whether the hash is new. At most kTokens are ever put in between two clears.
-    bool add(std::uint64_t hash) {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t i = hash & mask;
-        for (; stamps_[i] == round_; i = (i + 1) & mask) {
-            if (slots_[i] == hash) return false;
-        }
-        stamps_[i] = round_;
-        slots_[i] = hash;
-        return true;
-    }
-
-private:
-    std::vector<std::uint64_t> slots_;
-    std::vector<std::uint32_t> stamps_;
-    std::uint32_t round_ = 0;
-};
-
 class Extractor {
 public:
     // The features of a message: the pieces it was read as, and its raw bytes from the head on.
     Features operator()(const std::vector<Piece>& pieces, std::string_view raw) {
         features_ = Features();
+        features_.names.reserve(8192);
+        features_.tokens.reserve(512);
         seen_.clear();
         for (const Piece& piece : pieces) {
             if (features_.more) break;
@@ -182,7 +156,7 @@ private:
     }
 
     void link(std::string_view url, std::string_view tag) {
-        lower(url.substr(0, 1000));
+        lower(cut_utf8(url, 1000));
         const std::string whole = lowered_;  // host() lowers anew
         std::string_view rest = whole;
         if (const std::size_t scheme = rest.find("://"); scheme != rest.npos && scheme < 10) {
@@ -204,10 +178,19 @@ private:
         if (!name.empty() && name.find_first_not_of("0123456789.") == name.npos) put(tag, "number");
         host(tag, name);
         for (std::size_t i = 0; i < rest.size();) {
-            std::size_t end = rest.find_first_of("/?&=.;#%+,:", i);
-            if (end == rest.npos) end = rest.size();
+            std::size_t end = i;
+            while (end < rest.size() && !splits(rest[end])) ++end;
             if (end > i) word(tag, rest.substr(i, end - i));
             i = end + 1;
+        }
+    }
+
+    static bool splits(char c) {
+        switch (c) {
+            case '/': case '?': case '&': case '=': case '.': case ';': case '#': case '%': case '+': case ',': case ':':
+                return true;
+            default:
+                return false;
         }
     }
 
@@ -221,7 +204,8 @@ private:
 
     // Where a character is that takes no room, such as a soft hyphen: they are put into words to hide them from filters.
     static std::size_t unseen(std::string_view text, std::size_t from) {
-        for (std::size_t i = from; (i = text.find_first_of("\xC2\xE2\xEF", i)) != text.npos; ++i) {
+        for (std::size_t i = from; i < text.size(); ++i) {
+            if (static_cast<unsigned char>(text[i]) < 0xC2) continue;
             const std::string_view here = text.substr(i, 3);
             if (here.substr(0, 2) == "\xC2\xAD" || here == "\xEF\xBB\xBF" || here == "\xE2\x81\xA0" ||
                 (here.substr(0, 2) == "\xE2\x80" && here.size() == 3 && here[2] >= '\x8B' && here[2] <= '\x8D')) {
@@ -253,7 +237,7 @@ private:
 
     void put(std::string_view tag, std::string_view text) {
         if (features_.more) return;
-        name_.assign(tag).append(text.substr(0, 120));
+        name_.assign(tag).append(cut_utf8(text, 120));
         for (char& c : name_) {
             if (static_cast<unsigned char>(c) <= ' ' || c == 0x7F) c = '_';
         }
@@ -296,7 +280,12 @@ private:
                 skipping = head && ignored(lowered_);
             }
             if (skipping) continue;
-            for (const char c : line.substr(0, kGramBytes)) {
+            const std::string_view begin = line.substr(0, kGramBytes);
+            if (begin.find('\r') == begin.npos) {
+                told_.append(begin);
+                continue;
+            }
+            for (const char c : begin) {
                 if (c != '\r') told_.push_back(c);
             }
         }
@@ -329,7 +318,7 @@ private:
     }
 
     Features features_;
-    Seen seen_;
+    Seen seen_{2048};
     std::string tag_, name_, lowered_, long_, told_, seen_text_;
     std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>((std::size_t(1) << kGramBits) / 64);
 };

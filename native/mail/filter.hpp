@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <numeric>
 #include <vector>
 
 #include "memory.hpp"
@@ -11,6 +11,7 @@
 namespace suffice::mail {
 
 struct Rates {
+    double few = 2;          // messages' worth of doubt whether the rarer class was seen often enough to tell
     double strength = 0.02;  // messages' worth of doubt about a token that was seen: Laplace smoothing
     double power = 3;        // how much louder a telling token speaks than a vague one
     double tokens = 0.05;    // steps of the regression over tokens,
@@ -43,13 +44,14 @@ public:
         for (const Memory* layer : layers_) {
             for (std::size_t k = 0; k < layer->classes(); ++k) messages_[k] += layer->messages[k];
         }
-        for (double& m : messages_) m = std::max(m / now_, 1.0);
+        for (double& m : messages_) m /= now_;
     }
 
     std::size_t columns() const { return columns_of(classes_); }
 
-    std::vector<Score> operator()(const Features& features) {
-        find(features);
+    // The scores of a message; `own` are the rows of its tokens in the last memory, if they are known.
+    std::vector<Score> operator()(const Features& features, const std::vector<std::uint32_t>* own = nullptr) {
+        find(features, own);
         std::vector<Score> scores(columns());
         for (std::size_t c = 0; c < scores.size(); ++c) {
             Score& score = scores[c];
@@ -59,7 +61,7 @@ public:
                 score.counts += l * u;
                 loud += u;
             }
-            score.counts /= loud + 1;
+            score.counts *= trust(c) / (loud + 1);
             score.tokens = token_sum(features, c);
             score.grams = gram_sum(features, c);
             score.total = total(score, c);
@@ -78,7 +80,7 @@ public:
             loud += u;
         }
         for (std::size_t t = 0; t < parts.size(); ++t) {
-            parts[t] = mix_.weights[0] * parts[t] / (loud + 1) + mix_.weights[1] * weight(t, column);
+            parts[t] = mix_.weights[0] * trust(column) * parts[t] / (loud + 1) + mix_.weights[1] * weight(t, column);
         }
         return parts;
     }
@@ -106,11 +108,15 @@ public:
     }
 
 private:
-    void find(const Features& features) {
+    void find(const Features& features, const std::vector<std::uint32_t>* own = nullptr) {
         const std::size_t tokens = features.tokens.size();
         rows_.resize(layers_.size() * tokens);
         for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
             const Memory& memory = *layers_[layer];
+            if (own != nullptr && layer + 1 == layers_.size()) {
+                for (std::size_t t = 0; t < tokens; ++t) rows_[t * layers_.size() + layer] = (*own)[t];
+                continue;
+            }
             for (std::size_t t = 0; t < tokens; ++t) {
                 if (t + kAhead < tokens) memory.fetch(features.tokens[t + kAhead].hash);
                 rows_[t * layers_.size() + layer] = memory.find(features.tokens[t].hash);
@@ -147,10 +153,10 @@ private:
     // The log-odds of a column's class that a token speaks for: with n sightings, p of them in this class had both classes
     // as many messages, (s/K + n p) to (s - s/K + n (1 - p)).
     double odds(std::size_t token, std::size_t column) const {
-        const std::size_t mine = classes_ == 2 ? 1 : column;
+        const std::size_t mine = class_of(column);
         double all = 0, share = 0, rate = 0;
         for (std::size_t k = 0; k < classes_; ++k) {
-            const double n = count(token, k), r = n / messages_[k];
+            const double n = count(token, k), r = n / std::max(messages_[k], 1.0);
             all += n;
             rate += r;
             if (k == mine) share = r;
@@ -158,6 +164,15 @@ private:
         if (!(all > 0)) return 0;
         const double p = share / rate, doubt = rates_.strength, even = doubt / static_cast<double>(classes_);
         return std::log((even + all * p) / (doubt - even + all * (1 - p)));
+    }
+
+    std::size_t class_of(std::size_t column) const { return classes_ == 2 ? 1 : column; }
+
+    // That a token was not seen in a class says little while few messages of that class were.
+    double trust(std::size_t column) const {
+        const double mine = messages_[class_of(column)];
+        const double least = std::min(mine, std::accumulate(messages_.begin(), messages_.end(), 0.0) - mine);
+        return least / (least + rates_.few);
     }
 
     double loudness(double l) const {
@@ -190,10 +205,10 @@ private:
 };
 
 // Adds a message to the counts of a class, or takes it away (weight below 0). Counts never go below none.
-inline void count(Memory& memory, const Features& features, std::size_t label, double weight, std::uint16_t day) {
-    for (const Token& token : features.tokens) {
-        if (weight < 0 && memory.find(token.hash) == kNoRow) continue;
-        const std::uint32_t row = memory.row(token.hash, features.name(token));
+inline void count(Memory& memory, const std::vector<std::uint32_t>& rows, std::size_t label, double weight,
+                  std::uint16_t day) {
+    for (const std::uint32_t row : rows) {
+        if (row == kNoRow) continue;
         float& n = memory.counts[row * memory.classes() + label];
         n = std::max(0.0f, n + static_cast<float>(weight));
         if (weight > 0) memory.days[row] = std::max(memory.days[row], day);
@@ -203,8 +218,8 @@ inline void count(Memory& memory, const Features& features, std::size_t label, d
 
 // One step of each regression towards the label, each weight with a step of its own: theta += eta (y - p) x / sqrt(sum of
 // squared slopes so far), the notes' rule with AdaGrad's steps.
-inline void step(Memory& memory, const Features& features, std::size_t label, const std::vector<Score>& scores,
-                 const Rates& rates) {
+inline void step(Memory& memory, const Features& features, const std::vector<std::uint32_t>& rows, std::size_t label,
+                 const std::vector<Score>& scores, const Rates& rates) {
     const std::size_t columns = memory.columns();
     const auto move = [&](float& weight, float& square, double slope, double rate) {
         square += static_cast<float>(slope * slope);
@@ -216,8 +231,7 @@ inline void step(Memory& memory, const Features& features, std::size_t label, co
         tokens[c] = y - sigmoid(scores[c].tokens);
         grams[c] = y - sigmoid(scores[c].grams);
     }
-    for (const Token& token : features.tokens) {
-        const std::uint32_t row = memory.row(token.hash, features.name(token));
+    for (const std::uint32_t row : rows) {
         for (std::size_t c = 0; c < columns; ++c) {
             move(memory.weights[row * columns + c], memory.squares[row * columns + c], tokens[c], rates.tokens);
         }

@@ -11,340 +11,34 @@
 
 #include "../text/hashing.hpp"
 #include "characters.hpp"
+#include "entities.hpp"
 #include "limits.hpp"
+#include "looks.hpp"
+#include "scanning.hpp"
+#include "seen.hpp"
+#include "sinks.hpp"
+#include "tags.hpp"
 #include "transfer.hpp"
 
 namespace suffice::mail {
 
-namespace html {
-
-// The first eight letters of a name, in lower case, as a number: names are told apart by it.
-using Key = std::uint64_t;
-constexpr Key key_of(std::string_view name) {
-    Key key = 0;
-    for (std::size_t i = 0; i < name.size() && i < 8; ++i) {
-        const char c = name[i];
-        key = key << 8 | static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-    }
-    return key;
-}
-
-enum Trait : std::uint8_t {
-    line = 1,    // a line ends where the element begins and ends
-    gap = 2,     // words end there
-    alone = 4,   // it has no content
-    cell = 8,    // what is open within it ends with it
-    single = 16  // it ends where the next one of its name begins
-};
-
-// Elements without traits neither end words nor anything else, like those that nobody knows.
-constexpr std::uint8_t traits_of(Key key) {
-    switch (key) {
-        case key_of("br"): case key_of("hr"): return line | alone;
-        case key_of("img"): case key_of("input"): case key_of("embed"): case key_of("frame"): return gap | alone;
-        case key_of("area"): case key_of("base"): case key_of("col"): case key_of("link"): case key_of("meta"):
-        case key_of("param"): case key_of("wbr"): case key_of("basefont"): return alone;
-        case key_of("table"): case key_of("tr"): case key_of("td"): case key_of("th"): return line | cell;
-        case key_of("p"): case key_of("li"): case key_of("dt"): case key_of("dd"): case key_of("option"):
-            return line | single;
-        case key_of("a"): return single;
-        case key_of("button"): case key_of("select"): case key_of("iframe"): case key_of("object"):
-        case key_of("marquee"): return gap;
-        case key_of("html"): case key_of("head"): case key_of("body"): case key_of("div"): case key_of("center"):
-        case key_of("h1"): case key_of("h2"): case key_of("h3"): case key_of("h4"): case key_of("h5"):
-        case key_of("h6"): case key_of("ul"): case key_of("ol"): case key_of("dl"): case key_of("dir"):
-        case key_of("menu"): case key_of("pre"): case key_of("blockquote"): case key_of("address"):
-        case key_of("form"): case key_of("fieldset"): case key_of("legend"): case key_of("caption"):
-        case key_of("thead"): case key_of("tbody"): case key_of("tfoot"): case key_of("colgroup"):
-        case key_of("noscript"): case key_of("textarea"): case key_of("frameset"): case key_of("noframes"):
-        case key_of("article"): case key_of("section"): case key_of("header"): case key_of("footer"):
-        case key_of("nav"): case key_of("main"): case key_of("aside"): case key_of("figure"):
-        case key_of("layer"): case key_of("title"): case key_of("script"): case key_of("style"): return line;
-        default: return 0;
-    }
-}
-
-// The attributes that are looked at; those that carry a look first, in the order in which they are told.
-enum Attribute : std::uint8_t {
-    color, size, face, bgcolor, width, height, border, align, style, type, method, background,
-    href, src, action, hidden, text, kAttributes, kLooks = href
-};
-constexpr std::array<std::string_view, kAttributes> kAttributeNames = {
-    "color", "size", "face", "bgcolor", "width", "height", "border", "align", "style",
-    "type", "method", "background", "href", "src", "action", "hidden", "text"};
-
-constexpr std::array<Key, kAttributes> make_attribute_keys() {
-    std::array<Key, kAttributes> keys{};
-    for (std::size_t i = 0; i < kAttributes; ++i) keys[i] = key_of(kAttributeNames[i]);
-    return keys;
-}
-inline constexpr std::array<Key, kAttributes> kAttributeKeys = make_attribute_keys();
-
-// kAttributes for one that is not looked at.
-inline Attribute attribute_of(Key key) {
-    const auto found = std::find(kAttributeKeys.begin(), kAttributeKeys.end(), key);
-    return static_cast<Attribute>(found - kAttributeKeys.begin());
-}
-
-// The attributes of one tag: the first of each name.
-struct Attributes {
-    std::array<std::string_view, kAttributes> values;
-    std::uint32_t present = 0;  // a bit for each
-
-    bool has(Attribute attribute) const { return (present >> attribute & 1) != 0; }
-    void put(Attribute attribute, std::string_view value) {
-        if (attribute == kAttributes || has(attribute)) return;
-        present |= std::uint32_t(1) << attribute;
-        values[attribute] = value;
-    }
-};
-
-using Colour = std::uint32_t;
-constexpr Colour kUnknown = 0xFFFFFFFF, kWhite = 0xFFFFFF, kBlack = 0, kLink = 0x0000EE;
-
-// "#ff0000", "#f00", "ff0000", "rgb(255, 0, 0)" or a name.
-inline Colour colour_of(std::string_view value) {
-    struct Named {
-        std::string_view name;
-        Colour colour;
-    };
-    static constexpr Named kNamed[] = {
-        {"white", 0xFFFFFF}, {"black", 0x000000}, {"red", 0xFF0000}, {"blue", 0x0000FF}, {"green", 0x008000},
-        {"yellow", 0xFFFF00}, {"navy", 0x000080}, {"gray", 0x808080}, {"grey", 0x808080}, {"silver", 0xC0C0C0},
-        {"maroon", 0x800000}, {"purple", 0x800080}, {"fuchsia", 0xFF00FF}, {"magenta", 0xFF00FF}, {"lime", 0x00FF00},
-        {"olive", 0x808000}, {"aqua", 0x00FFFF}, {"cyan", 0x00FFFF}, {"teal", 0x008080}, {"orange", 0xFFA500},
-        {"snow", 0xFFFAFA}, {"ivory", 0xFFFFF0}, {"whitesmoke", 0xF5F5F5}, {"ghostwhite", 0xF8F8FF},
-        {"floralwhite", 0xFFFAF0}, {"azure", 0xF0FFFF}, {"mintcream", 0xF5FFFA}, {"seashell", 0xFFF5EE},
-        {"aliceblue", 0xF0F8FF}, {"lightyellow", 0xFFFFE0}, {"lightgrey", 0xD3D3D3}, {"lightgray", 0xD3D3D3},
-        {"darkblue", 0x00008B}, {"darkred", 0x8B0000}, {"darkgreen", 0x006400}, {"pink", 0xFFC0CB}, {"gold", 0xFFD700},
-        {"beige", 0xF5F5DC}, {"brown", 0xA52A2A}, {"lightblue", 0xADD8E6}};
-    value = trimmed(value);
-    if (has_at(value, 0, "rgb")) {
-        Colour colour = 0;
-        std::size_t at = value.find('(');
-        if (at == std::string_view::npos) return kUnknown;
-        for (int i = 0; i < 3; ++i) {
-            while (at < value.size() && !is_digit(value[at])) ++at;
-            Colour part = 0;
-            for (; at < value.size() && is_digit(value[at]); ++at) {
-                part = std::min<Colour>(255, 10 * part + static_cast<Colour>(value[at] - '0'));
-            }
-            colour = colour << 8 | part;
-        }
-        return colour;
-    }
-    const std::string_view digits = !value.empty() && value[0] == '#' ? value.substr(1) : value;
-    if (digits.size() == 6 || (digits.size() == 3 && digits.size() < value.size())) {
-        Colour colour = 0;
-        bool good = true;
-        for (const char c : digits) {
-            const int digit = hex_of(c);
-            good = good && digit >= 0;
-            const auto part = static_cast<Colour>(digit) & 15;
-            colour = digits.size() == 6 ? colour << 4 | part : colour << 8 | part << 4 | part;
-        }
-        if (good) return colour;
-    }
-    for (const Named& each : kNamed) {
-        if (each.name.size() == value.size() && has_at(value, 0, each.name)) return each.colour;
-    }
-    return kUnknown;
-}
-
-// Whether no eye tells two colours apart.
-inline bool alike(Colour a, Colour b) {
-    constexpr int kNear = 24;
-    if (a == kUnknown || b == kUnknown) return false;
-    for (int shift = 0; shift < 24; shift += 8) {
-        const int difference = static_cast<int>(a >> shift & 255) - static_cast<int>(b >> shift & 255);
-        if (difference > kNear || difference < -kNear) return false;
-    }
-    return true;
-}
-
-struct Length {
-    double number = -1;  // negative: no length
-    std::string_view unit;
-};
-
-inline Length length_of(std::string_view value) {
-    value = trimmed(value);
-    std::size_t at = 0;
-    double number = 0, place = 1;
-    bool digits = false;
-    for (; at < value.size() && is_digit(value[at]); ++at) number = 10 * number + (value[at] - '0'), digits = true;
-    if (at < value.size() && value[at] == '.') {
-        for (++at; at < value.size() && is_digit(value[at]); ++at) {
-            place /= 10, number += place * (value[at] - '0'), digits = true;
-        }
-    }
-    return digits ? Length{number, trimmed(value.substr(at))} : Length{};
-}
-
-// At most so many pixels or points.
-inline bool at_most(std::string_view value, double most) {
-    const Length length = length_of(value);
-    if (length.number < 0) return false;
-    const bool absolute = length.unit.empty() || has_at(length.unit, 0, "px") || has_at(length.unit, 0, "pt") ||
-                          length.unit[0] == '!';
-    return length.number <= (absolute ? most : 0);
-}
-
-// Why text is not seen.
-enum Sight : std::uint8_t { seen, gone, boxed, tiny, coloured, comment, kSights };
-constexpr std::array<std::string_view, kSights> kSightNames = {"", "display", "box", "size", "colour", "comment"};
-
-// How text looks where it stands.
-struct Look {
-    Colour fore = kBlack, back = kWhite;
-    bool gone = false, boxed = false, tiny = false;
-
-    bool operator==(const Look&) const = default;
-    Sight sight() const {
-        if (gone) return html::gone;
-        if (boxed) return html::boxed;
-        if (tiny) return html::tiny;
-        return alike(fore, back) ? coloured : seen;
-    }
-};
-
-// What a style attribute makes of a look; `table` elements are as large as what they hold, whatever they say.
-inline void apply_style(Look& look, std::string_view style, bool table) {
-    bool small = false, empty = false, clipped = false;  // at most one pixel, none at all, and nothing shown outside
-    while (!style.empty()) {
-        const std::size_t end = std::min(style.find(';'), style.size());
-        const std::string_view declaration = style.substr(0, end);
-        style.remove_prefix(std::min(end + 1, style.size()));
-        const std::size_t colon = declaration.find(':');
-        if (colon == std::string_view::npos) continue;
-        const std::string_view name = trimmed(declaration.substr(0, colon));
-        const std::string_view value = trimmed(declaration.substr(colon + 1));
-        const auto is = [&](std::string_view other) { return name.size() == other.size() && has_at(name, 0, other); };
-        if (is("display")) {
-            look.gone = look.gone || has_at(value, 0, "none");
-        } else if (is("visibility")) {
-            look.gone = look.gone || has_at(value, 0, "hidden");
-        } else if (is("opacity")) {
-            look.gone = look.gone || at_most(value, 0);
-        } else if (is("font-size")) {
-            if (length_of(value).number >= 0) look.tiny = at_most(value, 1);
-        } else if (is("color")) {
-            const Colour colour = colour_of(value);
-            if (colour != kUnknown) look.fore = colour;
-        } else if (is("background-color") || is("background")) {
-            const std::string_view first = value.substr(0, has_at(value, 0, "rgb") ? value.size() : value.find(' '));
-            if (!has_at(first, 0, "transparent") && !has_at(first, 0, "inherit")) look.back = colour_of(first);
-        } else if (is("background-image")) {
-            if (!has_at(value, 0, "none")) look.back = kUnknown;
-        } else if (is("overflow")) {
-            clipped = has_at(value, 0, "hidden");
-        } else if (is("width") || is("height") || is("max-width") || is("max-height")) {
-            small = small || at_most(value, 1);
-            empty = empty || at_most(value, 0);
-        }
-    }
-    if (!table && (empty || (small && clipped))) look.boxed = true;
-}
-
-// Text that is written with one blank, or one end of a line, wherever there is any.
-struct Sink {
-    std::string text;
-    char pending = 0;
-
-    void put(std::string_view run) {
-        if (pending != 0 && !text.empty()) text.push_back(pending);
-        pending = 0;
-        text.append(run);
-    }
-    void space() { pending = pending == 0 ? ' ' : pending; }
-    void end_line() { pending = '\n'; }
-};
-
-// Whether there is nothing but space, no-break space too.
-inline bool is_blank_text(std::string_view text) {
-    return text.find_first_not_of(" \n\xC2\xA0") == std::string_view::npos;
-}
-
-// Hashes, each once.
-class Seen {
-public:
-    // Whether it is new.
-    bool add(std::uint64_t hash) {
-        if (2 * (count_ + 1) > slots_.size()) widen();
-        if (!place(hash + (hash == 0))) return false;
-        ++count_;
-        return true;
-    }
-
-private:
-    bool place(std::uint64_t hash) {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t at = hash & mask;
-        while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & mask;
-        if (slots_[at] == hash) return false;
-        slots_[at] = hash;
-        return true;
-    }
-    void widen() {
-        std::vector<std::uint64_t> old(slots_.empty() ? 64 : 2 * slots_.size());
-        old.swap(slots_);
-        for (const std::uint64_t hash : old) {
-            if (hash != 0) place(hash);
-        }
-    }
-
-    std::vector<std::uint64_t> slots_;  // a power of two
-    std::size_t count_ = 0;
-};
-
-// What bytes are within text: 0 themselves, 1 blanks, 2 other space, 3 the beginning of a reference.
-constexpr std::array<std::uint8_t, 256> make_classes() {
-    std::array<std::uint8_t, 256> classes{};
-    classes[' '] = 1, classes['\t'] = classes['\n'] = classes['\v'] = classes['\f'] = classes['\r'] = 2;
-    classes['&'] = 3;
-    return classes;
-}
-inline constexpr std::array<std::uint8_t, 256> kClasses = make_classes();
-
-inline std::string without_references(std::string_view value) {
-    std::string out;
-    for (std::size_t at = 0; at < value.size();) {
-        const std::size_t end = std::min(find_byte(value, '&', at), value.size());
-        out.append(value.substr(at, end - at));
-        at = end;
-        if (at == value.size()) break;
-        const Reference reference = read_reference(value, at, true);
-        if (reference.size == 0) {
-            out.push_back('&');
-            ++at;
-        } else {
-            append_character(out, reference.code);
-            at += reference.size;
-        }
-    }
-    return out;
-}
-
-}  // namespace html
-
 // Reads one HTML text. Whatever is open at the same time is kept in a stack that does not grow beyond a depth.
 class HtmlReader {
 public:
-    explicit HtmlReader(std::string_view text) : text_(text), last_close_(text.rfind('>')) {
+    explicit HtmlReader(std::string_view text) : scanner_(text) {
         sinks_[html::seen].text.reserve(text.size() / 2);
     }
 
     void read(Pieces& pieces) {
-        while (at_ < text_.size()) {
-            const std::size_t open = std::min(find_byte(text_, '<', at_), text_.size());
-            if (open > at_) put_text(text_.substr(at_, open - at_));
-            at_ = open;
-            if (at_ < text_.size()) read_markup();
+        while (!scanner_.done()) {
+            const std::string_view run = scanner_.run();
+            if (!run.empty()) put_text(run);
+            if (!scanner_.done()) read_sign();
         }
         if (!title_.text.empty()) pieces.add(Kind::text, "title", std::move(title_.text));
         if (!sinks_[html::seen].text.empty()) pieces.add(Kind::text, "html", std::move(sinks_[html::seen].text));
         for (std::size_t i = 1; i < html::kSights; ++i) {
-            if (html::is_blank_text(sinks_[i].text)) continue;
+            if (sinks_[i].blank()) continue;
             pieces.add(Kind::hidden, html::kSightNames[i], std::move(sinks_[i].text));
         }
         for (Piece& piece : found_) pieces.add(piece.kind, piece.name, std::move(piece.text));
@@ -363,175 +57,42 @@ private:
     html::Sink& sink() { return sinks_[sight_]; }
 
     void put_text(std::string_view run) {
-        put_text(run, sink());
+        sink().read(run);
         const bool room = sight_ == html::coloured && std::any_of(run.begin(), run.end(), is_space);
         if (room) sinks_[html::seen].space();  // which is seen, whatever its colour
     }
 
-    static void put_text(std::string_view run, html::Sink& sink) {
-        using html::kClasses;
-        for (std::size_t at = 0; at < run.size();) {
-            const std::uint8_t first = kClasses[byte_of(run[at])];
-            if (first == 1 || first == 2) {
-                sink.space();
-                ++at;
-                continue;
-            }
-            if (first == 3) {
-                const Reference reference = read_reference(run, at, false);
-                if (reference.size > 0) {
-                    sink.put({});
-                    append_character(sink.text, reference.code);
-                    at += reference.size;
-                    continue;
-                }
-            }
-            std::size_t end = at + 1;
-            while (end < run.size()) {
-                const std::uint8_t here = kClasses[byte_of(run[end])];
-                if (here > 1) break;
-                if (here == 1 && (end + 1 == run.size() || kClasses[byte_of(run[end + 1])] != 0)) break;
-                ++end;
-            }
-            sink.put(run.substr(at, end - at));
-            at = end;
+    void read_sign() {
+        switch (scanner_.sign()) {
+            case html::Sign::letter: return sink().put(scanner_.letter());
+            case html::Sign::comment: return put_aside(scanner_.comment());
+            case html::Sign::declaration: return put_aside(scanner_.declaration());
+            case html::Sign::tag: return read_tag();
+            case html::Sign::end_tag:
+                const html::Key key = html::key_of(scanner_.end_tag());
+                return close(key, html::traits_of(key));
         }
-    }
-
-    // Reads what begins with "<".
-    void read_markup() {
-        const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : ' ';
-        if (next == '!' && has_at(text_, at_, "<!--")) return read_comment();
-        const bool closed = last_close_ != std::string_view::npos && at_ < last_close_;
-        if (closed && (next == '!' || next == '?')) return read_declaration();
-        if (closed && is_letter(next)) return read_tag();
-        if (closed && next == '/' && at_ + 2 < text_.size() && is_letter(text_[at_ + 2])) return read_end_tag();
-        sink().put("<");
-        ++at_;
-    }
-
-    // A comment that is never closed ends like a tag.
-    void read_comment() {
-        const std::size_t begin = at_ + 4;
-        std::size_t end = begin, next = text_.size();
-        if (has_at(text_, begin, ">")) {
-            next = begin + 1;
-        } else if (has_at(text_, begin, "->")) {
-            next = begin + 2;
-        } else {
-            end = uncommented_ ? std::string_view::npos : text_.find("-->", begin);
-            uncommented_ = end == std::string_view::npos;
-            next = end + 3;
-            if (uncommented_) {
-                end = std::min(text_.find('>', begin), text_.size());
-                next = std::min(end + 1, text_.size());
-            }
-        }
-        put_aside(text_.substr(begin, end - begin));
-        at_ = next;
-    }
-
-    void read_declaration() {
-        const std::size_t end = text_.find('>', at_);
-        const bool known = text_[at_ + 1] == '?' || has_at(text_, at_, "<!doctype") || has_at(text_, at_, "<![");
-        if (!known) put_aside(text_.substr(at_ + 2, end - at_ - 2));
-        at_ = end + 1;
     }
 
     void put_aside(std::string_view comment) {
         html::Sink& sink = sinks_[html::comment];
         sink.space();
-        put_text(comment, sink);
-    }
-
-    // Where a name that begins at a place ends.
-    std::size_t name_end(std::size_t at) const {
-        while (at < text_.size() && !is_space(text_[at]) && text_[at] != '/' && text_[at] != '>') ++at;
-        return at;
-    }
-
-    void read_end_tag() {
-        const std::size_t begin = at_ + 2, end = name_end(begin);
-        const html::Key key = html::key_of(text_.substr(begin, end - begin));
-        at_ = std::min(text_.find('>', end), text_.size() - 1) + 1;
-        close(key, html::traits_of(key));
+        sink.read(comment);
     }
 
     void read_tag() {
-        const std::size_t begin = at_ + 1, end = name_end(begin);
-        const std::string_view name = text_.substr(begin, end - begin);
-        const html::Key key = html::key_of(name);
-        const std::uint8_t traits = html::traits_of(key);
+        using html::key_of;
         html::Attributes attributes;
-        at_ = end;
-        read_attributes(attributes);
+        const std::string_view name = scanner_.tag(attributes);
+        const html::Key key = key_of(name);
         note(name, key, attributes);
-        open(key, traits, attributes);
-        if (key == html::key_of("script") || key == html::key_of("style")) {
-            at_ = raw_end(key == html::key_of("script") ? "</script" : "</style", text_.size());
-        } else if (key == html::key_of("title")) {
-            const std::size_t stop = raw_end("</title", at_);
+        open(key, html::traits_of(key), attributes);
+        if (key == key_of("script") || key == key_of("style")) {
+            scanner_.content(key);
+        } else if (key == key_of("title")) {
             title_.space();
-            put_text(text_.substr(at_, stop - at_), title_);
-            at_ = stop;
+            title_.read(scanner_.content(key));
         }
-    }
-
-    // Where an element ends whose content is no markup; `otherwise` where it does not end at all.
-    std::size_t raw_end(std::string_view end_tag, std::size_t otherwise) {
-        const std::size_t which = end_tag[2] == 't';
-        if (endless_[which]) return otherwise;
-        for (std::size_t at = find_byte(text_, '<', at_); at != kNowhere; at = find_byte(text_, '<', at + 1)) {
-            if (has_at(text_, at, end_tag)) return at;
-        }
-        endless_[which] = true;
-        return otherwise;
-    }
-
-    // Reads up to the end of the tag. A quote that is never closed is none.
-    void read_attributes(html::Attributes& attributes) {
-        const std::size_t size = text_.size();
-        while (at_ < size) {
-            while (at_ < size && (is_space(text_[at_]) || text_[at_] == '/')) ++at_;
-            if (at_ == size) return;
-            if (text_[at_] == '>') {
-                ++at_;
-                return;
-            }
-            const std::size_t begin = at_++;
-            while (at_ < size && text_[at_] != '=' && text_[at_] != '>' && text_[at_] != '/' && !is_space(text_[at_])) {
-                ++at_;
-            }
-            const html::Attribute attribute = html::attribute_of(html::key_of(text_.substr(begin, at_ - begin)));
-            while (at_ < size && is_space(text_[at_])) ++at_;
-            if (at_ == size || text_[at_] != '=') {
-                attributes.put(attribute, {});
-                continue;
-            }
-            ++at_;
-            while (at_ < size && is_space(text_[at_])) ++at_;
-            attributes.put(attribute, read_value());
-        }
-    }
-
-    std::string_view read_value() {
-        const std::size_t size = text_.size();
-        if (at_ == size) return {};
-        const char quote = text_[at_];
-        if (quote == '"' || quote == '\'') {
-            bool& none = unquoted_[quote == '"'];
-            const std::size_t close = none ? kNowhere : find_byte(text_, quote, at_ + 1);
-            if (close != kNowhere) {
-                const std::string_view value = text_.substr(at_ + 1, close - at_ - 1);
-                at_ = close + 1;
-                return value;
-            }
-            none = true;
-            ++at_;
-        }
-        const std::size_t begin = at_;
-        while (at_ < size && !is_space(text_[at_]) && text_[at_] != '>') ++at_;
-        return text_.substr(begin, at_ - begin);
     }
 
     // Keeps what a tag says of links and looks.
@@ -563,7 +124,7 @@ private:
 
     void note_address(Kind kind, const html::Attributes& attributes, html::Attribute attribute) {
         if (!attributes.has(attribute)) return;
-        std::string address = html::without_references(trimmed(attributes.values[attribute]));
+        std::string address = without_references(trimmed(attributes.values[attribute]));
         address.erase(std::remove_if(address.begin(), address.end(),
                                      [](char c) { return c == '\t' || c == '\r' || c == '\n'; }),
                       address.end());
@@ -572,7 +133,10 @@ private:
 
     void open(html::Key key, std::uint8_t traits, const html::Attributes& attributes) {
         using html::key_of;
-        if (traits & html::cell) end_cells(key);
+        if (traits & html::cell) {
+            if (!in_table(key)) return end_words(traits);
+            end_cells(key);
+        }
         if ((traits & html::single) && !stack_.empty() && stack_.back().key == key) pop_to(stack_.size() - 1);
         const bool body = key == key_of("body");
         html::Look look = look_;
@@ -628,6 +192,12 @@ private:
         }
     }
 
+    // Rows and cells outside of tables are none: what they say does not count, and they hold nothing together.
+    bool in_table(html::Key key) const {
+        const html::Key table = html::key_of("table");
+        return key == table || std::any_of(stack_.begin(), stack_.end(), [&](const Open& each) { return each.key == table; });
+    }
+
     // A row or a cell ends where the next one of the same table begins.
     void end_cells(html::Key key) {
         using html::key_of;
@@ -662,20 +232,44 @@ private:
         stack_.erase(stack_.begin() + static_cast<std::ptrdiff_t>(size), stack_.end());
     }
 
-    std::string_view text_;
-    std::size_t at_ = 0;
-    std::size_t last_close_;             // where the last ">" is
-    bool endless_[2] = {false, false};   // whether nothing, or no title, ends any more
-    bool uncommented_ = false;           // whether no comment is closed any more
-    bool unquoted_[2] = {false, false};  // whether there are no more single, or double, quotes
+    html::Scanner scanner_;
     html::Look look_;
     html::Sight sight_ = html::seen;
     std::vector<Open> stack_;
     std::array<html::Sink, html::kSights> sinks_;
     html::Sink title_;
-    html::Seen tags_;
+    Seen tags_{64};
     std::string scratch_;
     std::vector<Piece> found_;
 };
+
+// Whether a body is HTML, though nobody says so: by how it begins, or by what comes early in it.
+inline bool begins_as_html(std::string_view body) {
+    const std::string_view begin = trimmed(body.substr(0, 1024));
+    return has_at(begin, 0, "<html") || has_at(begin, 0, "<!doctype");
+}
+
+inline bool has_html_early(std::string_view body) {
+    const std::string_view early = body.substr(0, 1024);
+    for (std::size_t at = find_byte(early, '<', 0); at != kNowhere; at = find_byte(early, '<', at + 1)) {
+        if (has_at(early, at, "<html")) return true;
+    }
+    return false;
+}
+
+// The charset that HTML says it is in.
+inline std::string_view charset_within(std::string_view html) {
+    const std::string_view early = html.substr(0, 2048);
+    for (std::size_t at = find_byte(early, '=', 0); at != kNowhere; at = find_byte(early, '=', at + 1)) {
+        if (at < 7 || !has_at(early, at - 7, "charset")) continue;
+        std::size_t begin = at + 1;
+        if (begin < early.size() && (early[begin] == '"' || early[begin] == '\'')) ++begin;
+        std::size_t end = begin;
+        while (end < early.size() && is_charset_name(early.substr(end, 1))) ++end;
+        const std::string_view name = early.substr(begin, end - begin);
+        return is_charset_name(name) && charset_of(lowered(name)) == Charset::foreign ? name : std::string_view();
+    }
+    return {};
+}
 
 }  // namespace suffice::mail

@@ -62,6 +62,17 @@ public:
         return made;
     }
 
+    // The rows of a message's tokens, made where there are none.
+    std::vector<std::uint32_t> rows(const Features& features) {
+        constexpr std::size_t ahead = 8;
+        std::vector<std::uint32_t> found(features.tokens.size());
+        for (std::size_t t = 0; t < found.size(); ++t) {
+            if (t + ahead < found.size()) fetch(features.tokens[t + ahead].hash);
+            found[t] = row(features.tokens[t].hash, features.name(features.tokens[t]));
+        }
+        return found;
+    }
+
     // Finds rows anew, after the columns were put in or rows were removed.
     void index() {
         std::size_t size = kFewest;
@@ -138,7 +149,7 @@ public:
     std::string fresh;                              // names of the tokens that got a row, a line each
 
 private:
-    std::size_t start(std::uint64_t hash) const { return (hash >> 7) & (slots_.size() - 1); }
+    std::size_t start(std::uint64_t hash) const { return (hash * kSecret >> 24) & (slots_.size() - 1); }
 
     void place(std::uint32_t row) {
         const std::size_t mask = slots_.size() - 1;

@@ -49,6 +49,10 @@ inline Features unpacked(std::string_view bytes) {
         const std::size_t end = bytes.find('\n');
         if (end == bytes.npos) throw std::invalid_argument("a message in the journal is damaged");
         const std::string_view name = bytes.substr(0, end);
+        const auto odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7F; };
+        if (name.empty() || std::any_of(name.begin(), name.end(), odd)) {
+            throw std::invalid_argument("a message in the journal is damaged");
+        }
         const auto begin = static_cast<std::uint32_t>(features.names.size());
         features.names.append(name);
         features.tokens.push_back({text::hash_of(name.data(), name.size()), begin, static_cast<std::uint32_t>(end)});
@@ -60,6 +64,7 @@ inline Features unpacked(std::string_view bytes) {
         if (gram >> kGramBits) throw std::invalid_argument("a message in the journal is damaged");
         features.grams.push_back(static_cast<std::uint32_t>(gram));
     }
+    if (!bytes.empty()) throw std::invalid_argument("a message in the journal is damaged");
     return features;
 }
 
@@ -106,6 +111,7 @@ inline void take_row(Memory& memory, std::string_view line) {
         memory.weights[row * memory.columns() + c] = take_text(line);
         memory.squares[row * memory.columns() + c] = std::max(0.0f, take_text(line));
     }
+    if (!line.empty()) throw std::invalid_argument("there are more numbers than there should be");
 }
 
 // The weights of a gram as a line, if it has any.
@@ -122,9 +128,12 @@ inline std::string gram_text(const Memory& memory, std::size_t gram) {
 }
 
 inline void take_gram(Memory& memory, std::string_view line) {
+    if (line.empty() || line.front() != '=') throw std::invalid_argument("a gram's line begins with =");
     line.remove_prefix(1);
     const float place = take_text(line);
-    if (!(place >= 0 && place < static_cast<float>(std::size_t(1) << kGramBits))) throw std::invalid_argument("there is no such gram");
+    if (!(place >= 0 && place < static_cast<float>(std::size_t(1) << kGramBits) && place == std::floor(place))) {
+        throw std::invalid_argument("there is no such gram");
+    }
     for (std::size_t c = 0; c < memory.columns(); ++c) {
         const std::size_t at = static_cast<std::size_t>(place) * memory.columns() + c;
         memory.gram_weights[at] = take_text(line);

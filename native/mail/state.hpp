@@ -42,22 +42,26 @@ public:
     // Learns a message; returns its scores before. Goes on stepping, up to `steps` times, until the regressions agree.
     std::vector<Score> learn(const Features& features, std::size_t label, double weight, std::uint16_t day, int steps) {
         check(label);
-        std::vector<Score> before = filter()(features);
+        const std::vector<std::uint32_t> rows = memory.rows(features);
+        std::vector<Score> before = filter()(features, &rows);
         weigh(mix, label, before, rates);
         std::vector<Score> scores = before;
         for (int i = 0; i < steps; ++i) {
-            step(memory, features, label, scores, rates);
+            step(memory, features, rows, label, scores, rates);
             if (i + 1 == steps) break;
-            scores = filter()(features);
+            scores = filter()(features, &rows);
             if (agrees(scores, label)) break;
         }
-        count(memory, features, label, weight, day);
+        count(memory, rows, label, weight, day);
         return before;
     }
 
-    void forget(const Features& features, std::size_t label, double weight) {
+    // Takes a message with these tokens back.
+    void forget(const std::vector<std::uint64_t>& hashes, std::size_t label, double weight) {
         check(label);
-        count(memory, features, label, -weight, 0);
+        std::vector<std::uint32_t> rows;
+        for (const std::uint64_t hash : hashes) rows.push_back(memory.find(hash));
+        count(memory, rows, label, -weight, 0);
     }
 
     // Adds what another state knows; places[k] is the class here that is class k there. Counts add up; weights are averaged

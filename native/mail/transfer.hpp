@@ -1,4 +1,4 @@
-// Transfer encodings: base64, quoted-printable, per cent, and what uuencoded lines look like.
+// Transfer encodings: base64, quoted-printable, per cent.
 #pragma once
 
 #include <array>
@@ -195,26 +195,6 @@ inline std::string decode_percent(std::string_view text) {
         }
     }
     return out;
-}
-
-// The file name of a line that begins a uuencoded block ("begin 644 name"); without data if it is none.
-inline std::string_view uuencoded_name(std::string_view line) {
-    if (line.substr(0, 6) != "begin ") return {};
-    std::size_t at = 6;
-    while (at < line.size() && line[at] >= '0' && line[at] <= '7') ++at;
-    if (at < 9 || at > 10 || at + 1 >= line.size() || line[at] != ' ') return {};
-    return trimmed(line.substr(at + 1));
-}
-
-// Whether a line is as long as its first character says.
-inline bool is_uuencoded(std::string_view line) {
-    while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
-    if (line.empty() || line[0] < ' ' || line[0] > '`') return false;
-    const std::size_t count = static_cast<std::size_t>(line[0] - ' ') & 63;
-    const std::size_t long_form = 1 + (count + 2) / 3 * 4;
-    if (line.size() > long_form + 1) return false;
-    // Blanks at the end may be lost, where they stand for zeros.
-    return count > 0 && line.size() + 3 >= long_form;
 }
 
 }  // namespace suffice::mail

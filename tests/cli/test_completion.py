@@ -74,7 +74,7 @@ def test_zsh_and_fish_are_answered() -> None:
 
 def test_commands() -> None:
     assert completed() == list(COMMANDS)
-    assert completed(incomplete="m") == ["merge"]
+    assert completed(incomplete="m") == ["merge", "mail"]
     assert completed("text") == ["fit", "predict", "explain", "evaluate", "update"]
 
 

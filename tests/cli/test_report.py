@@ -101,7 +101,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
 
 def test_the_tour_leaves_what_it_names(tour: tuple[Ran, Path]) -> None:
     ran, folder = tour
-    for number in range(1, 5):
+    for number in range(1, 6):
         assert f" {number}. " in ran.out
     assert {"houses.suffice", "messages.suffice", "report.html"} <= {each.name for each in folder.iterdir()}
     assert library.load(folder / "houses.suffice").schema_.target == "sold_fast"
@@ -112,7 +112,7 @@ def test_the_commands_of_the_tour_run(tour: tuple[Ran, Path], monkeypatch: pytes
     ran, folder = tour
     monkeypatch.chdir(folder.parent)
     shown = [shlex.split(line.removeprefix("$ suffice ")) for line in ran.lines if line.startswith("$ suffice ")]
-    assert {words[0] for words in shown} == {"fit", "explain", "forget", "text", "report"}
+    assert {words[0] for words in shown} == {"fit", "explain", "forget", "text", "mail", "report"}
     for words in shown:
         done(*words)
 

@@ -195,7 +195,9 @@ MULTIPARTS: Kinds = {
     "boundary_missing": Hostile(lambda: multipart(b"", b"--b\n\none\n--b--\n"), "boundary"),
     "boundary_that_never_comes": Hostile(lambda: multipart(b"; boundary=b", b"without\n--c\n--c--\n"), "boundary"),
     "boundary_never_closed": Hostile(lambda: multipart(b"; boundary=b", b"--b\n\none\n--b\n\ntwo"), "boundary"),
-    "boundary_closed_at_once": Hostile(lambda: multipart(b"; boundary=b", b"--b--\n--b\n\nafter the end\n")),
+    "boundary_closed_at_once": Hostile(
+        lambda: multipart(b"; boundary=b", b"--b--\n--b\n\nafter the end\n"), "boundary"
+    ),
     "boundary_declared_twice": Hostile(
         lambda: multipart(b"; boundary=b; boundary=c", b"--b\n\none\n--c\n\ntwo\n--b--\n--c--\n")
     ),

@@ -78,6 +78,9 @@ class Book:
         row = self._file.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
         return row and row[0]
 
+    def marked(self, identity: str) -> bool:
+        return False
+
     def file(self, identity: str, folder: str) -> None:
         self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
 

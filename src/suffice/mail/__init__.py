@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice.mail.errors import MailError
     from suffice.mail.explaining import Explanation
-    from suffice.mail.filter import MailFilter, Tally
+    from suffice.mail.filter import MailFilter
     from suffice.mail.measures import Outcome
+    from suffice.mail.tally import Tally
     from suffice.mail.verdict import Verdict
 
 #: Where each name lives; one message is judged sooner if no more is imported than that takes.
@@ -18,7 +19,7 @@ _ROOMS = {
     "MailError": "errors",
     "MailFilter": "filter",
     "Outcome": "measures",
-    "Tally": "filter",
+    "Tally": "tally",
     "Verdict": "verdict",
 }
 __all__ = ["Explanation", "MailError", "MailFilter", "Outcome", "Tally", "Verdict"]

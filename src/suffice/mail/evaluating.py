@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 from suffice import _native
 from suffice.mail.boxes import Skipped
 from suffice.mail.boxes import read as read_letter
+from suffice.mail.bulk import TOGETHER, TOGETHER_BYTES
 from suffice.mail.errors import MailError
-from suffice.mail.filter import CERTAIN, HEAP, HEAP_BYTES, Train
+from suffice.mail.filter import CERTAIN, Train
 from suffice.mail.heaps import heaps
 from suffice.mail.measures import Outcome
 from suffice.mail.reading import read, threads
@@ -79,7 +80,7 @@ def gathered(pairs: Iterable[tuple[bytes, str]]) -> Corpus:
     classes = ["ham", "spam"]
     labels: list[int] = []
     all_heaps = []
-    for heap in heaps(pairs, lambda pair: len(pair[0]), HEAP, HEAP_BYTES):
+    for heap in heaps(pairs, lambda pair: len(pair[0]), TOGETHER, TOGETHER_BYTES):
         all_heaps.append(read([data for data, _ in heap], threads()))
         for _, label in heap:
             if label not in classes:
@@ -116,23 +117,25 @@ def online(
     order = range(len(corpus)) if order is None else order
     state = _native.mail.State(len(corpus.classes))
     places = corpus.places()
-    totals: list[list[float]] = []
-    wide = 1 if len(corpus.classes) == 2 else len(corpus.classes)
+    scores: list[float] = []
     if train == "all":
+        counts = dict.fromkeys(corpus.classes, 0)
         for heap, members in _runs(places, order):
             labels = [corpus.labels[k] for k in members]
             flat = state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
-            totals += [flat[i * wide : (i + 1) * wide] for i in range(len(members))]
+            wide = len(flat) // len(members)
+            for i, label in enumerate(labels):
+                scores.append(_log_odds(flat[i * wide : (i + 1) * wide], corpus, counts))
+                counts[corpus.classes[label]] += 1
     else:
         for k in order:
             heap, i = places[k]
-            total = [score[0] for score in state.score(corpus.heaps[heap], i)]
-            totals.append(total)
-            verdict = judged(total, corpus.classes, cuts)
+            verdict = judged(_totals(state, corpus.heaps[heap], i), corpus.classes, cuts, (), _counts(state, corpus))
+            scores.append(verdict.log_odds)
             right = verdict.label == corpus.classes[corpus.labels[k]]
             if not (right and (train == "error" or abs(verdict.log_odds) >= CERTAIN)):
                 state.learn(corpus.heaps[heap], i, corpus.labels[k], 1.0, 0, 1)
-    return _outcome(corpus, order, totals, cuts)
+    return _outcome(corpus, order, scores, cuts)
 
 
 def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, float] = CUTS) -> Outcome:
@@ -142,18 +145,30 @@ def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, floa
     order = list(range(len(corpus)))
     random.Random(seed).shuffle(order)
     places = corpus.places()
-    wide = 1 if len(corpus.classes) == 2 else len(corpus.classes)
-    totals: list[list[float]] = [[]] * len(corpus)
+    scores = [0.0] * len(corpus)
     for fold in range(folds):
         state = _native.mail.State(len(corpus.classes))
         rest = [k for j, k in enumerate(order) if j % folds != fold]
         for heap, members in _runs(places, rest):
             labels = [corpus.labels[k] for k in members]
             state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
+        counts = _counts(state, corpus)
         for k in order[fold::folds]:
             heap, i = places[k]
-            totals[k] = [score[0] for score in state.score(corpus.heaps[heap], i)][:wide]
-    return _outcome(corpus, range(len(corpus)), totals, cuts)
+            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus, counts)
+    return _outcome(corpus, range(len(corpus)), scores, cuts)
+
+
+def _totals(state: _native.mail.State, letters: _native.mail.Letters, i: int) -> list[float]:
+    return [score[0] for score in state.score(letters, i)]
+
+
+def _counts(state: _native.mail.State, corpus: Corpus) -> dict[str, float]:
+    return dict(zip(corpus.classes, state.messages, strict=True))
+
+
+def _log_odds(totals: Sequence[float], corpus: Corpus, counts: Mapping[str, float]) -> float:
+    return totals[0] if len(totals) == 1 else judged(totals, corpus.classes, CUTS, (), counts).log_odds
 
 
 def shuffled(corpus: Corpus, seed: int) -> list[int]:
@@ -175,13 +190,8 @@ def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple
         yield places[members[0]][0], members
 
 
-def _outcome(corpus: Corpus, order: Sequence[int], totals: list[list[float]], cuts: tuple[float, float]) -> Outcome:
+def _outcome(corpus: Corpus, order: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:
     spam = corpus.classes.index("spam")
-    scores: list[float] = (
-        [total[0] for total in totals]
-        if len(corpus.classes) == 2
-        else [judged(total, corpus.classes, cuts).log_odds for total in totals]
-    )
     low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
     answers: Any = [corpus.labels[k] == spam for k in order]
     return Outcome(answers, scores, cut=high, unsure=(low, high))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from suffice.mail.errors import MailError
-from suffice.mail.reading import read
+from suffice.mail.reading import printable, read
 from suffice.mail.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Reason:
     def means(self) -> str:
         """What it is, in words."""
         if self.seen is not None:
-            return in_words(self.token)
-        line = self.token.strip()
+            return printable(in_words(self.token))
+        line = printable(self.token.strip())
         return f"the bytes of “{line[:60]}{'…' if len(line) > 60 else ''}”" if line else "the bytes of an empty line"
 
 
@@ -132,7 +132,9 @@ class Explanation:
         wide = max(len(what) for what, _, _ in lines)
         body = [f"{value:+8.3f}  {what:<{wide}}  {seen}".rstrip() for what, value, seen in lines]
         total = f"{self.log_odds:+8.3f}  log-odds of {self.label}"
-        troubles = [f"note: {detail}" for _, detail in verdict.trouble]
+        troubles = [f"note: {printable(detail)}" for _, detail in verdict.trouble]
+        if not verdict.ready:
+            troubles.append("note: too little was learned for anything to be called spam")
         return "\n".join([head, "", *body, "-" * 8, total, *troubles])
 
     def html(self, top: int = 20) -> str:

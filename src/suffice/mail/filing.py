@@ -38,6 +38,9 @@ class Ledger(Protocol):
     def filed(self, identity: str) -> str | None:
         """Return the folder that a message was last put or seen in; after ``MOVING``, one that it is being put in."""
 
+    def marked(self, identity: str) -> bool:
+        """Return whether a message was marked as spam on its way to the Maildir, so that a rule may have filed it."""
+
     def file(self, identity: str, folder: str) -> None:
         """Note where a message is; an empty name says nowhere, so that it may be forgotten."""
 

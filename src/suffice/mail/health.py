@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,10 +11,10 @@ from typing import Any, Literal
 
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
+from suffice.mail.readiness import learned
 from suffice.mail.store import Store, today
+from suffice.mail.verdict import ENOUGH, is_ready
 
-#: Messages of spam and of ham that a filter should have learned before it moves anything by itself.
-ENOUGH = 30
 #: Days without anything learned after which that is remarked on.
 LONG = 60
 
@@ -35,7 +34,7 @@ class Status:
     @property
     def ready(self) -> bool:
         """Whether enough was learned to act on verdicts."""
-        return min(self.learned.get("spam", 0), sum(self.learned.values()) - self.learned.get("spam", 0)) >= ENOUGH
+        return is_ready(self.learned)
 
     @property
     def advice(self) -> str:
@@ -75,16 +74,10 @@ def status(mail: MailFilter) -> Status:
     ({'ham': 1, 'spam': 0}, False)
     """
     store = mail.store()
-    classes = mail.classes
-    learned = dict.fromkeys(classes, 0)
-    for each in (store, *store.below):
-        weight = each.settings().weight(today())
-        for label, count in zip(classes, each.state().messages, strict=False):
-            learned[label] += round(count / weight)
     last = store.get("last")
     return Status(
         mail.path,
-        learned,
+        learned(store),
         len(store.state()),
         store.ask("SELECT COUNT(*) FROM journal")[0][0],
         None if last is None else datetime.fromtimestamp(last * 86400, UTC).date().isoformat(),
@@ -113,7 +106,7 @@ def examine(mail: MailFilter) -> list[Finding]:
     try:
         store = mail.store()
         found += _soundness(store)
-    except (MailError, sqlite3.DatabaseError) as error:
+    except MailError as error:
         return [*found, Finding("wrong", str(error), "restore a copy, or suffice mail load a dump into a new file")]
     if any(finding.level == "wrong" for finding in found):
         return found

@@ -7,8 +7,6 @@ import re
 
 #: Bytes of a body that count.
 _BODY = 1 << 20
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_MESSAGE_ID = re.compile(rb"^message-id:[ \t\r\n]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _SENT = re.compile(rb"^(?:from|date|subject):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -26,12 +24,22 @@ def identity(message: bytes) -> bytes:
     >>> one == identity(b"Message-ID: <1@example.com>\n\nanother text\n")
     False
     """
-    end = _END_OF_HEAD.search(message)
-    head = message[: end.start()] if end else message
-    body = message[end.end() : end.end() + _BODY] if end else b""
-    named = _MESSAGE_ID.search(head)
-    sender = named.group(1).strip() if named else b""
-    digest = hashlib.blake2b(sender or b"\n".join(line.strip() for line in _SENT.findall(head)), digest_size=16)
+    text = b"\n" + message  # a message without a head begins with a blank line
+    ends = [at for at in (text.find(b"\n\n"), text.find(b"\n\r\n")) if at >= 0]
+    end = min(ends, default=len(text))
+    head, body = text[:end], text[end : end + 2 * _BODY].replace(b"\r", b"")[:_BODY]
+    digest = hashlib.blake2b(
+        _message_id(head) or b"\n".join(line.strip() for line in _SENT.findall(head)), digest_size=16
+    )
     digest.update(b"\0")
-    digest.update(body.replace(b"\r", b"").replace(b"\n>From ", b"\nFrom ").strip())
+    digest.update(body.replace(b"\n>From ", b"\nFrom ").strip())
     return digest.digest()
+
+
+def _message_id(head: bytes) -> bytes:
+    name = b"\nmessage-id:"
+    at = head.lower().find(name)
+    if at < 0:
+        return b""
+    value = head[at + len(name) :].lstrip(b" \t\r\n")
+    return value[: len(value.partition(b"\n")[0])].strip()

@@ -7,13 +7,11 @@ from pathlib import Path
 
 from suffice.mail.filter import MailFilter
 from suffice.mail.identity import identity
+from suffice.mail.reading import read
 
 
 class StoredLedger:
     """Where the messages of one Maildir are, in the filter's own file.
-
-    What was marked as spam on its way to the mailbox counts as filed in the spam folder, so that it is not taken for
-    something that the reader put there.
 
     Parameters
     ----------
@@ -21,23 +19,20 @@ class StoredLedger:
         The filter.
     box
         The Maildir.
-    spam_folder
-        What the ledger calls the folder that spam is put in.
     """
 
-    def __init__(self, mail: MailFilter, box: Path, spam_folder: str) -> None:
+    def __init__(self, mail: MailFilter, box: Path) -> None:
         self._store = mail.store(make=True)
         self._box = str(box.resolve())
-        self._spam = spam_folder
 
     def filed(self, name: str) -> str | None:
         """Return the folder that a message was last put or seen in."""
         found = self._store.ask("SELECT folder FROM filed WHERE box = ? AND id = ?", self._box, name)
-        if found:
-            return str(found[0][0])
-        if self._store.ask("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(name)):
-            return self._spam
-        return None
+        return str(found[0][0]) if found else None
+
+    def marked(self, name: str) -> bool:
+        """Return whether a message was marked as spam on its way to the Maildir."""
+        return bool(self._store.ask("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(name)))
 
     def file(self, name: str, folder: str) -> None:
         """Note where a message is; an empty name says nowhere."""
@@ -46,7 +41,6 @@ class StoredLedger:
                 self._store.do("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", self._box, name, folder)
             else:
                 self._store.do("DELETE FROM filed WHERE box = ? AND id = ?", self._box, name)
-            self._store.do("DELETE FROM judged WHERE id = ?", bytes.fromhex(name))
 
     def settled(self, folder: str) -> Mapping[str, str]:
         """Return the files of a folder that need not be read again, as key to identity."""
@@ -75,10 +69,12 @@ class FilterJudge:
     ----------
     mail
         The filter.
+    anyway
+        Whether to go by its verdicts even if it has learned little.
     """
 
-    def __init__(self, mail: MailFilter) -> None:
-        self._mail = mail
+    def __init__(self, mail: MailFilter, *, anyway: bool = False) -> None:
+        self._mail, self._anyway = mail, anyway
 
     def identity(self, data: bytes) -> str:
         """Return what is the same for the same message."""
@@ -86,7 +82,7 @@ class FilterJudge:
 
     def verdict(self, data: bytes) -> tuple[str, float]:
         """Return the class of a message and the probability that it is spam."""
-        verdict = self._mail.classify(data)
+        verdict = self._mail.judge(read([data]), anyway=self._anyway)[0]
         return verdict.label, verdict.probability
 
     def learn(self, data: bytes, label: str) -> bool:

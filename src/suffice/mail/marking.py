@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from suffice.mail.verdict import Verdict
 
 FIELD = "X-Suffice"
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|$)")
-_OURS = re.compile(rb"x-suffice[!-9;-~]*[ \t]*:", re.IGNORECASE)
+#: Lines at the top that continue nothing, and would continue ours.
+_LOOSE = re.compile(rb"(?:[ \t][^\r\n]*(?:\r\n|\n|\r|\Z))*")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+#: A field of ours, with the lines that continue it.
+_OURS = re.compile(
+    rb"(?<![^\r\n])x-suffice[!-9;-~]*[ \t]*:[^\r\n]*(?:(?:\r\n|\n|\r)[ \t][^\r\n]*)*(?:\r\n|\n|\r|\Z)", re.IGNORECASE
+)
 #: What may stand in a field's value.
 _PLAIN = re.compile(r"[^!-~]+")
 
@@ -25,6 +30,8 @@ def field(verdict: Verdict) -> str:
     'X-Suffice: spam; p=0.9980; log-odds=6.20'
     """
     parts = [verdict.label, f"p={verdict.probability:.4f}", f"log-odds={verdict.log_odds:.2f}"]
+    if not verdict.ready:
+        parts.append("not-ready")
     if verdict.trouble:
         parts.append("trouble=" + ",".join(name for name, _ in verdict.trouble))
     return f"{FIELD}: " + "; ".join(_PLAIN.sub("_", part) for part in parts)
@@ -43,19 +50,21 @@ def marked(message: bytes, line: str | None) -> bytes:
     begin = 0
     if message.startswith(b"From "):
         begin = _LINE.match(message).end()  # type: ignore[union-attr]
-    kept = [message[:begin]]
-    at, ours = begin, False
-    while at < len(message):
-        end = _LINE.match(message, at).end()  # type: ignore[union-attr]
-        text = message[at:end]
-        if text in (b"\n", b"\r\n", b"\r"):
-            break
-        if text[:1] not in b" \t":
-            ours = _OURS.match(text) is not None
-        if not ours:
-            kept.append(text)
-        at = end
+    end = _head_end(message, begin)
+    head = _OURS.sub(b"", message[begin:end])
+    loose = _LOOSE.match(head).end()  # type: ignore[union-attr]
+    ours = b""
     if line is not None:
         newline = b"\r\n" if b"\r\n" in message[: begin + 1000] else b"\n"
-        kept.insert(1, line.encode("ascii") + newline)
-    return b"".join(kept) + message[at:]
+        ours = line.encode("ascii") + newline
+        if loose and head[loose - 1 : loose] not in (b"\n", b"\r"):
+            ours = newline + ours
+    return b"".join((message[:begin], head[:loose], ours, head[loose:], message[end:]))
+
+
+def _head_end(message: bytes, begin: int) -> int:
+    """Return where the blank line begins that ends a head, whichever way lines end."""
+    if message[begin : begin + 1] in (b"\r", b"\n"):
+        return begin
+    ends = [at + 1 for pair in (b"\n\n", b"\n\r", b"\r\r") if (at := message.find(pair, begin)) >= 0]
+    return min(ends, default=len(message))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from suffice.mail.errors import MailError
@@ -12,53 +14,94 @@ from suffice.mail.schema import APPLICATION, TABLES, VERSION
 
 
 def create(path: Path, patience: float) -> None:
-    """Make an empty file. Where another process made it meanwhile, that one stays."""
+    """Make an empty filter, which appears whole. Where another process made one meanwhile, that one stays."""
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(temporary, timeout=patience, isolation_level=None)
+        try:
+            fill(connection)
+        finally:
+            connection.close()
+        with suppress(FileExistsError):
+            _put_in_place(temporary, path)
     except OSError as error:
         raise MailError(f"{path} cannot be made: {error.strerror}") from error
-    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
-    try:
-        connection.execute("PRAGMA page_size = 4096")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
-            for command in TABLES.split(";"):
-                connection.execute(command)
-            connection.execute("INSERT INTO settings VALUES ('classes', ?)", (json.dumps(["ham", "spam"]),))
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute("COMMIT")
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error as error:
         raise MailError(f"{path} cannot be made: {error}") from error
     finally:
-        connection.close()
+        temporary.unlink(missing_ok=True)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if not path.exists():
+            temporary.replace(path)
+
+
+def fill(connection: sqlite3.Connection) -> None:
+    """Make the tables of a filter in an empty database, unless somebody else does."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
+        for command in TABLES.split(";"):
+            connection.execute(command)
+        connection.execute("INSERT INTO settings VALUES ('classes', ?)", (json.dumps(["ham", "spam"]),))
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute("COMMIT")
 
 
 def connect(path: Path, patience: float) -> sqlite3.Connection:
-    """Open a file, for reading only where it cannot be written."""
+    """Open a filter, for reading only where it cannot be written."""
     if not path.exists():
         raise MailError(f"there is no filter at {path}: suffice mail learn makes one")
-    uri = path.absolute().as_uri()
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        # Without a place for SQLite's own notes beside it, a file can only be read as one that nobody writes.
-        uri += "?immutable=1" if not os.access(path.parent, os.W_OK) else "?mode=ro"
-    connection = sqlite3.connect(uri, timeout=patience, isolation_level=None, uri=True, check_same_thread=False)
     try:
-        if "?" in uri:
-            connection.execute("PRAGMA query_only = 1")
+        connection = _connected(path, patience)
+    except sqlite3.Error as error:
+        raise MailError(f"{path} cannot be read as a filter: {error}") from error
+    try:
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA mmap_size = 268435456")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
+        if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            fill(connection)  # whoever made it was killed, or there was an empty file
+            application = APPLICATION
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error as error:
         connection.close()
         raise MailError(f"{path} cannot be read as a filter: {error}") from error
+    complaint = None
     if application != APPLICATION:
+        complaint = f"{path} is not a filter of suffice's: name another file"
+    elif version > VERSION:
+        complaint = f"{path} was written by a later suffice (format {version}): update suffice"
+    if complaint:
         connection.close()
-        raise MailError(f"{path} is not a filter of suffice's: name another file")
-    if version > VERSION:
-        connection.close()
-        raise MailError(f"{path} was written by a later suffice (format {version}): update suffice")
+        raise MailError(complaint)
     return connection
+
+
+def _connected(path: Path, patience: float) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return _open(uri, patience)
+    try:
+        connection = _open(uri + "?mode=ro", patience)
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        # Without a place for SQLite's own notes beside it, a file can only be read as one that nobody writes.
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        connection = _open(uri + "?immutable=1", patience)
+        connection.execute("PRAGMA query_only = 1")
+    return connection
+
+
+def _open(uri: str, patience: float) -> sqlite3.Connection:
+    return sqlite3.connect(uri, timeout=patience, isolation_level=None, uri=True, check_same_thread=False)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from suffice import _native
+from suffice.mail.bogofilter import counts_of
+from suffice.mail.database import Settings
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
-from suffice.mail.store import Settings, Store, today
+from suffice.mail.store import Store, today
+from suffice.mail.verdict import CUTS, check_cuts
 
 FIRST = "#suffice-mail 1"
-#: What bogofilter calls the fields that a token was found in, and what they are called here. It has one name for all
-#: other fields, which cannot be told apart.
-_BOGOFILTER = {
-    "subj:": "subject:",
-    "from:": "from:",
-    "to:": "to:",
-    "rtrn:": "return-path:",
-    "rcvd:": "received:",
-    "url:": "url:",
-}
+#: Columns of numbers that a dump has in its head.
+_HEAD = ("messages", "mix", "mix_squares", "biases", "bias_squares")
 
 
 def dump(mail: MailFilter) -> Iterator[str]:
@@ -36,23 +32,29 @@ def dump(mail: MailFilter) -> Iterator[str]:
     >>> with tempfile.TemporaryDirectory() as place, MailFilter(f"{place}/mail.db") as mine:
     ...     _ = mine.learn(b"\n\nlunch", "ham")
     ...     lines = list(dump(mine))
-    >>> lines[:3]
-    ['#suffice-mail 1', '#classes ham spam', '#messages 1.0 0.0']
+    >>> lines[:3], lines[-1]
+    (['#suffice-mail 1', '#classes ham spam', '#messages 1.0 0.0'], '#end 16')
     """
     store = mail.store()
-    store.fold()
-    settings = store.settings()
-    state = store.state()
-    parts = state.columns()
-    yield FIRST
-    yield "#classes " + " ".join(settings.classes)
-    for name in ("messages", "mix", "mix_squares", "biases", "bias_squares"):
-        yield f"#{name} " + " ".join(map(repr, _doubles(parts[name])))
-    yield f"#settings half_life={settings.half_life or 'never'} origin={settings.origin} tokens={settings.tokens}"
-    yield from state.rows(store.names())
-    yield from state.gram_rows()
-    for name, label, weight, day in store.ask("SELECT id, label, weight, day FROM learned ORDER BY id"):
-        yield f"&{name.hex()}\t{settings.classes[label]}\t{weight!r}\t{day}"
+    with store.reading():  # all of it as of one moment
+        settings = store.settings()
+        cuts = mail.cuts
+        state = store.state()
+        parts = state.columns()
+        rows = state.rows(store.names() + state.fresh())
+        learned = store.ask("SELECT id, label, weight, day FROM learned ORDER BY id")
+        classes = store.classes()
+    lines = [FIRST, "#classes " + " ".join(classes)]
+    lines += [f"#{name} " + " ".join(map(repr, _doubles(parts[name]))) for name in _HEAD]
+    lines.append(
+        f"#settings half_life={settings.half_life or 'never'} origin={settings.origin} tokens={settings.tokens} "
+        f"ham_cut={cuts[0]!r} spam_cut={cuts[1]!r}"
+    )
+    lines += rows
+    lines += state.gram_rows()
+    lines += [f"&{name.hex()}\t{classes[label]}\t{weight!r}\t{day}" for name, label, weight, day in learned]
+    yield from lines
+    yield f"#end {len(lines)}"
 
 
 def _doubles(data: bytes) -> tuple[float, ...]:
@@ -66,132 +68,140 @@ def load(mail: MailFilter, lines: Iterable[str]) -> dict[str, int]:
     both have learned is counted twice, since its tokens are not known any more; how many there are is returned. An
     empty filter takes the dump's settings.
     """
-    stream = iter(lines)
-    first = next(stream, "").rstrip("\r\n")
     store = mail.store(make=True)
     with store.writing():
-        if first == FIRST:
-            return _load_own(store, stream)
-        return _load_bogofilter(store, first, stream)
+        return _load(mail, store, lines)
 
 
-def _load_own(store: Store, stream: Iterator[str]) -> dict[str, int]:
-    head: dict[str, list[str]] = {}
-    rows: list[str] = []
-    grams: list[str] = []
-    learned: list[list[str]] = []
-    for number, raw in enumerate(stream, 2):
-        line = raw.rstrip("\r\n")
-        if line.startswith("#") and "\t" not in line:
-            name, *values = line[1:].split(" ")
-            head[name] = values
-        elif line.startswith("&") and line.count("\t") == 3:
-            learned.append(line[1:].split("\t"))
-        elif line.startswith("=") and "\t" in line:
-            grams.append(line)
-        elif "\t" in line:
-            rows.append(line)
-        elif line:
-            raise MailError(f"line {number} of the dump is damaged: {line[:60]!r}")
-    for name in ("classes", "messages", "mix"):
-        if name not in head:
-            raise MailError(f"the dump is cut short: it does not say its {name}")
-    theirs = head["classes"]
-    places = [store.class_index(label) for label in theirs]
+def merge(mail: MailFilter, others: Iterable[MailFilter]) -> list[dict[str, int]]:
+    """Add what other filters have learned to one, all of them or none; see :func:`load`."""
+    store = mail.store(make=True)
+    found = []
+    with store.writing():
+        for other in others:
+            if other.path.exists() and other.path.samefile(mail.path):
+                raise MailError(f"{other.path} is the filter itself: it cannot be merged with itself")
+            found.append(_load(mail, store, dump(other)))
+    return found
+
+
+def _load(mail: MailFilter, store: Store, lines: Iterable[str]) -> dict[str, int]:
+    stream = (line.rstrip("\r\n") for line in lines)
+    first = next(stream, "")
+    if first != FIRST:
+        rows, messages, unknown = counts_of(first, stream)
+        other = _native.mail.State(2)
+        other.take_rows(rows, [], messages)
+        return {**_join(store, other, [0, 1]), "unknown": unknown}
+    dumped = _Dump(stream)
+    places = [store.class_index(label) for label in dumped.classes]
     if not store.ask("SELECT 1 FROM learned LIMIT 1") and not any(store.state().messages):
-        for name, value in _settings(head).items():
+        for name, value in dumped.settings.items():
             store.put(name, value)
-    other = _native.mail.State(len(theirs))
-    try:
-        other.take_rows(rows, grams, [float(value) for value in head["messages"]])
-        parts = other.columns()
-        for name in ("mix", "mix_squares", "biases", "bias_squares"):
-            numbers = [float(value) for value in head.get(name, [])]
-            if len(numbers) == len(_doubles(parts[name])):
-                parts[name] = struct.pack(f"<{len(numbers)}d", *numbers)
-        other.put_columns(parts)
-    except ValueError as error:
-        raise MailError(f"the dump is damaged: {error}") from error
-    kept = _settings(head)
-    scale = store.settings().weight(today()) / Settings(half_life=kept["half_life"], origin=kept["origin"]).weight(
+        mail.cuts = dumped.cuts
+    other = dumped.state()
+    scale = store.weight() / Settings(half_life=dumped.settings["half_life"], origin=dumped.settings["origin"]).weight(
         today()
     )
     other.scale(scale)
-    return _join(store, other, places, learned, theirs, scale)
-
-
-def _settings(head: dict[str, list[str]]) -> dict[str, Any]:
-    given = dict(value.split("=", 1) for value in head.get("settings", []) if "=" in value)
-    try:
-        half_life = given.get("half_life", "never")
-        return {
-            "half_life": None if half_life == "never" else float(half_life),
-            "origin": int(given.get("origin", 0)),
-            "tokens": int(given.get("tokens", 1_000_000)),
-        }
-    except ValueError as error:
-        raise MailError(f"the dump's settings are damaged: {error}") from error
-
-
-def _join(
-    store: Store,
-    other: _native.mail.State,
-    places: list[int],
-    learned: list[list[str]],
-    theirs: list[str],
-    scale: float = 1.0,
-) -> dict[str, int]:
     both = 0
-    for name, label, weight, day in learned:
-        try:
-            row = (bytes.fromhex(name), places[theirs.index(label)], scale * float(weight), int(day), 0)
-        except ValueError as error:
-            raise MailError(f"the dump is damaged: message {name[:40]!r} ({error})") from error
-        both += 1 - store.do("INSERT OR IGNORE INTO learned VALUES (?, ?, ?, ?, ?)", *row)
+    for identity, label, weight, day in dumped.learned:
+        row = (identity, places[dumped.classes.index(label)], scale * weight, day)
+        both += 1 - store.do("INSERT OR IGNORE INTO learned VALUES (?, ?, ?, ?)", *row)
+    return {**_join(store, other, places), "both": both}
+
+
+def _join(store: Store, other: _native.mail.State, places: list[int]) -> dict[str, int]:
     store.state().merge(other, places)
     store.put("last", today())
     store.fold()
-    return {"tokens": len(other), "messages": round(sum(other.messages)), "both": both}
+    return {"tokens": len(other), "messages": round(sum(other.messages)), "both": 0}
 
 
-def _load_bogofilter(store: Store, first: str, stream: Iterator[str]) -> dict[str, int]:
-    rows, messages, unknown = [], [0.0, 0.0], 0
-    for number, raw in enumerate((line for part in ([first], stream) for line in part), 1):
-        fields = raw.rstrip("\r\n").rsplit(" ", 3)
-        if len(fields) < 3:
-            fields = raw.split()
+class _Dump:
+    """A dump that was read whole: damaged ones are refused before anything is changed."""
+
+    def __init__(self, stream: Iterator[str]) -> None:
+        self.head: dict[str, list[str]] = {}
+        self.rows: list[tuple[int, str]] = []
+        self.grams: list[tuple[int, str]] = []
+        self.learned: list[tuple[bytes, str, float, int]] = []
+        number = 1
+        for number, line in enumerate(stream, 2):
+            self._take(number, line)
+        if self.head.get("end") != [str(number - 1)]:
+            raise MailError(f"the dump is cut short: it ends at line {number} without saying that it does")
+        self.classes = self.head.get("classes", [])
+        if self.classes[:2] != ["ham", "spam"] or len(set(self.classes)) < len(self.classes):
+            raise MailError(f"the dump is damaged: its classes are {', '.join(self.classes) or 'missing'}")
+        if any(label not in self.classes for _, label, _, _ in self.learned):
+            raise MailError("the dump is damaged: a message was learned as a class that it does not have")
+        self.settings, self.cuts = self._settings()
+
+    def _take(self, number: int, line: str) -> None:
+        if line.startswith("#") and "\t" not in line:
+            name, *values = line[1:].split(" ")
+            self.head[name] = values
+        elif line.startswith("&"):
+            try:
+                name, label, weight, day = line[1:].split("\t")
+                learned = (bytes.fromhex(name), label, _finite(weight), int(day))
+                if learned[2] < 0:
+                    raise ValueError(f"{weight} is no weight")
+            except ValueError as error:
+                raise MailError(f"line {number} of the dump is damaged ({error}): {line[:60]!r}") from error
+            self.learned.append(learned)
+        elif line.startswith("="):
+            self.grams.append((number, line))
+        elif "\t" in line:
+            self.rows.append((number, line))
+        elif line:
+            raise MailError(f"line {number} of the dump is damaged: {line[:60]!r}")
+
+    def _settings(self) -> tuple[dict[str, Any], tuple[float, float]]:
+        given = dict(value.split("=", 1) for value in self.head.get("settings", []) if "=" in value)
         try:
-            token, spam, ham = fields[0], float(fields[1]), float(fields[2])
-        except (IndexError, ValueError):
-            raise MailError(
-                f"line {number} is neither of a dump of ours nor of bogoutil -d: {raw.strip()[:60]!r}"
-            ) from None
-        if token == ".MSG_COUNT":
-            messages = [ham, spam]
-            continue
-        name = _from_bogofilter(token)
-        if name is None:
-            unknown += 1
-            continue
-        rows.append(f"{name}\t{ham:g}\t{spam:g}\t{today() & 0xFFFF}\t0\t0")
-    if not any(messages):
-        raise MailError("the dump does not say how many messages were learned (.MSG_COUNT): dump it with bogoutil -d")
-    other = _native.mail.State(2)
-    other.take_rows(rows, [], messages)
-    store.class_index("spam")
-    return {**_join(store, other, [0, 1], [], ["ham", "spam"]), "unknown": unknown}
+            half_life = given.get("half_life", "never")
+            settings: dict[str, Any] = {
+                "half_life": None if half_life == "never" else _finite(half_life),
+                "origin": int(given.get("origin", 0)),
+                "tokens": int(given.get("tokens", Settings.tokens)),
+            }
+            cuts = check_cuts((_finite(given.get("ham_cut", CUTS[0])), _finite(given.get("spam_cut", CUTS[1]))))
+        except ValueError as error:
+            raise MailError(f"the dump's settings are damaged: {error}") from error
+        if (settings["half_life"] is not None and settings["half_life"] < 1) or settings["tokens"] < 1000:
+            raise MailError(f"the dump's settings are damaged: {' '.join(self.head.get('settings', []))}")
+        return settings, cuts
+
+    def state(self) -> _native.mail.State:
+        """Return what was dumped."""
+        state = _native.mail.State(len(self.classes))
+        try:
+            columns = {name: [_finite(value) for value in self.head.get(name, [])] for name in _HEAD}
+            state.take_rows([line for _, line in self.rows], [line for _, line in self.grams], columns["messages"])
+            parts = state.columns()
+            for name in _HEAD[1:]:
+                parts[name] = struct.pack(f"<{len(columns[name])}d", *columns[name])
+            state.put_columns(parts)
+        except ValueError as error:
+            raise MailError(f"the dump is damaged{self._where()}: {error}") from error
+        return state
+
+    def _where(self) -> str:
+        """Return the line that is damaged."""
+        none = [0.0] * len(self.classes)
+        for number, line in (*self.rows, *self.grams):
+            try:
+                given = ([], [line]) if line.startswith("=") else ([line], [])
+                _native.mail.State(len(self.classes)).take_rows(*given, none)
+            except ValueError:
+                return f" in line {number}"
+        return ""
 
 
-def _from_bogofilter(token: str) -> str | None:
-    if token[:1] in ".#&=" or any(c <= " " for c in token):
-        return None
-    tag, colon, rest = token.partition(":")
-    if not colon or not rest or not tag.isalpha():
-        return token
-    name = _BOGOFILTER.get(tag + ":")
-    return None if name is None else name + rest
-
-
-def merge(mail: MailFilter, others: Iterable[MailFilter]) -> list[dict[str, Any]]:
-    """Add what other filters have learned to one; see :func:`load`."""
-    return [load(mail, dump(other)) for other in others]
+def _finite(value: str | float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is no number")
+    return number

@@ -29,15 +29,14 @@ def decoded(data: bytes, charset: str) -> str | None:
     'привет'
     >>> decoded(b"x", "zlib")
     """
-    import codecs
+    from encodings.aliases import aliases
 
-    try:
-        codec = codecs.lookup(charset)
-    except (LookupError, ValueError):
+    # Python would remember every name that it was ever asked for.
+    name = charset.lower().replace("-", "_")
+    name = aliases.get(name, aliases.get(name.replace("_", ""), name))
+    if name.replace("_", "") not in _KNOWN:
         return None
-    if codec.name.replace("-", "").replace("_", "") not in _KNOWN:
-        return None
-    return data.decode(codec.name, "replace")
+    return data.decode(name, "replace")
 
 
 def read(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
@@ -56,14 +55,31 @@ def read(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
     >>> letters.tokens(0)
     ['header:subject', 'subject:free', 'subject:money', 'part:text/plain', 'hello']
     """
+    letters = _opened(messages, threads)
+    letters.finish(threads)
+    return letters
+
+
+def _opened(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
+    """Return messages with their text in characters, not yet taken apart into tokens."""
     letters = _native.mail.Letters(list(messages), threads)
     for i in letters.foreigners():
         for stretch, (charset, data) in enumerate(letters.foreign(i)):
             text = decoded(data, charset)
             if text is not None:
                 letters.put(i, stretch, text.encode("utf-8", "replace").decode())
-    letters.finish(threads)
     return letters
+
+
+def printable(text: str) -> str:
+    r"""Return text from a message as it can be shown on a terminal, which control characters would drive.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a·[2Jb'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
 def subject_of(message: bytes) -> str:
@@ -74,9 +90,9 @@ def subject_of(message: bytes) -> str:
     >>> subject_of(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nhello")
     'Grüße'
     """
-    for kind, name, text in _native.mail.pieces(message):
+    for kind, name, text in _opened([message]).pieces(0):
         if (kind, name) == ("header", "subject"):
-            return text
+            return printable(text)
     return "(no subject)"
 
 

@@ -218,7 +218,8 @@ class _Sorting:
     def _meet(self, folder: Folder, entry: Entry, identity: str, data: bytes) -> None:
         """See a message for the first time."""
         if folder is self.inbox:
-            if self.only_new and not entry.new:
+            # What was marked as spam and lies among the seen was left there, or brought back: it stays.
+            if not entry.new and (self.only_new or self.ledger.marked(identity)):
                 self._note(folder, entry, identity)
             else:
                 self._arrive(entry, identity, data)
@@ -227,6 +228,8 @@ class _Sorting:
                 self.ledger.settle(folder.name, entry.key, identity)
         else:
             learn = not folder.first if self.learn_strangers is None else self.learn_strangers
+            if self.ledger.marked(identity) and folder.label == "spam":
+                learn = False  # a rule put it here, by our own mark
             if not learn or self._learn(entry, data, folder.label):
                 self._note(folder, entry, identity)
 

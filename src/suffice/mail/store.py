@@ -1,4 +1,4 @@
-"""One SQLite file that holds all a filter knows. What is learned goes to a journal, which is folded in now and then.
+"""All a filter knows, in one file. What is learned goes to a journal, which is folded in now and then.
 
 A message is learned in one transaction that appends a row: whoever is killed meanwhile leaves the file as it was before
 or after, and writers that come together wait for each other. The memory is the base with the journal replayed upon it,
@@ -7,40 +7,25 @@ in order; so nobody has to read it to write.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 from suffice import _native
+from suffice.mail.database import Database, Settings
 from suffice.mail.errors import MailError
-from suffice.mail.opening import connect, create
 
 #: Rows of the journal that are folded into the base together.
 FOLD = 256
 #: When a message weighs so much more than the first, all weights are made smaller.
 HEAVIEST = 2.0**20
-#: Seconds that a writer waits for another.
-PATIENCE = 60.0
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a filter's file says about itself."""
-
-    classes: tuple[str, ...] = ("ham", "spam")
-    half_life: float | None = None  # days in which what was learned loses half its weight
-    tokens: int = 1_000_000  # kept at most
-    origin: int = 0  # the day on which a message weighs 1
-
-    def weight(self, day: int) -> float:
-        """Return what a message learned on a day weighs: with decay, later ones more."""
-        return 1.0 if self.half_life is None else 2.0 ** ((day - self.origin) / self.half_life)
+#: Messages whose tokens are kept, so that they can be taken back through any copy of them.
+RECENT = 1000
+#: Days for which it is known that a message was marked as spam.
+MARKED = 90
 
 
 @dataclass(frozen=True)
@@ -49,10 +34,11 @@ class Event:
 
     day: int
     label: int | None = None
-    weight: float | None = None
-    steps: int | None = None  # that the regressions take at most
+    weight: float = 1.0  # that is added to counts
+    steps: int = 1  # that the regressions take at most
     was: int | None = None
-    was_weight: float | None = None
+    was_weight: float = 1.0
+    hashes: bytes | None = None  # of the tokens that are taken back; the message's own if None
 
 
 def today() -> int:
@@ -60,13 +46,13 @@ def today() -> int:
     return int(time.time() // 86400)
 
 
-class Store:
+class Store(Database):
     """A filter's file.
 
     Parameters
     ----------
     path
-        The file.
+        The file; None for one in memory.
     make
         Whether it is made where there is none.
     below
@@ -75,100 +61,81 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     store = Store(Path(place, "mail.db"))
+    >>> with tempfile.TemporaryDirectory() as place, Store(Path(place, "mail.db")) as store:
     ...     print(store.settings().classes, len(store.state()))
-    ...     store.close()
     ('ham', 'spam') 0
     """
 
-    def __init__(self, path: str | Path, *, make: bool = True, below: Sequence[Store] = ()) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path | None, *, make: bool = True, below: Sequence[Store] = ()) -> None:
         self.below = tuple(below)
-        if make and not self.path.exists():
-            create(self.path, PATIENCE)
-        self._connection = connect(self.path, PATIENCE)
-        self.read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
+        super().__init__(path, make=make)
         self._state: _native.mail.State | None = None
         self._version = -1
         self._position = -1
         self._changes = -1
+        try:
+            self._check_layers()
+        except MailError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let go of the file, and of those below."""
         for store in self.below:
             store.close()
-        self._connection.close()
+        super().close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives."""
-        return self._connection.execute(query, values).fetchall()
+    def _check_layers(self) -> None:
+        own = self.settings().classes
+        for below in self.below:
+            theirs = below.classes()
+            if own[: len(theirs)] != theirs[: len(own)]:
+                raise MailError(
+                    f"{below.path} has the classes {', '.join(theirs)}, but {self.path} has {', '.join(own)}"
+                )
 
-    def do(self, command: str, *values: Any) -> int:
-        """Run a command, and return how many rows it changed."""
-        return self._connection.execute(command, values).rowcount
+    def _undone(self) -> None:
+        self._state = None  # it may hold what was not written
 
-    def do_all(self, command: str, rows: list[tuple[Any, ...]]) -> None:
-        """Run a command for every row."""
-        self._connection.executemany(command, rows)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the file for writing: all of what is done within happens, or nothing."""
-        if self._connection.in_transaction:
-            yield
-            return
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise MailError(_cannot_write(self.path, error)) from error
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._state = None  # it may hold what was not written
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
-    def settings(self) -> Settings:
-        """Return what the file says about itself."""
-        kept = {name: json.loads(value) for name, value in self.ask("SELECT name, value FROM settings")}
-        return Settings(
-            tuple(kept["classes"]),
-            kept.get("half_life"),
-            int(kept.get("tokens", 1_000_000)),
-            int(kept.get("origin", 0)),
-        )
-
-    def put(self, name: str, value: Any) -> None:
-        """Change a setting."""
-        self.do("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, json.dumps(value))
-
-    def get(self, name: str, otherwise: Any = None) -> Any:
-        """Return a setting."""
-        found = self.ask("SELECT value FROM settings WHERE name = ?", name)
-        return json.loads(found[0][0]) if found else otherwise
+    def classes(self) -> tuple[str, ...]:
+        """Return the classes, with those of the files below."""
+        return max((self.settings().classes, *(store.classes() for store in self.below)), key=len)
 
     def class_index(self, label: str) -> int:
         """Return the place of a class, made where there is none."""
-        classes = self.settings().classes
+        classes = self.classes()
         if label not in classes:
             _check_class(label)
             classes = (*classes, label)
+        if classes != self.settings().classes:
+            self.fold()  # what was learned before was learned without the new ones
             self.put("classes", classes)
         return classes.index(label)
+
+    def put(self, name: str, value: object) -> None:
+        """Change a setting."""
+        super().put(name, value)
+        self._changes = -1
+
+    def weight(self) -> float:
+        """Return what a message weighs that is learned now."""
+        weight = self.settings().weight(today())
+        if weight <= HEAVIEST:
+            return weight
+        self.fold()
+        return 1.0
 
     def append(self, event: Event, features: bytes) -> None:
         """Write down what happened to a message."""
         self.do(
-            "INSERT INTO journal (features, day, label, weight, steps, was, was_weight) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO journal (features, day, label, weight, steps, was, was_weight, hashes) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             zlib.compress(features, 1),
             *astuple(event),
         )
@@ -176,53 +143,68 @@ class Store:
         if self.ask("SELECT COUNT(*) FROM journal")[0][0] >= FOLD:
             self.fold()
 
+    def remember(self, rows: list[tuple[bytes, bytes]]) -> None:
+        """Keep the tokens of messages that were just learned: identities and hashes."""
+        self.do_all("INSERT OR REPLACE INTO recent (id, hashes) VALUES (?, ?)", rows)
+
     def state(self) -> _native.mail.State:
         """Return the memory as of now."""
-        changes = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        still = changes == self._changes and all(store.unchanged() for store in self.below)
-        if self._state is not None and still and not self._connection.in_transaction:
+        if self._state is not None and not self.within and self.unchanged():
             return self._state
-        inside = self._connection.in_transaction
-        if not inside:
-            self._connection.execute("BEGIN")
-        try:
+        changes = self.changes()
+        with self.reading():
             state = self._read()
-        finally:
-            if not inside:
-                self._connection.execute("COMMIT")
         self._changes = changes
         return state
 
     def unchanged(self) -> bool:
-        """Return whether nobody wrote since the memory was last read."""
-        return bool(self._connection.execute("PRAGMA data_version").fetchone()[0] == self._changes)
+        """Return whether nobody wrote since the memory was last read, here or below."""
+        return self.changes() == self._changes and all(store.unchanged() for store in self.below)
 
     def _read(self) -> _native.mail.State:
         settings = self.settings()
         version = self.get("version", 0)
+        layers = [store.state() for store in self.below]
+        classes = max(len(settings.classes), *(layer.classes for layer in layers), 2)
         state = self._state
         if state is None or version != self._version:
-            parts = dict(self.ask("SELECT part, data FROM base"))
-            if parts:
-                state = _restored(self.path, parts)
-            else:
-                state = _native.mail.State(2)
-                if self.below:
-                    state.mix_as(self.below[-1].state())
+            state = self._base(classes, layers)
             self._version, self._position, self._state = version, -1, state
-        layers = [store.state() for store in self.below]
-        state.widen(max(len(settings.classes), *(layer.classes for layer in layers), 2))
+        state.widen(classes)
         state.lay(layers)
         state.now = settings.weight(today())
         news = self.ask(
-            "SELECT id, features, day, label, weight, steps, was, was_weight FROM journal WHERE id > ? ORDER BY id",
+            "SELECT id, features, day, label, weight, steps, was, was_weight, hashes FROM journal "
+            "WHERE id > ? ORDER BY id",
             self._position,
         )
         if news:
-            letters = _native.mail.Letters.unpacked([zlib.decompress(row[1]) for row in news])
-            for i, row in enumerate(news):
-                _replay(state, letters, i, Event(*row[2:]))
-                self._position = row[0]
+            try:
+                letters = _native.mail.Letters.unpacked([zlib.decompress(row[1]) for row in news])
+                for i, row in enumerate(news):
+                    _replay(state, letters, i, Event(*row[2:]))
+                    self._position = row[0]
+            except (zlib.error, TypeError, ValueError) as error:
+                self._state = None
+                raise MailError(f"{self.path} is damaged (journal: {error}): suffice mail doctor says more") from error
+        return state
+
+    def _base(self, classes: int, layers: list[_native.mail.State]) -> _native.mail.State:
+        found = self.ask("SELECT part, data, crc FROM base")
+        parts = {part: data for part, data, _ in found}
+        for part, data, crc in found:
+            if zlib.crc32(data) != crc:
+                raise MailError(f"{self.path} is damaged ({part} changed by itself): suffice mail doctor says more")
+        if not parts:
+            state = _native.mail.State(classes)
+            if layers and layers[-1].classes == classes:
+                state.mix_as(layers[-1])
+            return state
+        try:
+            state = _native.mail.State(max(2, len(parts["messages"]) // 8))
+            state.put_columns(parts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise MailError(f"{self.path} is damaged ({error}): suffice mail doctor says more") from error
         return state
 
     def fold(self) -> None:
@@ -234,11 +216,14 @@ class Store:
                 state.prune(settings.tokens * 9 // 10)
             if settings.weight(today()) > HEAVIEST:
                 self.lighten(state, settings)
-            fresh = state.fresh()
+            fresh = state.take_fresh()
             if fresh:
-                self.do("INSERT INTO names (data) VALUES (?)", zlib.compress(fresh, 6))
-            self.do_all("INSERT OR REPLACE INTO base VALUES (?, ?)", list(state.columns().items()))
+                self.do("INSERT INTO names (data) VALUES (?)", zlib.compress(fresh, 1))
+            rows = [(part, data, zlib.crc32(data)) for part, data in state.columns().items()]
+            self.do_all("INSERT OR REPLACE INTO base VALUES (?, ?, ?)", rows)
             self.do("DELETE FROM journal")
+            self.do("DELETE FROM recent WHERE number <= (SELECT MAX(number) FROM recent) - ?", RECENT)
+            self.do("DELETE FROM judged WHERE day < ?", today() - MARKED)
             version = self.get("version", 0) + 1
             self.put("version", version)
             self.put("names", self.get("names", 0) + fresh.count(b"\n"))
@@ -262,35 +247,22 @@ class Store:
         self.put("names", kept.count(b"\n"))
 
     def names(self) -> bytes:
-        """Return the names of the tokens in the base, a line each."""
-        return b"".join(zlib.decompress(row[0]) for row in self.ask("SELECT data FROM names ORDER BY id"))
+        """Return the names of the tokens in the base, a line each; some may be there twice, or be no more."""
+        try:
+            return b"".join(zlib.decompress(row[0]) for row in self.ask("SELECT data FROM names ORDER BY id"))
+        except zlib.error as error:
+            raise MailError(f"{self.path} is damaged (names: {error}): suffice mail doctor says more") from error
 
 
 def _replay(state: _native.mail.State, letters: _native.mail.Letters, i: int, event: Event) -> None:
     """Let a memory learn what happened."""
     if event.was is not None:
-        state.forget(letters, i, event.was, event.was_weight or 1.0)
+        hashes = letters.hashes(i) if event.hashes is None else event.hashes
+        state.forget(hashes, event.was, event.was_weight)
     if event.label is not None:
-        state.learn(letters, i, event.label, event.weight or 1.0, event.day & 0xFFFF, event.steps or 1)
-
-
-def _restored(path: Path, parts: dict[str, bytes]) -> _native.mail.State:
-    state = _native.mail.State(max(2, len(parts.get("messages", b"")) // 8))
-    try:
-        state.put_columns(parts)
-    except (KeyError, ValueError) as error:
-        raise MailError(f"{path} is damaged ({error}): suffice mail doctor says more") from error
-    return state
+        state.learn(letters, i, event.label, event.weight, event.day & 0xFFFF, event.steps)
 
 
 def _check_class(label: str) -> None:
     if not label or len(label) > 40 or not all(c.isalnum() or c in "-_" for c in label) or label == "unsure":
         raise MailError(f"{label!r} cannot be a class: take letters, digits, - and _, up to 40, and not 'unsure'")
-
-
-def _cannot_write(path: Path, error: Exception) -> str:
-    if "locked" in str(error):
-        return f"{path} is being written by another program for longer than {PATIENCE:.0f} s: try again"
-    if "readonly" in str(error):
-        return f"{path} cannot be written: check its permissions, and those of its folder"
-    return f"{path} cannot be written: {error}"

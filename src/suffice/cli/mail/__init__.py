@@ -53,6 +53,17 @@ class MailCommands(click.Group):
         check_command(args, COMMANDS, context)
         return super().resolve_command(context, args)
 
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Read the options of the group: misuse leaves with 3, too."""
+        try:
+            return super().make_context(*given, **more)
+        except click.exceptions.NoArgsIsHelpError as error:
+            sys.stdout.write(error.format_message() + "\n")
+            raise click.exceptions.Exit(ERROR) from error
+        except click.UsageError as error:
+            complain(error)
+            raise click.exceptions.Exit(ERROR) from error
+
     def invoke(self, context: click.Context) -> Any:
         """Run a command. 0 to 2 are verdicts, so whatever goes wrong leaves with 3."""
         try:

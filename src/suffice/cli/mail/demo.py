@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from pathlib import Path
 
 import click
 
 
 @click.command("demo")
-def demo_command() -> None:
+@click.option(
+    "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Where to write what is made."
+)
+def demo_command(folder: str) -> None:
     """Learn a small mailbox that comes along, judge new mail, and say why. Nobody's mail is read or changed."""
-    with tempfile.TemporaryDirectory() as place:
-        tour(Path(place))
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    tour(place)
 
 
 def tour(place: Path) -> None:
@@ -25,19 +29,23 @@ def tour(place: Path) -> None:
     from suffice.mail.heaps import mixed
     from suffice.mail.reading import subject_of
 
-    name = place / "mail.db"
-    print_line(f"$ suffice mail learn --spam spam.mbox --ham ham.mbox --filter {name.name}", "cyan")
-    name.unlink(missing_ok=True)
-    with MailFilter(name) as mine:
-        tally = mine.learn_all(mixed({"spam": [str(letters("spam"))], "ham": [str(letters("ham"))]}))
+    for name in ("spam", "ham", "new"):
+        shutil.copy(letters(name), place)
+    for old in place.glob("mail.db*"):
+        old.unlink()
+    chosen = f"--filter {place / 'mail.db'}"
+    print_line(f"$ suffice mail learn --spam {place / 'spam.mbox'} --ham {place / 'ham.mbox'} {chosen}", "cyan")
+    with MailFilter(place / "mail.db") as mine:
+        tally = mine.learn_all(mixed({label: [str(place / f"{label}.mbox")] for label in ("spam", "ham")}))
         print_line(f"learned {', '.join(f'{count} {label}' for label, count in tally.classes.items())}")
         print_line()
-        print_line(f"$ suffice mail classify new.mbox --filter {name.name}", "cyan")
-        found = [each.data for each in read([letters("new")]) if isinstance(each, Letter)]
+        print_line(f"$ suffice mail classify {place / 'new.mbox'} {chosen}", "cyan")
+        found = [each.data for each in read([place / "new.mbox"]) if isinstance(each, Letter)]
         verdicts = mine.classify_all(found)
         for data, verdict in zip(found, verdicts, strict=True):
             print_line(f"{verdict.label:<6} {verdict.probability:.4f}  {subject_of(data)}")
-        worst = max(range(len(found)), key=lambda i: verdicts[i].probability)
+        surest = max(range(len(found)), key=lambda i: verdicts[i].probability)
+        (place / "message.eml").write_bytes(found[surest])
         print_line()
-        print_line(f"$ suffice mail explain --filter {name.name} < message   # {subject_of(found[worst])}", "cyan")
-        print_line(mine.explain(found[worst]).text(12))
+        print_line(f"$ suffice mail explain {place / 'message.eml'} --top 12 {chosen}", "cyan")
+        print_line(mine.explain(found[surest]).text(12))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,9 @@ from suffice.cli.mail.options import (
     code_of,
     exit_option,
     filter_options,
+    given,
     json_option,
     messages,
-    one_message,
     opened,
     write_json,
 )
@@ -71,9 +72,15 @@ def _verdicts(chosen: MailFilter, mail: tuple[str, ...], train: bool) -> Any:
 
             cores = threads()
         for (where, data), verdict in zip(heap, chosen.classify_all(texts, cores=cores), strict=True):
-            if train and verdict.label != "unsure":
-                chosen.learn(data, verdict.label)
+            if train:
+                _learn(chosen, data, verdict)
             yield where, verdict
+
+
+def _learn(chosen: MailFilter, message: bytes, verdict: Verdict) -> None:
+    """Learn a message as what it was taken for, unless that is unsure or somebody has said what it is."""
+    if verdict.label != "unsure" and chosen.learned_as(message) is None:
+        chosen.learn(message, verdict.label)
 
 
 def _show(verdict: Verdict, where: str | None) -> None:
@@ -83,7 +90,19 @@ def _show(verdict: Verdict, where: str | None) -> None:
         sys.stderr.write(f"note: {f'{where}: ' if where else ''}{detail}\n")
 
 
-@click.command("filter")
+class PassingOn(click.Command):
+    """A command that passes standard input on even if it is called in a wrong way."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Read the options; where there is something wrong with them, the message is not lost."""
+        try:
+            return super().parse_args(context, args)
+        except click.UsageError:
+            _pass_on(given())
+            raise
+
+
+@click.command("filter", cls=PassingOn)
 @filter_options
 @train_option
 @exit_option
@@ -91,24 +110,43 @@ def _show(verdict: Verdict, where: str | None) -> None:
 def filter_command(place: str | None, shared: tuple[str, ...], train: bool, exit_zero: bool, as_json: bool) -> None:
     """Pass the message on standard input on, with a field X-Suffice on top of it; copies it came with are left out.
 
-    Whatever goes wrong, the message is passed on. With --json the verdict goes to standard error.
+    Whatever goes wrong, the message is passed on, and the command leaves with 3. With --json the verdict goes to
+    standard error.
     """
-    from suffice.mail.marking import field, marked
-
-    message = one_message(None)
+    message = given()
+    if not message:
+        raise click.ClickException("there is no message on standard input")
     line = None
     try:
+        from suffice.mail.marking import field
+
         with opened(place, shared) as chosen:
             verdict = chosen.mark(message)
             line = field(verdict)
-            if train and verdict.label != "unsure":
-                chosen.learn(message, verdict.label)
+            if train:
+                _learn(chosen, message, verdict)
     finally:
-        sys.stdout.buffer.write(marked(message, line))
-        sys.stdout.buffer.flush()
+        _pass_on(message, line)
     if as_json:
         import json
 
         sys.stderr.write(json.dumps(verdict.as_dict()) + "\n")
     if not exit_zero:
         raise click.exceptions.Exit(code_of(verdict))
+
+
+def _pass_on(message: bytes, line: str | None = None) -> None:
+    """Write the message with our field on top; who cannot write it must not say that all is well."""
+    from suffice.cli.mail import ERROR
+    from suffice.mail.marking import marked
+
+    try:
+        if sys.stdout is None:
+            raise OSError("standard output is closed")
+        sys.stdout.buffer.write(marked(message, line))
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        sys.stderr.write(f"error: the message could not be passed on: {error.strerror or error}\n")
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(ERROR) from error

@@ -137,6 +137,8 @@ def _pairs(classes: dict[str, list[str]], skipped: list[Skipped]) -> Iterator[tu
 
 
 def _learn_heaps(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], quiet: bool) -> Tally:
+    if quiet or not sys.stderr.isatty():
+        return chosen.learn_all(_pairs(classes, skipped))
     from suffice.cli.output import watching
     from suffice.mail.boxes import count
 

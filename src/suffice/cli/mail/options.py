@@ -33,14 +33,14 @@ def filter_options(command: F) -> F:
         click.option(
             "--shared",
             multiple=True,
-            type=click.Path(),
+            type=click.Path(readable=False),
             metavar="FILE",
             help="A filter below this one, such as a whole site's; it is only read. May be repeated.",
         ),
         click.option(
             "--filter",
             "place",
-            type=click.Path(),
+            type=click.Path(readable=False),
             envvar="SUFFICE_MAIL",
             metavar="FILE",
             help="The filter's file. [default: in your data folder]",
@@ -60,13 +60,21 @@ def opened(place: str | None, shared: tuple[str, ...] = ()) -> MailFilter:
     return MailFilter(place, shared=shared)
 
 
+def given() -> bytes:
+    """Return what is on standard input."""
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
 def one_message(path: str | None) -> bytes:
     """Return the message in a file, or that on standard input."""
     from pathlib import Path
 
-    if path is None or path == "-":
-        return sys.stdin.buffer.read()
-    return Path(path).read_bytes()
+    if path is not None and path != "-":
+        return Path(path).read_bytes()
+    message = given()
+    if not message.strip():
+        raise click.ClickException("there is no message on standard input")
+    return message
 
 
 def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:

@@ -42,10 +42,12 @@ def sort_command(
     deleted. With --dry-run, nothing is changed at all.
     """
     with opened(place, shared) as chosen:
-        _check_ready(chosen, force or how["dry_run"])
+        anyway = force or how["dry_run"]
+        _check_ready(chosen, anyway)
 
         def once() -> None:
-            _say(_sort(chosen, maildir, **how), how["as_json"], how["quiet"] or watch, how["dry_run"])
+            _say(_sort(chosen, maildir, anyway, **how), how["as_json"], how["quiet"] or watch, how["dry_run"])
+            sys.stdout.flush()
 
         if watch:
             from suffice.mail.watching import watch as keep_watching
@@ -66,6 +68,7 @@ def _check_ready(chosen: MailFilter, anyway: bool) -> None:
 def _sort(
     chosen: MailFilter,
     maildir: str,
+    anyway: bool,
     spam_folder: str,
     unsure_folder: str | None,
     folders: tuple[tuple[str, str], ...],
@@ -86,8 +89,8 @@ def _sort(
             raise click.ClickException(f"there is no class {label!r}: the filter knows {', '.join(chosen.classes)}")
     return sort(
         box,
-        FilterJudge(chosen),
-        StoredLedger(chosen, Path(maildir), box.name_of(box.locate(spam_folder))),
+        FilterJudge(chosen, anyway=anyway),
+        StoredLedger(chosen, Path(maildir)),
         spam_folder=spam_folder,
         unsure_folder=unsure_folder,
         folders=dict(folders),

@@ -1,0 +1,219 @@
+"""The spam filter beside bogofilter: speed, size and how often both are wrong, on the same messages in the same run.
+
+``python -m benchmarks.mail --index FOLDER/index`` measures and stores the table. The index has a line for each message: its
+class and its path. bogofilter (its SQLite build) is taken from the system.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.harness import machine
+
+RESULTS = Path(__file__).with_name("mail.md")
+#: Messages that are judged by a process each.
+ALONE = 100
+
+
+def ran(command: list[str], lines: list[Path] | None = None, message: Path | None = None, fine: int = 2) -> float:
+    """Return the seconds that a command takes, from its start to its end."""
+    start = time.perf_counter()
+    if message is not None:
+        with message.open("rb") as given:
+            done = subprocess.run(
+                command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            )
+    else:
+        names = "".join(f"{path}\n" for path in lines or []).encode()
+        done = subprocess.run(command, input=names, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode > fine:
+        raise RuntimeError(f"{command} left with {done.returncode}")
+    return time.perf_counter() - start
+
+
+class Rivals:
+    """Both filters, each with a file of its own."""
+
+    def __init__(self, spam: list[Path], ham: list[Path], place: Path) -> None:
+        self.spam, self.ham, self.place = spam, ham, place
+        self.ours, self.theirs = place / "mail.db", place / "bogofilter"
+        self.suffice = [sys.executable, "-m", "suffice", "mail"]
+        for name, paths in (("spam", spam), ("ham", ham)):
+            folder = place / name
+            folder.mkdir()
+            for i, path in enumerate(paths):
+                os.link(path, folder / f"{i:06d}") if path.stat().st_dev == place.stat().st_dev else shutil.copy(
+                    path, folder / f"{i:06d}"
+                )
+
+    def learn_ours(self) -> float:
+        """Learn all messages, into a new file."""
+        for old in self.place.glob("mail.db*"):
+            old.unlink()
+        folders = ["--spam", str(self.place / "spam"), "--ham", str(self.place / "ham")]
+        return ran([*self.suffice, "learn", "-q", *folders, "--filter", str(self.ours)], fine=0)
+
+    def learn_theirs(self) -> float:
+        """Let bogofilter do the same."""
+        shutil.rmtree(self.theirs, ignore_errors=True)
+        self.theirs.mkdir()
+        base = ["bogofilter", "-d", str(self.theirs), "-b"]
+        return ran([*base, "-s"], self.spam) + ran([*base, "-n"], self.ham)
+
+    def classify_ours(self) -> float:
+        """Judge all messages."""
+        folders = [str(self.place / "spam"), str(self.place / "ham")]
+        return ran([*self.suffice, "classify", *folders, "--filter", str(self.ours)], fine=0)
+
+    def classify_theirs(self) -> float:
+        """Let bogofilter do the same."""
+        return ran(["bogofilter", "-d", str(self.theirs), "-b", "-t"], [*self.spam, *self.ham])
+
+    def alone_ours(self) -> float:
+        """Judge some messages, with a process for each; per message."""
+        some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
+        command = [*self.suffice, "classify", "--filter", str(self.ours)]
+        return sum(ran(command, message=path) for path in some) / len(some)
+
+    def alone_theirs(self) -> float:
+        """Let bogofilter do the same."""
+        some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
+        return sum(ran(["bogofilter", "-d", str(self.theirs)], message=path) for path in some) / len(some)
+
+    def resident(self) -> float:
+        """Judge all messages one by one in one process, on one core, as a server would."""
+        code = (
+            "import os, sys, time\n"
+            "if hasattr(os, 'sched_setaffinity'): os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+            "from suffice.mail import MailFilter\n"
+            "raw = [open(line.strip(), 'rb').read() for line in sys.stdin]\n"
+            f"mine = MailFilter({str(self.ours)!r}); mine.classify(raw[0])\n"
+            "start = time.perf_counter()\n"
+            "for message in raw: mine.classify(message)\n"
+            "print(time.perf_counter() - start)"
+        )
+        names = "".join(f"{path}\n" for path in [*self.spam, *self.ham])
+        done = subprocess.run([sys.executable, "-c", code], input=names, capture_output=True, text=True, check=True)
+        return float(done.stdout)
+
+
+def best(work: dict[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """Return the least seconds of each piece of work, which take turns."""
+    found: dict[str, float] = {}
+    for _ in range(repeats):
+        for name, run in work.items():
+            seconds = run()
+            found[name] = min(seconds, found.get(name, seconds))
+            print(f"{name}: {seconds:.3f} s", flush=True)
+    return found
+
+
+def bogofilter_online(index: list[tuple[str, Path]], place: Path) -> tuple[list[bool], list[float]]:
+    """Return what bogofilter says of each message before it learns it, as its spamicity's log-odds."""
+    import math
+
+    folder = place / "online"
+    folder.mkdir()
+    scores = []
+    for label, path in index:
+        with path.open("rb") as given:
+            done = subprocess.run(
+                ["bogofilter", "-d", str(folder), "-T"], stdin=given, capture_output=True, text=True, check=False
+            )
+        words = done.stdout.split()
+        p = float(words[1]) if len(words) > 1 else 0.5
+        scores.append(math.log(max(p, 1e-300)) - math.log(max(1 - p, 1e-300)))
+        ran(["bogofilter", "-d", str(folder), "-s" if label == "spam" else "-n"], message=path)
+    return [label == "spam" for label, _ in index], scores
+
+
+def accuracy(index_file: Path, index: list[tuple[str, Path]], place: Path, shuffles: int) -> list[str]:
+    """Return rows of a table: both filters in the index's order, and ours over other orders."""
+    from suffice.mail.evaluating import gathered, indexed, online, shuffled
+    from suffice.mail.measures import Outcome
+
+    corpus = gathered(indexed(index_file, lambda skipped: None))
+    ours = online(corpus)
+    more = [online(corpus, shuffled(corpus, seed)) for seed in range(shuffles)]
+    spam, scores = bogofilter_online(index, place)
+    theirs = Outcome(spam, scores, cut=0.0)
+    import statistics
+
+    def row(name: str, read: Callable[[Outcome], float]) -> str:
+        values = [read(each) for each in more]
+        spread = f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
+        return f"| {name} | {read(ours):.4f} | {read(theirs):.4f} | {spread} |"
+
+    return [
+        f"| | suffice | bogofilter | suffice, mean of {shuffles} shuffles |",
+        "|---|---:|---:|---:|",
+        row("(1−ROCA)%", lambda o: o.roca),
+        row("(1−ROCA)% after the first 500", lambda o: o.after(500).roca),
+        row("(1−ROCA)% after the first 2,000", lambda o: o.after(2000).roca),
+        row("spam missed at 0.1 % ham lost, %", lambda o: o.sm_at(0.1)),
+    ]
+
+
+def main() -> None:
+    """Measure, and store the tables."""
+    from suffice.mail.evaluating import index_of
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mail", description=__doc__)
+    parser.add_argument("--index", type=Path, required=True)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--shuffles", type=int, default=5)
+    given = parser.parse_args()
+    index = [(label, path.resolve()) for label, path in index_of(given.index)]
+    spam = [path for label, path in index if label == "spam"]
+    ham = [path for label, path in index if label != "spam"]
+    with tempfile.TemporaryDirectory() as folder:
+        rivals = Rivals(spam, ham, Path(folder))
+        found = best(
+            {
+                "learn": rivals.learn_ours,
+                "learn, bogofilter": rivals.learn_theirs,
+                "classify": rivals.classify_ours,
+                "classify, bogofilter": rivals.classify_theirs,
+                "alone": rivals.alone_ours,
+                "alone, bogofilter": rivals.alone_theirs,
+                "resident": rivals.resident,
+            },
+            given.repeats,
+        )
+        sizes = [rivals.ours.stat().st_size, sum(each.stat().st_size for each in rivals.theirs.iterdir())]
+        count = len(index)
+        lines = [
+            f"{count:,} messages, {sum(path.stat().st_size for _, path in index) / 1e6:.1f} MB. {machine()}",
+            "",
+            "| | suffice | bogofilter | ratio |",
+            "|---|---:|---:|---:|",
+        ]
+        for name, what in (("learn", "learn in bulk, messages/s"), ("classify", "classify in bulk, messages/s")):
+            ours, theirs = count / found[name], count / found[f"{name}, bogofilter"]
+            lines.append(f"| {what} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.1f}× |")
+        resident, bulk = count / found["resident"], count / found["classify, bogofilter"]
+        lines.append(
+            f"| classify one by one in one process on one core, messages/s | {resident:,.0f} | {bulk:,.0f} (in bulk) | {resident / bulk:.1f}× |"
+        )
+        ours, theirs = found["alone"], found["alone, bogofilter"]
+        lines.append(
+            f"| a process for each message, ms | {1000 * ours:.0f} | {1000 * theirs:.1f} | {theirs / ours:.2f}× |"
+        )
+        lines.append(
+            f"| the filter's file, MB | {sizes[0] / 1e6:.1f} | {sizes[1] / 1e6:.1f} | {sizes[0] / sizes[1]:.2f} |"
+        )
+        lines += ["", *accuracy(given.index, index, Path(folder), given.shuffles)]
+    RESULTS.write_text("\n".join(lines) + "\n")
+    print(RESULTS.read_text())
+
+
+if __name__ == "__main__":
+    main()

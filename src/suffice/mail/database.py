@@ -1,0 +1,172 @@
+"""A filter's SQLite file: questions, transactions, settings."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suffice.mail.errors import MailError
+from suffice.mail.opening import connect, create, fill
+
+#: Seconds that a writer waits for another.
+PATIENCE = 60.0
+#: How often a half-life can have passed: beyond it, what was learned weighs nothing.
+_LONGEST = 1000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a filter's file says about itself."""
+
+    classes: tuple[str, ...] = ("ham", "spam")
+    half_life: float | None = None  # days in which what was learned loses half its weight
+    tokens: int = 1_000_000  # kept at most
+    origin: int = 0  # the day on which a message weighs 1
+
+    def weight(self, day: int) -> float:
+        """Return what a message learned on a day weighs: with decay, later ones more."""
+        if self.half_life is None:
+            return 1.0
+        passed = (day - self.origin) / self.half_life
+        return float(2.0 ** max(-_LONGEST, min(passed, _LONGEST)))
+
+
+class Database:
+    """A filter's file, as a database.
+
+    Parameters
+    ----------
+    path
+        The file; None for one in memory.
+    make
+        Whether it is made where there is none.
+    """
+
+    def __init__(self, path: str | Path | None, *, make: bool = True) -> None:
+        self.path = Path(path) if path is not None else Path(":memory:")
+        if path is None:
+            self._connection = sqlite3.connect(":memory:", isolation_level=None)
+            fill(self._connection)
+        else:
+            if make and not self.path.exists():
+                create(self.path, PATIENCE)
+            self._connection = connect(self.path, PATIENCE)
+        self.read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that a query gives."""
+        with self._complaining():
+            return self._connection.execute(query, values).fetchall()
+
+    def do(self, command: str, *values: Any) -> int:
+        """Run a command, and return how many rows it changed."""
+        with self._complaining():
+            return self._connection.execute(command, values).rowcount
+
+    def do_all(self, command: str, rows: list[tuple[Any, ...]]) -> None:
+        """Run a command for every row."""
+        with self._complaining():
+            self._connection.executemany(command, rows)
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise MailError(self._complaint(error)) from error
+
+    def _complaint(self, error: sqlite3.Error) -> str:
+        if "locked" in str(error) or "busy" in str(error):
+            return f"{self.path} is being written by another program for longer than {PATIENCE:.0f} s: try again"
+        if "readonly" in str(error):
+            return f"{self.path} cannot be written: check its permissions, and those of its folder"
+        if "full" in str(error):
+            return f"{self.path} cannot be written: the disk is full"
+        return f"{self.path} is damaged ({error}): suffice mail doctor says more"
+
+    @property
+    def within(self) -> bool:
+        """Whether a transaction is under way."""
+        return self._connection.in_transaction
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the file for writing: all of what is done within happens, or nothing."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read the file as of one moment."""
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        if self.within:
+            yield
+            return
+        self.do(begin)
+        try:
+            yield
+            self.do("COMMIT")
+        except BaseException:
+            self._undone()
+            with suppress(sqlite3.Error):
+                if self.within:
+                    self._connection.execute("ROLLBACK")
+            raise
+
+    def _undone(self) -> None:
+        """Forget what was only true within a transaction that failed."""
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Wait for other writers for a second only."""
+        self.do("PRAGMA busy_timeout = 1000")
+        try:
+            yield
+        finally:
+            self.do(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+
+    def changes(self) -> int:
+        """Return a number that changes when others write."""
+        return int(self.ask("PRAGMA data_version")[0][0])
+
+    def settings(self) -> Settings:
+        """Return what the file says about itself."""
+        kept = {name: self._value(value) for name, value in self.ask("SELECT name, value FROM settings")}
+        try:
+            half_life = kept.get("half_life")
+            return Settings(
+                tuple(map(str, kept["classes"])),
+                None if half_life is None else float(half_life),
+                int(kept.get("tokens", Settings.tokens)),
+                int(kept.get("origin", 0)),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise MailError(f"{self.path} is damaged (settings: {error}): suffice mail doctor says more") from error
+
+    def put(self, name: str, value: Any) -> None:
+        """Change a setting."""
+        self.do("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, json.dumps(value))
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """Return a setting."""
+        found = self.ask("SELECT value FROM settings WHERE name = ?", name)
+        return self._value(found[0][0]) if found else otherwise
+
+    def _value(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise MailError(f"{self.path} is damaged (settings: {error}): suffice mail doctor says more") from error

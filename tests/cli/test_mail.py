@@ -1,0 +1,344 @@
+"""suffice mail: what goes in, what comes out, and what it leaves with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suffice import demo
+from suffice.cli.mail import COMMANDS
+from suffice.mail import MailFilter
+from tests.cli.command import COMMAND, Ran, done, process, suffice, written
+from tests.mail.samples import TOPICS, demo_mail, message, open_folder, stream, without_rights
+
+SPAM = message("new spam", TOPICS["spam"])
+HAM = message("new ham", TOPICS["ham"])
+UNSURE = message("neither", "")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("mail") / "mail.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(200))
+    return path
+
+
+@pytest.fixture
+def mine(trained, tmp_path) -> Path:
+    path = tmp_path / "mail.db"
+    path.write_bytes(trained.read_bytes())
+    return path
+
+
+def mail(*words: object, stdin: bytes = b"") -> Ran:
+    return suffice("mail", *words, stdin=stdin)
+
+
+def refused(*words: object, stdin: bytes = b"") -> str:
+    """Run a command that must fail with 3 and one sentence."""
+    ran = mail(*words, stdin=stdin)
+    assert ran.code == 3, (ran.code, ran.raw, ran.err)
+    assert ran.raw == b""
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1, ran.err
+    assert "Traceback" not in ran.err
+    assert "went wrong in suffice itself" not in ran.err
+    return ran.err
+
+
+# Help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name):
+    text = done("mail", name, "--help").out
+    assert text.startswith(f"Usage: suffice mail {name}")
+    assert all(len(line) <= 100 and line == line.rstrip() for line in text.splitlines())
+    assert f"  {name} " in done("mail", "--help").out
+
+
+@pytest.mark.parametrize(
+    "words", [("--bogus",), ("clasify",), ("classify", "--bogus"), ("sort",), ("merge",), ("explain", "--top", "0")]
+)
+def test_misuse_leaves_with_3(words):
+    refused(*words)
+
+
+def test_without_a_command_there_is_help_and_no_verdict():
+    ran = mail()
+    assert ran.code == 3
+    assert "learn" in ran.out + ran.err
+
+
+# Judging
+
+
+@pytest.mark.parametrize(("data", "label", "code"), [(SPAM, "spam", 0), (HAM, "ham", 1), (UNSURE, "unsure", 2)])
+def test_a_verdict_is_said_and_left_with(mine, tmp_path, data, label, code):
+    path = tmp_path / "message.eml"
+    path.write_bytes(data)
+    for words, stdin in (((), data), (("-",), data), ((path,), b"")):
+        ran = mail("classify", *words, "--filter", mine, stdin=stdin)
+        assert (ran.code, ran.err) == (code, "")
+        assert ran.out.startswith(label)
+        assert mail("classify", *words, "-e", "--filter", mine, stdin=stdin).code == 0
+        found = mail("classify", *words, "--json", "--filter", mine, stdin=stdin)
+        assert found.code == code
+        assert found.json["verdict"] == label
+    ran = mail("filter", "--filter", mine, stdin=data)
+    assert (ran.code, ran.err) == (code, "")
+    head, _, rest = ran.raw.partition(b"\n")
+    assert head.startswith(b"X-Suffice: " + label.encode() + b"; p=")
+    assert rest == data
+    assert mail("filter", "-e", "--filter", mine, stdin=data).code == 0
+
+
+def test_several_messages_are_judged_one_a_line(mine, tmp_path):
+    box = tmp_path / "box"
+    box.mkdir()
+    (box / "1.eml").write_bytes(SPAM)
+    (box / "2.eml").write_bytes(HAM)
+    (box / "3.eml").touch()
+    ran = mail("classify", box, tmp_path / "box" / "1.eml", "--filter", mine)
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.lines] == ["spam", "ham", "spam"]
+    assert [Path(line.split()[-1]).name for line in ran.lines] == ["1.eml", "2.eml", "1.eml"]
+    assert ran.err.startswith("skipped ")
+    assert "3.eml: empty" in ran.err
+    ran = mail("classify", box, "--json", "--filter", mine)
+    assert [json.loads(line)["verdict"] for line in ran.lines] == ["spam", "ham"]
+
+
+def test_what_was_learned_comes_from_the_environment(mine, monkeypatch):
+    monkeypatch.setenv("SUFFICE_MAIL", str(mine))
+    assert mail("classify", stdin=SPAM).code == 0
+    assert mail("filter", stdin=HAM).code == 1
+
+
+@pytest.mark.parametrize("command", ["classify", "learn --spam", "correct --ham", "explain", "forget"])
+def test_an_empty_standard_input_is_no_message(mine, command):
+    for stdin in (b"", b"\n"):
+        assert "no message" in refused(*command.split(), "--filter", mine, stdin=stdin)
+
+
+def test_nothing_to_judge(mine, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "there is no message in" in refused("classify", tmp_path / "empty", "--filter", mine)
+    assert "none.eml" in refused("classify", tmp_path / "none.eml", "--filter", mine)
+    assert "none.eml" in refused("explain", tmp_path / "none.eml", "--filter", mine)
+
+
+def test_training_on_verdicts_learns_what_is_sure(mine):
+    mail("classify", "--train", "--filter", mine, stdin=SPAM)
+    mail("filter", "--train", "--filter", mine, stdin=HAM)
+    mail("classify", "--train", "--filter", mine, stdin=UNSURE)
+    with MailFilter(mine) as opened:
+        assert [opened.learned_as(data) for data in (SPAM, HAM, UNSURE)] == ["spam", "ham", None]
+
+
+@pytest.mark.parametrize("command", ["classify", "filter"])
+def test_training_on_verdicts_does_not_contradict_the_reader(mine, command):
+    with MailFilter(mine) as opened:
+        opened.learn(HAM, "ham")
+        opened.cuts = (0.0, 0.0)  # all is spam
+    assert mail(command, "--train", "--filter", mine, stdin=HAM).code == 0
+    with MailFilter(mine) as opened:
+        assert opened.learned_as(HAM) == "ham"
+
+
+# The message is passed on
+
+
+def broken(place: Path) -> dict[str, Path]:
+    (place / "junk.db").write_bytes(b"junk" * 3000)
+    (place / "folder").mkdir()
+    return {"none": place / "none.db", "damaged": place / "junk.db", "a folder": place / "folder"}
+
+
+@pytest.mark.parametrize("kind", ["none", "damaged", "a folder", "cut", "wrong option"])
+@pytest.mark.parametrize("train", [(), ("--train",)])
+def test_a_message_is_passed_on_whatever_is_wrong(mine, tmp_path, kind, train):
+    if kind == "cut":
+        mine.write_bytes(mine.read_bytes()[:9000])
+        words = ["--filter", mine]
+    elif kind == "wrong option":
+        words = ["--filter", mine, "--bogus"]
+    else:
+        words = ["--filter", broken(tmp_path)[kind]]
+    ran = mail("filter", *words, *train, stdin=SPAM)
+    assert ran.code == 3
+    assert ran.raw == SPAM
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+    assert "went wrong in suffice itself" not in ran.err
+
+
+def test_a_message_is_passed_on_though_the_filter_cannot_be_read_or_written():
+    with open_folder() as place:
+        with MailFilter(place / "mail.db") as opened:
+            opened.learn_all(stream(200))
+        for name in ("judging", "learning"):
+            __import__(f"suffice.cli.mail.{name}")
+        mail("filter", "--filter", place / "mail.db", stdin=HAM)
+        (place / "mail.db").chmod(0o644)
+        place.chmod(0o555)
+        ran = without_rights(lambda: mail("filter", "--filter", place / "mail.db", stdin=SPAM))
+        assert ran.code == 0
+        assert ran.raw.startswith(b"X-Suffice: spam")
+        ran = without_rights(lambda: mail("filter", "--train", "--filter", place / "mail.db", stdin=SPAM))
+        assert ran.code == 3
+        assert ran.raw.endswith(SPAM)
+        (place / "mail.db").chmod(0o000)
+        ran = without_rights(lambda: mail("filter", "--filter", place / "mail.db", stdin=SPAM))
+        assert (ran.code, ran.raw) == (3, SPAM)
+
+
+def test_fields_that_a_message_came_with_are_left_out(mine):
+    forged = b"X-Suffice: ham; p=0.0000\nx-suffice-too: ham\n more\n" + SPAM
+    for words, code in ((("--filter", mine), 0), (("--filter", mine.parent / "none.db"), 3)):
+        ran = mail("filter", *words, stdin=forged)
+        assert ran.code == code
+        assert ran.raw.endswith(SPAM)
+        assert b"p=0.0000" not in ran.raw
+        assert b"x-suffice-too" not in ran.raw
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are different on Windows")
+def test_who_cannot_pass_the_message_on_does_not_say_it_is_spam(mine):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    words = [*COMMAND, "mail", "filter", "--filter", mine]
+    ran = subprocess.run(words, input=SPAM, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    os.close(theirs)
+    assert ran.returncode == 3
+    assert b"Traceback" not in ran.stderr
+    if Path("/dev/full").exists():
+        with Path("/dev/full").open("wb") as full:
+            ran = subprocess.run(
+                [*COMMAND, "mail", "filter", "--filter", mine],
+                input=SPAM,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        assert ran.returncode == 3
+        assert b"Traceback" not in ran.stderr
+
+
+def test_a_large_message_and_strange_bytes_are_passed_on_as_they_are(mine):
+    for data in (
+        b"Subject: x\r\n\r\n" + b"\xff\x00\xfe\r\n" * 400_000,
+        b"\x00" * 10,
+        b"no header at all",
+        b"From ann@example.org Thu Aug 22 13:17:22 2002\nSubject: x\n\nbody",
+    ):
+        ran = process("mail", "filter", "-e", "--filter", mine, input=data)
+        assert ran.returncode == 0, ran.stderr
+        marked = [line for line in ran.stdout.splitlines(keepends=True) if line.startswith(b"X-Suffice: ")]
+        assert len(marked) == 1
+        assert ran.stdout.replace(marked[0], b"", 1) == data
+
+
+def test_json_of_the_filter_goes_beside_the_message(mine):
+    ran = mail("filter", "--json", "--filter", mine, stdin=SPAM)
+    assert json.loads(ran.err)["verdict"] == "spam"
+    assert ran.raw.endswith(SPAM)
+
+
+# The other commands
+
+
+def test_explain(mine, tmp_path):
+    ran = done("mail", "explain", "--filter", mine, stdin=SPAM)
+    assert ran.lines[0].startswith("spam: ")
+    assert ran.lines[-1].endswith("log-odds of spam")
+    found = done("mail", "explain", "--json", "--top", 3, "--filter", mine, stdin=SPAM).json
+    total = sum(each["log_odds"] for each in found["reasons"]) + found["others"]["log_odds"] + found["constant"]
+    assert total == pytest.approx(found["class_log_odds"])
+    page = tmp_path / "why.html"
+    assert done("mail", "explain", "--html", page, "--filter", mine, stdin=b"Subject: <b>\n\n<script>").out == ""
+    assert "<script>" not in page.read_text()
+    assert "there is no class" in refused("explain", "--class", "work", "--filter", mine, stdin=SPAM)
+
+
+def test_status_doctor_and_settings(mine):
+    found = done("mail", "status", "--json", "--filter", mine).json
+    assert sum(found["learned"].values()) == 200
+    assert found["ready"] is True
+    assert "ready to act" in done("mail", "status", "--filter", mine).out
+    mine.chmod(0o600)
+    assert {each["level"] for each in done("mail", "doctor", "--json", "--filter", mine).json} == {"fine"}
+    done("mail", "settings", "--spam-cut", "0.99", "--half-life", "90", "--tokens", "2000", "--filter", mine)
+    found = done("mail", "settings", "--json", "--filter", mine).json
+    assert (found["spam_cut"], found["half_life"], found["tokens"]) == (0.99, 90.0, 2000)
+    assert "0.99" in done("mail", "settings", "--filter", mine).out
+    done("mail", "settings", "--half-life", "never", "--filter", mine)
+    assert done("mail", "settings", "--json", "--filter", mine).json["half_life"] == "never"
+    for words in (("--spam-cut", "2"), ("--spam-cut", "nan"), ("--half-life", "0"), ("--tokens", "5")):
+        refused("settings", *words, "--filter", mine)
+
+
+def test_a_doctor_who_finds_something_leaves_with_3(mine, tmp_path):
+    for path in (*broken(tmp_path).values(), written(tmp_path / "text.db", "hello" * 999)):
+        ran = mail("doctor", "--filter", path)
+        assert ran.code == 3
+        assert "wrong" in ran.out
+        assert str(path) in ran.out
+        found = mail("doctor", "--json", "--filter", path)
+        assert found.code == 3
+        assert any(each["level"] == "wrong" and each["cure"] for each in found.json)
+
+
+@pytest.mark.parametrize("command", ["classify", "explain", "status", "settings", "dump", "forget"])
+@pytest.mark.parametrize("kind", ["none", "damaged", "a folder"])
+def test_what_is_wrong_with_a_filter_is_one_sentence(tmp_path, command, kind):
+    path = broken(tmp_path)[kind]
+    assert str(path) in refused(command, "--filter", path, stdin=SPAM)
+
+
+@pytest.mark.parametrize("kind", ["damaged", "a folder"])
+def test_what_cannot_be_learned_is_one_sentence(tmp_path, kind):
+    path = broken(tmp_path)[kind]
+    before = path.read_bytes() if path.is_file() else None
+    for words in (("learn", "--spam"), ("correct", "--spam"), ("load",), ("settings", "--spam-cut", "0.5")):
+        assert str(path) in refused(*words, "--filter", path, stdin=SPAM if words[0] != "load" else b"x 1 2 3\n")
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_dump_load_and_merge(mine, tmp_path):
+    text = done("mail", "dump", "--filter", mine).raw
+    out = done("mail", "load", "--filter", tmp_path / "b.db", stdin=text).out
+    assert out.startswith("added 200 messages")
+    assert done("mail", "dump", "--filter", tmp_path / "b.db").raw == text
+    (tmp_path / "dump.txt").write_bytes(text)
+    found = done("mail", "load", tmp_path / "dump.txt", "--json", "--filter", tmp_path / "c.db").json
+    assert (found["messages"], found["both"]) == (200, 0)
+    done("mail", "learn", "--spam", "--filter", tmp_path / "d.db", stdin=SPAM)
+    ran = done("mail", "merge", tmp_path / "b.db", "--filter", tmp_path / "d.db")
+    assert "added 200 messages" in ran.out
+    learned = done("mail", "status", "--json", "--filter", tmp_path / "d.db").json["learned"]
+    assert sum(learned.values()) == 201
+    assert "line 1" in refused("load", "--filter", tmp_path / "b.db", stdin=b"hello\n")
+    assert "none.txt" in refused("load", tmp_path / "none.txt", "--filter", tmp_path / "b.db")
+    assert "none.db" in refused("merge", tmp_path / "none.db", "--filter", tmp_path / "b.db")
+
+
+def test_the_demo_runs():
+    ran = done("mail", "demo")
+    assert "learned" in ran.out
+    assert "log-odds of spam" in ran.out
+
+
+def test_the_demo_s_new_mail_is_told_apart(tmp_path):
+    path = tmp_path / "mail.db"
+    done("mail", "learn", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"), "--filter", path)
+    ran = done("mail", "classify", demo.letters("new"), "--json", "--filter", path)
+    verdicts = [json.loads(line)["verdict"] for line in ran.lines]
+    assert len(verdicts) == len(demo_mail("new"))
+    assert {"spam", "ham"} <= set(verdicts)

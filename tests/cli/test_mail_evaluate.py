@@ -1,0 +1,113 @@
+"""suffice mail evaluate: from an index, folders or classes, as a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suffice import demo
+from suffice.mail.evaluating import gathered, online
+from tests.cli.command import done, suffice
+from tests.mail.samples import message, stream
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    lines = ["# class and file"]
+    for i, (data, label) in enumerate(stream(80)):
+        (tmp_path / label).mkdir(exist_ok=True)
+        (tmp_path / label / f"{i:03}.eml").write_bytes(data)
+        lines.append(f"{label} {label}/{i:03}.eml")
+    (tmp_path / "index").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def measures(found: dict[str, object]) -> dict[str, float]:
+    return {each["what"]: each["value"] for each in found["measures"]}  # type: ignore[attr-defined]
+
+
+def refused(*words: object) -> str:
+    ran = suffice("mail", "evaluate", *words)
+    assert (ran.code, ran.raw) == (3, b""), ran.err
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+    return ran.err
+
+
+def test_an_index_as_json(corpus):
+    found = done("mail", "evaluate", corpus / "index", "--json").json
+    expected = online(gathered(stream(80)))
+    assert found["messages"] == 80
+    assert sum(found["classes"].values()) == 80
+    assert measures(found)["(1-ROCA)%"] == pytest.approx(expected.roca)
+    assert measures(found)["hm%: ham filed as spam"] == pytest.approx(expected.hm)
+    assert sum(each["messages"] for each in found["reliability"]) == 80
+
+
+def test_a_folder_of_folders_and_classes(corpus):
+    by_folder = done("mail", "evaluate", "--json", "--spam", corpus / "spam", "--ham", corpus / "ham").json
+    assert by_folder["messages"] == 80
+    (corpus / "index").unlink()
+    assert done("mail", "evaluate", corpus, "--json").json["messages"] == 80
+
+
+def test_a_table_for_people(corpus):
+    out = done("mail", "evaluate", corpus / "index", "--shuffles", "2").out
+    for words in ("80 messages", "(1-ROCA)%", "sm% at hm 0.1 %", "mean of 2 shuffles", "how it learned"):
+        assert words in out
+
+
+def test_folds_and_shuffles(corpus):
+    found = done("mail", "evaluate", corpus / "index", "--folds", "4", "--json").json
+    assert measures(found)["(1-ROCA)%"] < 20
+    found = done("mail", "evaluate", corpus / "index", "--shuffles", "3", "--json").json
+    assert found["shuffles"][0]["what"] == "(1-ROCA)%"
+    assert found["shuffles"][0]["sd"] >= 0
+    for words in (("--folds", "4", "--shuffles", "2"), ("--folds", "1"), ("--folds", "4", "--train", "error")):
+        refused(corpus / "index", *words)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_pictures_are_drawn(corpus, suffix):
+    curves, calibration = corpus / f"curves{suffix}", corpus / f"calibration{suffix}"
+    done("mail", "evaluate", corpus / "index", "--json", "--plot", curves, "--calibration", calibration)
+    for picture in (curves, calibration):
+        assert picture.stat().st_size > 1000
+
+
+def test_what_cannot_be_evaluated(corpus, tmp_path):
+    assert "say what the mail is" in refused()
+    assert "not both" in refused(corpus / "index", "--spam", corpus / "spam")
+    assert "none" in refused(corpus / "none")
+    assert "two classes" in refused("--spam", corpus / "spam")
+    (corpus / "bad").write_text("ham\n")
+    assert "line 1" in refused(corpus / "bad")
+    (corpus / "missing").write_text("ham none.eml\nspam gone.eml\n")
+    assert "none.eml" in refused(corpus / "missing")
+    (corpus / "sub").mkdir()
+    assert "needs a folder 'spam'" in refused(corpus / "sub")
+    refused(corpus / "index", "--spam-cut", "0.1", "--ham-cut", "0.5")
+
+
+def test_what_is_skipped_is_said(corpus):
+    (corpus / "spam" / "999.eml").touch()
+    found = done("mail", "evaluate", "--json", "--spam", corpus / "spam", "--ham", corpus / "ham").json
+    assert [Path(each["where"]).name for each in found["skipped"]] == ["999.eml"]
+    ran = done("mail", "evaluate", "--spam", corpus / "spam", "--ham", corpus / "ham")
+    assert "999.eml: empty" in ran.err
+
+
+def test_the_reader_s_own_filter_is_neither_read_nor_made(corpus, monkeypatch):
+    place = corpus / "own.db"
+    monkeypatch.setenv("SUFFICE_MAIL", str(place))
+    done("mail", "evaluate", corpus / "index", "--json")
+    assert not place.exists()
+    place.write_bytes(b"junk")
+    done("mail", "evaluate", "--json", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"))
+    assert place.read_bytes() == b"junk"
+
+
+def test_one_message_is_too_few(tmp_path):
+    (tmp_path / "one.eml").write_bytes(message(1))
+    refused("--spam", tmp_path / "one.eml")

@@ -1,0 +1,112 @@
+"""suffice mail learn, correct, forget: from files and standard input, in any order, and what is skipped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.cli.command import done, suffice, written
+from tests.mail.samples import TOPICS, message, stream
+
+SPAM = message("new spam", TOPICS["spam"])
+HAM = message("new ham", TOPICS["ham"])
+
+
+def refused(*words: object, stdin: bytes = b"") -> str:
+    """Run a command that must fail with 3 and one sentence."""
+    ran = suffice("mail", *words, stdin=stdin)
+    assert (ran.code, ran.raw) == (3, b""), ran.err
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1, ran.err
+    return ran.err
+
+
+@pytest.fixture
+def boxes(tmp_path) -> dict[str, Path]:
+    found = {}
+    for label in ("spam", "ham", "work"):
+        found[label] = tmp_path / label
+        found[label].mkdir()
+        for i in range(3):
+            (found[label] / f"{i}.eml").write_bytes(message(f"{label}{i}", TOPICS[label]))
+    return found
+
+
+@pytest.mark.parametrize("order", [("spam", "ham", "work"), ("work", "spam", "ham"), ("ham", "work", "spam")])
+def test_classes_may_come_in_any_order(tmp_path, boxes, order):
+    path = tmp_path / "new.db"
+    words: list[object] = []
+    for label in order:
+        words += ["--class", "work"] if label == "work" else [f"--{label}"]
+        words += [boxes[label] / "0.eml", boxes[label] / "1.eml", boxes[label] / "2.eml"]
+    out = done("mail", "learn", *words, "--filter", path).out
+    assert out.startswith("learned ")
+    assert all(f"3 {label}" in out for label in order)
+    assert done("mail", "status", "--json", "--filter", path).json["learned"] == {"ham": 3, "spam": 3, "work": 3}
+    assert "9 known already" in done("mail", "learn", *words, "--filter", path).out
+    found = done("mail", "learn", *words, "--json", "--filter", path).json
+    assert (found["learned"], found["known"]) == (0, 9)
+
+
+def test_standard_input_is_learned_corrected_and_forgotten(tmp_path):
+    path = tmp_path / "new.db"
+    assert done("mail", "learn", "--spam", "--filter", path, stdin=SPAM).out == "learned 1 spam\n"
+    assert done("mail", "learn", "--filter", path, "--spam", stdin=SPAM).out == "learned nothing new; 1 known already\n"
+    assert "1 corrected" in done("mail", "correct", "--ham", "-", "--filter", path, stdin=SPAM).out
+    with MailFilter(path) as opened:
+        assert opened.learned_as(SPAM) == "ham"
+    assert done("mail", "forget", "--filter", path, stdin=SPAM).out == "forgot 1; 0 had not been learned\n"
+    assert done("mail", "forget", "--json", "--filter", path, stdin=SPAM).json == {"forgotten": 0, "unknown": 1}
+    assert done("mail", "learn", "--class", "work", "-", "--filter", path, stdin=HAM).out == "learned 1 work\n"
+
+
+def test_standard_input_and_files_are_learned_together(tmp_path, boxes):
+    path = tmp_path / "new.db"
+    out = done("mail", "learn", "--spam", "-", boxes["spam"], "--ham", boxes["ham"], "--filter", path, stdin=SPAM).out
+    assert "4 spam" in out
+    assert "3 ham" in out
+
+
+def test_what_is_skipped_is_said(tmp_path, boxes):
+    (boxes["spam"] / "empty.eml").touch()
+    (boxes["spam"] / "picture.png").write_bytes(b"\x89PNG\0\0" * 50)
+    ran = done("mail", "learn", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
+    assert "2 skipped" in ran.out
+    assert "empty.eml: empty" in ran.err
+    assert "picture.png: binary, not mail" in ran.err
+    found = done("mail", "learn", "--json", "--spam", boxes["spam"], "--filter", tmp_path / "new.db").json
+    assert {Path(each["where"]).name for each in found["skipped"]} == {"empty.eml", "picture.png"}
+    ran = done("mail", "learn", "-q", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
+    assert (ran.out, ran.err) == ("", "")
+
+
+def test_nothing_to_learn(tmp_path, boxes):
+    path = tmp_path / "new.db"
+    assert "say what the mail is" in refused("learn", "--filter", path)
+    assert "one class" in refused("learn", "--spam", "-", "--ham", "-", "--filter", path, stdin=SPAM)
+    assert "none.mbox" in refused("learn", "--spam", tmp_path / "none.mbox", "--filter", path)
+    assert "cannot be a class" in refused("learn", "--class", "no class", boxes["work"], "--filter", path)
+    (tmp_path / "picture").write_bytes(b"\x89PNG\0\0")
+    ran = suffice("mail", "learn", "--spam", tmp_path / "picture", "--filter", path)
+    assert ran.code == 3
+    assert "no mail was found" in ran.err
+
+
+def test_a_misspelt_path_learns_nothing(tmp_path, boxes):
+    path = tmp_path / "new.db"
+    refused("learn", "--spam", boxes["spam"], "--ham", tmp_path / "none", "--filter", path)
+    if path.exists():
+        assert done("mail", "status", "--json", "--filter", path).json["learned"] == {"ham": 0, "spam": 0}
+
+
+def test_only_errors_are_learned_where_that_is_asked(tmp_path):
+    mine = tmp_path / "mail.db"
+    with MailFilter(mine) as mail:
+        mail.learn_all(stream(200))
+    path = written(tmp_path / "x.eml", SPAM.decode())
+    found = done("mail", "learn", "--train", "error", "--spam", path, "--json", "--filter", mine).json
+    assert (found["learned"], found["passed"]) == (0, 1)
+    found = done("mail", "learn", "--train", "error", "--ham", path, "--json", "--filter", mine).json
+    assert (found["learned"], found["passed"]) == (1, 0)

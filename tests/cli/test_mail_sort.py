@@ -1,0 +1,201 @@
+"""suffice mail sort, with a Maildir on disk and a reader who moves messages."""
+
+from __future__ import annotations
+
+import json
+import mailbox
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.cli.command import COMMAND, done, suffice
+from tests.mail.samples import TOPICS, message, stream
+
+if sys.platform == "win32":
+    pytest.skip("Maildirs have names that Windows does not allow", allow_module_level=True)
+
+
+@pytest.fixture
+def mine(tmp_path) -> Path:
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn_all(stream(200))
+    return tmp_path / "mail.db"
+
+
+@pytest.fixture
+def box(tmp_path) -> mailbox.Maildir:
+    return mailbox.Maildir(tmp_path / "Maildir")
+
+
+def spam(name: object) -> bytes:
+    return message(f"spam {name}", TOPICS["spam"])
+
+
+def ham(name: object) -> bytes:
+    return message(f"ham {name}", TOPICS["ham"])
+
+
+def everything(place: Path) -> list[bytes]:
+    return sorted(
+        path.read_bytes() for path in place.rglob("*") if path.is_file() and path.parent.name in ("cur", "new")
+    )
+
+
+def junk(place: Path) -> list[Path]:
+    return [path for part in ("cur", "new") for path in sorted((place / ".Junk" / part).glob("*"))]
+
+
+def sort(box: mailbox.Maildir, mine: Path, *words: object) -> dict[str, object]:
+    found: dict[str, object] = done("mail", "sort", box._path, "--json", "--filter", mine, *words).json
+    return found
+
+
+def test_spam_is_moved_and_nothing_is_lost(box, mine):
+    for i in range(4):
+        box.add(spam(i))
+        box.add(ham(i))
+    place = Path(box._path)
+    before = everything(place)
+    dry = sort(box, mine, "--dry-run")
+    assert (len(dry["moved"]), dry["kept"], dry["dry_run"]) == (4, 4, True)  # type: ignore[arg-type]
+    assert not (place / ".Junk").exists()
+    found = sort(box, mine)
+    assert (len(found["moved"]), found["kept"]) == (4, 4)  # type: ignore[arg-type]
+    assert everything(place) == before
+    assert sorted(path.read_bytes() for path in junk(place)) == sorted(spam(i) for i in range(4))
+    again = sort(box, mine)
+    assert (again["moved"], again["kept"], again["learned"]) == ([], 0, [])
+
+
+def test_a_dry_run_changes_no_byte_of_the_filter(box, mine):
+    box.add(spam(1))
+    before = mine.read_bytes()
+    sort(box, mine, "--dry-run")
+    with MailFilter(mine) as mail:
+        assert mail.store().ask("SELECT COUNT(*) FROM filed") == [(0,)]
+        assert mail.store().ask("SELECT COUNT(*) FROM settled") == [(0,)]
+        assert sum(mail.store().state().messages) == 200
+    assert mine.read_bytes() == before
+
+
+def test_what_the_reader_moves_is_learned(box, mine):
+    box.add(spam("rescued"))
+    box.add(ham("junked"))
+    place = Path(box._path)
+    sort(box, mine)
+    (wrong,) = junk(place)
+    (missed,) = [path for part in ("cur", "new") for path in (place / part).glob("*")]
+    wrong.rename(place / "cur" / wrong.name)
+    missed.rename(place / ".Junk" / "cur" / (missed.name.partition(":")[0] + ":2,S"))
+    found = sort(box, mine)
+    assert sorted(each["class"] for each in found["learned"]) == ["ham", "spam"]  # type: ignore[attr-defined]
+    assert found["moved"] == []
+    with MailFilter(mine) as mail:
+        assert mail.learned_as(spam("rescued")) == "ham"
+        assert mail.learned_as(ham("junked")) == "spam"
+    assert sort(box, mine)["learned"] == []
+    assert len(junk(place)) == 1
+
+
+def test_what_was_marked_on_its_way_and_put_into_junk_is_not_learned(box, mine):
+    marked = suffice("mail", "filter", "--filter", mine, stdin=spam("marked"))
+    assert marked.code == 0
+    sort(box, mine)
+    box.add_folder("Junk").add(marked.raw)
+    assert sort(box, mine)["learned"] == []
+    box.get_folder("Junk").add(spam("by hand"))
+    assert [each["class"] for each in sort(box, mine)["learned"]] == ["spam"]  # type: ignore[attr-defined]
+
+
+def test_a_filter_that_is_not_ready_moves_nothing(box, tmp_path):
+    box.add(spam(1))
+    path = tmp_path / "young.db"
+    ran = suffice("mail", "sort", box._path, "--filter", path)
+    assert (ran.code, ran.raw) == (3, b"")
+    done("mail", "learn", "--spam", "--filter", path, stdin=spam(2))
+    ran = suffice("mail", "sort", box._path, "--filter", path)
+    assert ran.code == 3
+    assert "not ready to act" in ran.err
+    assert "--force" in ran.err
+    assert ran.err.count("\n") == 1
+    assert suffice("mail", "sort", box._path, "--dry-run", "--filter", path).code == 0
+    done("mail", "sort", box._path, "--force", "--filter", path)
+    assert len(everything(Path(box._path))) == 1
+
+
+def test_mail_is_moved_before_the_filter_is_ready_where_that_is_asked(box, tmp_path):
+    path = tmp_path / "young.db"
+    with MailFilter(path) as mail:
+        mail.learn_all([(spam(f"old {i}"), "spam") for i in range(10)] + [(ham(f"old {i}"), "ham") for i in range(10)])
+        assert mail.classify(spam("new")).probability > 0.95
+    box.add(spam("new"))
+    assert len(sort(box, path, "--dry-run")["moved"]) == 1  # type: ignore[arg-type]
+    assert len(sort(box, path, "--force")["moved"]) == 1  # type: ignore[arg-type]
+
+
+def test_what_is_no_maildir(mine, tmp_path):
+    for place in (tmp_path / "none", tmp_path):
+        ran = suffice("mail", "sort", place, "--filter", mine)
+        assert (ran.code, ran.raw) == (3, b"")
+        assert str(place) in ran.err
+        assert ran.err.count("\n") == 1
+    box = mailbox.Maildir(tmp_path / "Maildir")
+    ran = suffice("mail", "sort", box._path, "--folder", "work", "Work", "--filter", mine)
+    assert ran.code == 3
+    assert "there is no class 'work'" in ran.err
+
+
+def test_lines_for_people(box, mine):
+    box.add(spam(1))
+    box.add(ham(1))
+    ran = done("mail", "sort", box._path, "--filter", mine)
+    assert "moved to Junk (p=" in ran.out
+    assert "1 moved, 1 kept, 0 learned" in ran.out
+    assert done("mail", "sort", box._path, "-q", "--filter", mine).out == ""
+
+
+def until(check: Callable[[], object], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if check():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_watching(box, mine):
+    """Mail comes, is moved, is rescued by hand, and SIGTERM ends it all well."""
+    place = Path(box._path)
+    box.add(ham(0))
+    watcher = subprocess.Popen(
+        [*COMMAND, "mail", "sort", str(place), "--watch", "--json", "--filter", str(mine)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        with MailFilter(mine) as mail:
+            assert until(lambda: mail.store().ask("SELECT COUNT(*) FROM filed") == [(1,)])
+            box.add(spam("delivered"))
+            assert until(lambda: len(junk(place)) == 1)
+            (wrong,) = junk(place)
+            assert until(lambda: mail.store().ask("SELECT 1 FROM filed WHERE folder = 'Junk'") == [(1,)])
+            time.sleep(0.5)
+            wrong.rename(place / "cur" / wrong.name)
+            assert until(lambda: mail.learned_as(spam("delivered")) == "ham")
+            done("mail", "learn", "--spam", "--filter", mine, stdin=message("meanwhile", "prize"))
+    finally:
+        os.kill(watcher.pid, signal.SIGTERM)
+        out, err = watcher.communicate(timeout=30)
+    assert (watcher.returncode, err) == (0, b"")
+    reports = [json.loads(line) for line in out.splitlines()]
+    assert sum(len(each["moved"]) for each in reports) == 1
+    assert [learned["class"] for each in reports for learned in each["learned"]] == ["ham"]
+    assert len(everything(place)) == 2
+    assert junk(place) == []

@@ -1,0 +1,75 @@
+"""One message is judged, passed on or learned soon after the start: nothing heavy is read for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.mail.samples import TOPICS, message, stream
+
+#: Libraries that take long to read.
+SLOW = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "rich",
+    "pandas",
+    "pyarrow",
+    "duckdb",
+    "matplotlib",
+    "email",
+    "concurrent.futures",
+    "suffice.mail.evaluating",
+    "suffice.mail.measures",
+    "suffice.mail.sorting",
+)
+ONE_MESSAGE = [("classify",), ("filter",), ("learn", "--spam"), ("correct", "--spam"), ("classify", "--train")]
+SCRIPT = (
+    "import sys, atexit\n"
+    f"atexit.register(lambda: sys.stderr.write(' '.join(each for each in {SLOW} if each in sys.modules)))\n"
+    "from suffice.cli import main\n"
+    "main()"
+)
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("mail") / "mail.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(600))
+    return path
+
+
+@pytest.mark.parametrize("words", ONE_MESSAGE, ids=" ".join)
+def test_nothing_heavy_is_read_for_one_message(mine, words):
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "mail", *words, "--filter", str(mine)],
+        input=message("x", TOPICS["spam"]),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 0
+    assert ran.stderr == b""
+
+
+@pytest.mark.parametrize("words", ONE_MESSAGE[:3], ids=" ".join)
+def test_one_message_takes_a_quarter_of_a_second(mine, words):
+    seconds = []
+    for i in range(5):
+        start = time.perf_counter()
+        ran = subprocess.run(
+            [sys.executable, "-m", "suffice", "mail", *words, "--filter", str(mine)],
+            input=message(f"{words}{i}", TOPICS["spam"]),
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        seconds.append(time.perf_counter() - start)
+        assert ran.returncode == 0, ran.stderr
+    assert min(seconds) <= 0.25, seconds

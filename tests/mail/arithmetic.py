@@ -1,0 +1,144 @@
+"""The arithmetic of a filter in plain loops: counts, two regressions, and the mix that weighs them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+RATES = {
+    "strength": 0.02,
+    "power": 3.0,
+    "tokens": 0.05,
+    "grams": 0.01,
+    "mixing": 0.05,
+    "start": 0.01,
+    "certain": 100.0,
+    "few": 2.0,
+}
+
+
+def sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+class Regression:
+    """One weight per feature and column, with AdaGrad's steps; kept in single precision, as the file keeps them."""
+
+    def __init__(self, columns: int, rate: float, start: float) -> None:
+        self.rate, self.start = rate, start
+        self.weight = defaultdict(lambda: np.zeros(columns, np.float32))
+        self.square = defaultdict(lambda: np.zeros(columns, np.float32))
+
+    def step(self, features: Sequence[object], slopes: Sequence[float]) -> None:
+        for feature in features:
+            for c, slope in enumerate(slopes):
+                self.square[feature][c] += np.float32(slope * slope)
+                gain = self.rate * slope / math.sqrt(self.start + float(self.square[feature][c]))
+                self.weight[feature][c] += np.float32(gain)
+
+    def toward(self, feature: object, label: int) -> float:
+        """Return what a feature says for a class: the one column of two classes speaks for the second."""
+        if feature not in self.weight:
+            return 0.0
+        found = self.weight[feature]
+        return float(found[label]) if len(found) > 1 else float(found[0]) * (1 if label == 1 else -1)
+
+
+class Reference:
+    """A filter of so many classes over others below it.
+
+    Parameters
+    ----------
+    classes
+        How many.
+    below
+        Filters that are read only: what they know adds up.
+    rates
+        Settings by name.
+    """
+
+    def __init__(self, classes: int, below: Sequence[Reference] = (), rates: dict[str, float] | None = None) -> None:
+        self.classes, self.below = classes, tuple(below)
+        self.rates = {**RATES, **(rates or {})}
+        self.columns = 1 if classes == 2 else classes
+        self.messages = np.zeros(classes)
+        self.counts = defaultdict(lambda: np.zeros(classes, np.float32))
+        self.tokens = Regression(self.columns, self.rates["tokens"], self.rates["start"])
+        self.grams = Regression(self.columns, self.rates["grams"], self.rates["start"])
+        self.mix, self.mix_squares = [0.6, 0.2, 0.2], [0.0, 0.0, 0.0]
+        self.bias, self.bias_squares = [0.0] * self.columns, [0.0] * self.columns
+        self.now = 1.0
+
+    def scores(self, tokens: Sequence[str], grams: Sequence[int]) -> list[tuple[float, float, float, float]]:
+        """Return, for each column, the log-odds and the three readings that they are made of."""
+        found = []
+        for c in range(self.columns):
+            label = 1 if self.columns == 1 else c
+            odds = [self.odds(token, label) for token in tokens]
+            loud = [abs(each) ** self.rates["power"] for each in odds]
+            readings = (
+                self.trust(label) * sum(a * b for a, b in zip(odds, loud, strict=True)) / (sum(loud) + 1),
+                sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
+                sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
+            )
+            total = sum(m * r for m, r in zip(self.mix, readings, strict=True)) + self.bias[c]
+            found.append((total, *readings))
+        return found
+
+    def trust(self, label: int) -> float:
+        """Return how far counts are trusted: little while few messages of the class, or of all others, were seen."""
+        messages = np.zeros(self.classes)
+        for layer in (*self.below, self):
+            messages[: layer.classes] += layer.messages / self.now
+        least = min(messages[label], messages.sum() - messages[label])
+        return float(least / (least + self.rates["few"]))
+
+    def layers(self, label: int) -> list[Reference]:
+        return [layer for layer in (*self.below, self) if label < layer.classes]
+
+    def odds(self, token: str, label: int) -> float:
+        """Return the log-odds of a class that a token speaks for, had every class as many messages."""
+        seen = np.zeros(self.classes)
+        messages = np.zeros(self.classes)
+        for layer in (*self.below, self):
+            seen[: layer.classes] += layer.counts[token].astype(float) if token in layer.counts else 0.0
+            messages[: layer.classes] += layer.messages
+        seen, messages = seen / self.now, np.maximum(messages / self.now, 1)
+        if not seen.sum() > 0:
+            return 0.0
+        share = (seen / messages)[label] / (seen / messages).sum()
+        doubt, even = self.rates["strength"], self.rates["strength"] / self.classes
+        n = seen.sum()
+        return math.log((even + n * share) / (doubt - even + n * (1 - share)))
+
+    def learn(
+        self, tokens: Sequence[str], grams: Sequence[int], label: int, weight: float = 1.0, steps: int = 1
+    ) -> None:
+        answers = [float((1 if self.columns == 1 else c) == label) for c in range(self.columns)]
+        before = self.scores(tokens, grams)
+        for c, (total, *readings) in enumerate(before):
+            slope = answers[c] - sigmoid(total)
+            for i, reading in enumerate(readings):
+                self.mix_squares[i] += (slope * reading) ** 2
+                self.mix[i] += self.rates["mixing"] * slope * reading / self._root(self.mix_squares[i])
+            self.bias_squares[c] += slope**2
+            self.bias[c] += self.rates["mixing"] * slope / self._root(self.bias_squares[c])
+        for _ in range(steps):
+            now = self.scores(tokens, grams)
+            self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)])
+            self.grams.step(grams, [y - sigmoid(score[3]) for y, score in zip(answers, now, strict=True)])
+            after = self.scores(tokens, grams)
+            if all((s > 0) == (y > 0) for y, score in zip(answers, after, strict=True) for s in score[2:]):
+                break
+        self.count(tokens, label, weight)
+
+    def count(self, tokens: Sequence[str], label: int, weight: float) -> None:
+        for token in tokens:
+            self.counts[token][label] = max(np.float32(0), self.counts[token][label] + np.float32(weight))
+        self.messages[label] = max(0.0, self.messages[label] + weight)
+
+    def _root(self, squares: float) -> float:
+        return math.sqrt(self.rates["certain"] + squares)

@@ -1,0 +1,107 @@
+"""Messages to learn, what a filter counts of them, and a process without rights."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice import demo
+from suffice.mail import MailFilter
+from suffice.mail.boxes import Letter, letters
+from suffice.mail.store import Store
+
+#: Words that each class prefers, and words that all use.
+TOPICS = {
+    "spam": "cheap pills winner offer prize bonus casino loan",
+    "ham": "lunch noon garden train aunt picnic choir bakery",
+    "work": "report budget meeting draft invoice agenda client deadline",
+}
+COMMON = "the and for you with this that from"
+
+
+def message(number: int | str, body: str = "hello there", extra: str = "") -> bytes:
+    """Return a message that is none of the others."""
+    return f"{extra}From: ann@example.org\nMessage-ID: <{number}@example.org>\nSubject: note\n\n{body}\n".encode()
+
+
+def stream(
+    count: int, seed: int = 0, classes: tuple[str, ...] = ("ham", "spam"), at: str = ""
+) -> list[tuple[bytes, str]]:
+    """Return messages of classes in a random order, each mostly of its class's words."""
+    rng = random.Random(seed)
+    pairs = []
+    for i in range(count):
+        label = rng.choice(classes)
+        own = rng.sample(TOPICS[label].split(), 5)
+        strange = rng.choice(TOPICS[rng.choice(classes)].split()) if rng.random() < 0.3 else ""
+        body = [*own, *rng.choices(COMMON.split(), k=5), f"n{rng.randrange(40)}", strange]
+        pairs.append((message(f"{seed}.{at}{i}", " ".join(body)), label))
+    return pairs
+
+
+def demo_mail(which: str) -> list[bytes]:
+    """Return the messages of the small mailbox."""
+    return [each.data for each in letters([demo.letters(which)]) if isinstance(each, Letter)]
+
+
+def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:
+    """Return how many messages of each class, and in how many each token was, less tokens that are in none."""
+    columns = store.state().columns()
+    messages = np.frombuffer(columns["messages"])
+    rows = np.frombuffer(columns["counts"], np.float32).reshape(-1, len(messages))
+    hashes = np.frombuffer(columns["hashes"], np.uint64)
+    return messages.tolist(), {int(h): tuple(row.tolist()) for h, row in zip(hashes, rows, strict=True) if row.any()}
+
+
+def taught(path: Path, pairs: list[tuple[bytes, str]], **how: object) -> MailFilter:
+    """Return a filter that learned messages one by one."""
+    mail = MailFilter(path, **how)  # type: ignore[arg-type]
+    for data, label in pairs:
+        mail.learn(data, label)
+    return mail
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user can reach."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o755)
+    try:
+        yield place
+    finally:
+        place.chmod(0o755)
+        shutil.rmtree(place)
+
+
+def without_rights(work: Callable[[], Any]) -> Any:
+    """Return what a function returns in a process that may do what permissions say: the superuser may do anything."""
+    if os.getuid() != 0:
+        return work()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            answer: Any = ("returned", work())
+        except BaseException as error:
+            answer = ("raised", error)
+        os.write(theirs, pickle.dumps(answer))
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as pipe:
+        what, value = pickle.loads(pipe.read())
+    os.waitpid(child, 0)
+    if what == "raised":
+        raise value
+    return value

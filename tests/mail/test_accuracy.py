@@ -1,0 +1,161 @@
+"""How good the filter is on a public corpus, beside a textbook's naive Bayes, and what hostile mail does to it."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+
+from suffice import _native
+from suffice.mail.evaluating import Corpus, gathered, indexed, online, shuffled
+from suffice.mail.measures import Outcome
+from suffice.mail.reading import read
+from tests.references.data import unpacked
+
+Pairs = list[tuple[bytes, str]]
+POINTS = range(20, 201)
+
+
+@cache
+def mail() -> Pairs:
+    skipped: list[object] = []
+    pairs = list(indexed(unpacked("spamassassin") / "index", skipped.append))
+    assert (len(pairs), skipped) == (6047, [])
+    return pairs
+
+
+@cache
+def corpus() -> Corpus:
+    return gathered(mail())
+
+
+def test_in_the_order_of_the_index():
+    """Measured: 0.052 overall, 0.010 after the first 2,000, 8.0 % of spam missed at 0.1 % of ham lost."""
+    outcome = online(corpus())
+    assert outcome.roca <= 0.07
+    assert outcome.after(2000).roca <= 0.02
+    assert outcome.sm_at(0.1) <= 9
+
+
+def test_in_other_orders():
+    """Measured over five: 0.043 to 0.068, mean 0.051; after the first 2,000 from 0.008 to 0.016, mean 0.013."""
+    outcomes = [online(corpus(), shuffled(corpus(), seed)) for seed in range(5)]
+    assert np.mean([outcome.roca for outcome in outcomes]) <= 0.07
+    assert np.mean([outcome.after(2000).roca for outcome in outcomes]) <= 0.02
+    assert np.mean([outcome.sm_at(0.1) for outcome in outcomes]) <= 10
+
+
+# Beside naive Bayes
+
+
+class NaiveBayes:
+    """Multinomial naive Bayes over the words of a raw message, with Laplace smoothing."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {"ham": Counter(), "spam": Counter()}
+        self.messages: Counter[str] = Counter()
+
+    def log_odds(self, words: list[str]) -> float:
+        known = len(self.counts["ham"] | self.counts["spam"]) + 1
+        spam, ham = (
+            math.log(self.messages[label] + 1)
+            - len(words) * math.log(self.counts[label].total() + known)
+            + sum(math.log(self.counts[label][word] + 1) for word in words)
+            for label in ("spam", "ham")
+        )
+        return spam - ham
+
+    def learn(self, words: list[str], label: str) -> None:
+        self.counts[label].update(words)
+        self.messages[label] += 1
+
+
+def curves(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (1 - ROCA)% of all messages so far, at every point: the filter's, and naive Bayes's."""
+    outcome = online(corpus(), order)
+    model = NaiveBayes()
+    scores = []
+    for k in order:
+        data, label = mail()[k]
+        words = re.findall(r"[a-z0-9'$]+", data.decode("latin-1").lower())
+        scores.append(model.log_odds(words))
+        model.learn(words, label)
+    return tuple(  # type: ignore[return-value]
+        np.array([Outcome(outcome.spam[:k], each[:k]).roca for k in POINTS])  # type: ignore[arg-type]
+        for each in (outcome.score, np.array(scores))
+    )
+
+
+def test_after_a_hundred_messages_it_is_ahead_of_naive_bayes():
+    """Measured in the order of the index: 4.8 against 5.1 after 100 messages, 2.9 against 5.9 after 200."""
+    ours, theirs = curves(list(range(200)))
+    late = np.array(POINTS) >= 100
+    assert (ours[late] <= theirs[late]).all()
+
+
+@pytest.mark.slow
+def test_on_average_it_is_ahead_of_naive_bayes_from_the_fortieth_message_on():
+    """Measured over 40 orders: 26.1 against 20.4 after 20, 14.9 against 16.3 after 40, 3.5 against 8.0 after 200."""
+    both = [curves(shuffled(corpus(), seed)[:200]) for seed in range(40)]
+    ours, theirs = (np.mean([each[i] for each in both], axis=0) for i in (0, 1))
+    late = np.array(POINTS) >= 40
+    assert (ours[late] <= theirs[late]).all()
+    assert ours[-1] < 0.6 * theirs[-1]
+
+
+@pytest.mark.xfail(reason="naive Bayes ranks the first 30 messages better, and in this order the first 80", strict=True)
+def test_it_is_never_behind_naive_bayes():
+    ours, theirs = curves(list(range(200)))
+    assert (ours <= theirs).all()
+
+
+# Poison
+
+
+def stuffed(data: bytes, words: list[bytes], number: int) -> bytes:
+    """Return a spam message as plain text with other words at its end."""
+    head, _, body = data.partition(b"\n\n")
+    fields = re.split(rb"\n(?![ \t])", head)
+    kept = [field for field in fields if not re.match(rb"(?i)content-|mime-version|message-id", field)]
+    text = re.sub(rb"<[^>]*>", b" ", body)[:5000]
+    return b"\n".join([*kept, b"Message-ID: <poison%d@example.org>" % number, b"", text, b" ".join(words), b""])
+
+
+def judged(train: Pairs, test: Pairs) -> float:
+    """Return (1 - ROCA)% of a filter that learned some messages and judges others."""
+    state = _native.mail.State(2)
+    state.learn_all(
+        read([d for d, _ in train], 2), list(range(len(train))), [int(y == "spam") for _, y in train], 1.0, 0
+    )
+    scores = state.scores(read([data for data, _ in test], 2), 2)
+    return Outcome([label == "spam" for _, label in test], scores).roca  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_poison_does_little_harm():
+    """One in a hundred training messages is hostile: spam with the 200 words that most ham messages have.
+
+    4,000 messages are learned, 2,047 judged, in five random splits. Measured: 0.0113 without poison; 0.0148 where a
+    reader was fooled into calling it ham; 0.0108 where it was learned as the spam it is.
+    """
+    losses: dict[str, list[float]] = {"ham": [], "spam": []}
+    for seed in range(5):
+        rng = random.Random(seed)
+        pairs = mail()[:]
+        rng.shuffle(pairs)
+        train, test = pairs[:4000], pairs[4000:]
+        bodies = [set(re.findall(rb"[a-z]{3,}", d.partition(b"\n\n")[2].lower())) for d, y in train if y == "ham"]
+        words = [word for word, _ in Counter(word for body in bodies for word in body).most_common(200)]
+        victims = rng.sample([data for data, label in train if label == "spam"], len(train) // 100)
+        clean = judged(train, test)
+        for label, found in losses.items():
+            poisoned = [*train, *((stuffed(data, words, i), label) for i, data in enumerate(victims))]
+            rng.shuffle(poisoned)
+            found.append(judged(poisoned, test) - clean)
+    assert np.mean(losses["ham"]) <= 0.015
+    assert np.mean(losses["spam"]) <= 0.005

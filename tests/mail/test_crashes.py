@@ -1,0 +1,239 @@
+"""A filter's file survives whatever becomes of the processes that write it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from suffice.mail.boxes import Letter, letters
+from tests.mail.samples import counted, message, stream
+
+if sys.platform == "win32":
+    pytest.skip("processes are killed differently on Windows", allow_module_level=True)
+
+#: Learns messages of a stream one by one, in heaps, or taking some back, and tells each that is done.
+WRITER = """
+import sys
+from suffice.mail import MailFilter, bulk
+from tests.mail.samples import stream
+path, how, seed, first, last = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+pairs = stream(2000, seed)[first:last]
+bulk.TOGETHER, bulk.TRANSACTION = 16, 32
+with MailFilter(path) as mail:
+    print("begun", flush=True)
+    if how == "bulk":
+        for k in range(0, len(pairs), 100):
+            mail.learn_all(pairs[k : k + 100], cores=1)
+            for i in range(k, min(k + 100, len(pairs))):
+                print(first + i, flush=True)
+    else:
+        for i, (data, label) in enumerate(pairs):
+            mail.learn(data, label)
+            print(first + i, flush=True)
+            if how == "fold" and i % 20 == 19:
+                mail.store().fold()
+print("done", flush=True)
+"""
+
+
+def writer(path: Path, how: str, seed: int, first: int, last: int) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-c", WRITER, path, how, seed, first, last]
+    return subprocess.Popen(
+        list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    )
+
+
+def told(process: subprocess.Popen[bytes]) -> set[int]:
+    """Return the messages that a process said it has learned."""
+    out, err = process.communicate(timeout=120)
+    assert not err, err.decode()
+    return {int(line) for line in out.decode().split("\n")[:-1] if line.isdecimal()}
+
+
+def learned(path: Path) -> set[bytes]:
+    """Return the messages listed as learned, having checked that the file is sound."""
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    found = {row[0] for row in connection.execute("SELECT id FROM learned")}
+    connection.close()
+    return found
+
+
+def check_counts(path: Path, pairs: Iterable[tuple[bytes, str]], tmp_path: Path) -> int:
+    """Compare what is counted with those of the messages that are listed, each once; return how many these are."""
+    listed = learned(path)
+    with MailFilter(path) as mail:
+        kept = [(data, label) for data, label in pairs if mail.learned_as(data) == label]
+        assert len(kept) == len(listed)
+        expected = tmp_path / "expected.db"
+        for each in tmp_path.glob("expected.db*"):
+            each.unlink()
+        with MailFilter(expected) as reference:
+            reference.learn_all(kept)
+            reference.store(make=True)
+            assert counted(mail.store()) == counted(reference.store())
+    return len(listed)
+
+
+@pytest.mark.parametrize("how", ["single", "fold", "bulk"])
+def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
+    """Killed at random moments and started again: nothing that was acknowledged is lost, nothing counts twice."""
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.store(make=True)
+    pairs = stream(2000, 7)
+    rng = random.Random(1)
+    first = before = 0
+    for _ in range(8):
+        process = writer(path, how, 7, max(0, first - 30), 2000)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(rng.uniform(0.0, 0.4))
+        os.kill(process.pid, signal.SIGKILL)
+        done = told(process)
+        total = check_counts(path, pairs, tmp_path)
+        assert total >= before
+        with MailFilter(path) as mail:
+            assert all(mail.learned_as(pairs[i][0]) == pairs[i][1] for i in done)
+        first, before = max([first, *(i + 1 for i in done)]), total
+    assert before > 100, "the processes did something"
+
+
+def test_a_maker_that_is_killed_leaves_a_place_where_a_filter_can_be_made(tmp_path):
+    path = tmp_path / "mail.db"
+    path.touch(0o600)
+    with MailFilter(path) as mail:
+        assert mail.learn(message(1), "ham") == "learned"
+
+
+MAKER = """
+import sys, time
+from suffice.mail import MailFilter
+import suffice.mail.filter, suffice.mail.opening
+from tests.mail.samples import message
+print("ready", flush=True)
+sys.stdin.readline()
+with MailFilter(sys.argv[1]) as mail:
+    mail.learn(message(sys.argv[2]), "ham")
+"""
+
+
+def test_makers_that_are_killed_are_in_nobody_s_way(tmp_path):
+    rng = random.Random(2)
+    for turn in range(6):
+        path = tmp_path / f"{turn}.db"
+        maker = subprocess.Popen(
+            [sys.executable, "-c", MAKER, str(path), "0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        assert maker.stdin is not None
+        assert maker.stdout is not None
+        assert maker.stdout.readline() == b"ready\n"
+        maker.stdin.write(b"go\n")
+        maker.stdin.flush()
+        time.sleep(rng.uniform(0.0, 0.02))
+        os.kill(maker.pid, signal.SIGKILL)
+        maker.communicate(timeout=60)
+        with MailFilter(path) as mail:
+            mail.learn(message(1), "ham")
+            assert mail.learned_as(message(1)) == "ham"
+            assert sum(mail.store().state().messages) == len(learned(path))
+
+
+def test_processes_that_make_a_filter_together(tmp_path):
+    failures = []
+    for turn in range(4):
+        path = tmp_path / f"{turn}.db"
+        makers = [
+            subprocess.Popen(
+                [sys.executable, "-c", MAKER, str(path), str(i)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=Path(__file__).parents[2],
+            )
+            for i in range(4)
+        ]
+        for maker in makers:
+            assert maker.stdout is not None
+            assert maker.stdout.readline() == b"ready\n"
+        for maker in makers:
+            assert maker.stdin is not None
+            maker.stdin.write(b"go\n")
+            maker.stdin.flush()
+        failures += [maker.communicate(timeout=60)[1].decode() for maker in makers]
+        if not any(failures):
+            with MailFilter(path) as mail:
+                assert mail.store().state().messages == [4, 0]
+    assert not any(failures), next(filter(None, failures))
+
+
+def test_writers_that_come_together_count_every_message_once(tmp_path):
+    """Four processes learn sets that overlap, one by one, in heaps and folding, while others read."""
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.store(make=True)
+    ranges = [("single", 0, 220), ("fold", 100, 320), ("bulk", 0, 400), ("bulk", 200, 420)]
+    writers = [writer(path, how, 3, first, last) for how, first, last in ranges]
+    reads = 0
+    with MailFilter(path) as reader:
+        while any(process.poll() is None for process in writers):
+            verdict = reader.classify(message("x", "cheap pills"))
+            assert 0 <= verdict.probability <= 1
+            with MailFilter(path) as fresh:
+                whole = fresh.store().state()
+                assert sum(whole.messages) <= 420
+            reads += 1
+    for process, (_, first, last) in zip(writers, ranges, strict=True):
+        assert told(process) == set(range(first, last))
+    assert reads > 3
+    assert check_counts(path, stream(2000, 3), tmp_path) == 420
+
+
+def test_a_reader_sees_one_moment(tmp_path):
+    """What is counted is what is listed, at every moment that a reader may choose."""
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.store(make=True)
+    process = writer(path, "fold", 5, 0, 150)
+    while process.poll() is None:
+        with MailFilter(path) as reader:
+            store = reader.store()
+            store.ask("BEGIN")
+            listed = store.ask("SELECT COUNT(*) FROM learned")[0][0]
+            assert sum(store.state().messages) == listed
+            store.ask("COMMIT")
+    assert len(told(process)) == 150
+
+
+def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
+    from suffice import demo
+    from tests.cli.command import COMMAND
+
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.store(make=True)
+    words = [*COMMAND, "mail", "learn", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"), "--filter", path]
+    both = [subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    for each in both:
+        _, err = each.communicate(timeout=60)
+        assert (each.returncode, err) == (0, b"")
+    pairs = [
+        (each.data, label)
+        for label in ("ham", "spam")
+        for each in letters([demo.letters(label)])
+        if isinstance(each, Letter)
+    ]
+    assert check_counts(path, pairs, tmp_path) == len(pairs)

@@ -1,0 +1,171 @@
+"""Reasons add up to the log-odds, and nothing of a hostile message gets into the page or the terminal."""
+
+from __future__ import annotations
+
+import html.parser
+import math
+import random
+
+import pytest
+
+from suffice.mail import MailError, MailFilter
+from suffice.mail.explaining import explain, in_words
+from tests.mail.samples import TOPICS, demo_mail, message, stream
+
+MESSAGES = [
+    message("x", "cheap pills lunch report never-seen"),
+    message("x", " ".join(TOPICS["spam"].split() * 300)),
+    b"",
+    b"Subject: x",
+    b"\n\n\n",
+    b"\xff\x00\xfe" * 500,
+    b"Subject: =?utf-8?q?=F0=9F=92=8A?=\r\n\r\n<b>cheap</b> <script>alert(1)</script>\r\n",
+    message("x", "<p>" + "word " * 30_000),
+]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    with MailFilter(tmp_path_factory.mktemp("two") / "mail.db") as mail:
+        mail.learn_all(stream(80))
+        yield mail
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    with MailFilter(tmp_path_factory.mktemp("three") / "mail.db") as mail:
+        mail.learn_all(stream(80, 0, ("ham", "spam", "work")))
+        yield mail
+
+
+@pytest.fixture(scope="module")
+def layered(tmp_path_factory):
+    place = tmp_path_factory.mktemp("layered")
+    with MailFilter(place / "site.db") as site:
+        site.learn_all(stream(80, 0, ("ham", "spam", "work")))
+    with MailFilter(place / "mine.db", shared=[place / "site.db"]) as mail:
+        mail.learn_all(stream(40, 1))
+        yield mail
+
+
+@pytest.mark.parametrize("which", ["two", "three", "layered"])
+@pytest.mark.parametrize("data", MESSAGES, ids=range(len(MESSAGES)))
+def test_reasons_add_up(request, which, data):
+    mail = request.getfixturevalue(which)
+    for label in mail.classes:
+        why = explain(mail, data, label)
+        total = math.fsum(reason.log_odds for reason in why.reasons) + why.constant
+        assert total == pytest.approx(why.log_odds, abs=1e-6)
+        shown = why.foremost(5)
+        count, rest = why.others(shown)
+        assert math.fsum([*(reason.log_odds for reason in shown), rest, why.constant]) == pytest.approx(why.log_odds)
+        assert count == len(why.reasons) - len(shown)
+        sizes = [abs(reason.log_odds) for reason in why.reasons]
+        assert sizes == sorted(sizes, reverse=True)
+    assert mail.explain(data).verdict == mail.classify(data)
+
+
+def test_two_classes_speak_against_each_other(two):
+    spam, ham = (explain(two, MESSAGES[0], label) for label in ("spam", "ham"))
+    assert spam.log_odds == -ham.log_odds == two.classify(MESSAGES[0]).log_odds
+    assert spam.constant == -ham.constant
+
+
+def test_what_was_seen_is_told(two):
+    why = two.explain(message("x", "cheap lunch unheard"))
+    seen = {reason.token: reason.seen for reason in why.reasons if reason.seen is not None}
+    pairs = stream(80)
+    for word in ("cheap", "lunch"):
+        expected = {
+            name: sum(word in data.decode().split() for data, label in pairs if label == name) for name in TOPICS
+        }
+        assert seen[word] == {"ham": expected["ham"], "spam": expected["spam"]}
+    assert seen["unheard"] == {"ham": 0, "spam": 0}
+    assert "new" in next(line for line in why.text(100).splitlines() if "“unheard”" in line)
+
+
+def test_there_is_no_such_class(two):
+    with pytest.raises(MailError, match="there is no class 'work': the filter knows ham, spam"):
+        explain(two, MESSAGES[0], "work")
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        ("subject:free", "“free” in the field Subject"),
+        ("reply-to:ann", "“ann” in the field Reply-To"),
+        (":", "“:”"),
+        ("a:", "“a:”"),
+        ("url:{0.__class__}", "“{0.__class__}” in a link"),
+        ("tag:{}", "HTML's <{}>"),
+    ],
+)
+def test_tokens_in_words(token, words):
+    assert in_words(token) == words
+
+
+HOSTILE = (
+    b"Subject: <script>alert('s')</script> \"><img src=x onerror=alert(1)>\n"
+    b'X-Evil: </title></style><svg onload=alert(2)>\nFrom: "<b>&quot;" <a@b>\nContent-Type: text/html\n\n'
+    b"<a href=\"http://evil.example/'><script>\">cheap</a> <b title='\"><script>alert(3)</script>'>x</b>"
+    b' &lt;script&gt;alert(4)&lt;/script&gt; <img src="&quot;&gt;&lt;iframe&gt;">\n'
+)
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.events: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        self.events += [name for name, _ in attrs if name.startswith("on") or name in ("href", "src")]
+
+
+def test_nothing_of_the_message_is_markup_in_the_page(two):
+    for data in (HOSTILE, *MESSAGES, *demo_mail("spam")[:10]):
+        page = two.explain(data).html(500)
+        tags = Tags()
+        tags.feed(page)
+        own = "html meta title style h1 p table thead tbody tfoot tr th td span ul li"
+        assert tags.found <= set(own.split())
+        assert tags.events == []
+        assert page.count("<tr>") == page.count("</tr>")
+
+
+def test_labels_with_markup_cannot_be(two):
+    with pytest.raises(MailError):
+        two.learn(message("x"), "<b>")
+
+
+def test_nothing_of_the_message_controls_the_terminal(two):
+    data = b"Subject: a\x1b[2Jb\x07\nX-A: \xc2\x9b31m\n\nhello \x1b]0;title\x07 there\x00 \x08\x7f\n"
+    text = two.explain(data).text(500)
+    assert not [c for c in text if c != "\n" and (c < " " or "\x7f" <= c <= "\x9f")]
+
+
+def test_text_says_the_verdict_the_reasons_and_the_sum(two):
+    why = two.explain(message("x", TOPICS["spam"]))
+    lines = why.text(5).splitlines()
+    assert lines[0].startswith("spam: the probability of spam is ")
+    values = [float(line.split()[0]) for line in lines[2:-2]]
+    assert sum(values) == pytest.approx(why.log_odds, abs=0.001 * len(values))
+    assert float(lines[-1].split()[0]) == pytest.approx(why.log_odds, abs=0.001)
+    assert lines[-1].endswith("log-odds of spam")
+
+
+def test_json_holds_the_same(two):
+    why = two.explain(MESSAGES[0])
+    found = why.as_dict(7)
+    assert found["verdict"] == why.verdict.label
+    parts = [each["log_odds"] for each in found["reasons"]]
+    assert sum(parts) + found["others"]["log_odds"] + found["constant"] == pytest.approx(found["class_log_odds"])
+
+
+def test_random_bytes_are_explained(two):
+    rng = random.Random(0)
+    for size in (1, 10, 1000, 20_000):
+        why = two.explain(rng.randbytes(size))
+        assert why.text()
+        assert why.html()

@@ -1,0 +1,366 @@
+"""What a filter learns: counts to the last bit, regressions as in plain loops, whatever the way a message came."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suffice.mail import MailError, MailFilter, bulk
+from suffice.mail.places import default_place
+from suffice.mail.reading import read
+from suffice.mail.settling import change
+from tests.mail.samples import TOPICS, counted, demo_mail, message, stream, taught
+
+DAY = 86400
+LABELS = {"ham": 0, "spam": 1, "work": 2}
+HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        yield mail
+
+
+@pytest.fixture
+def small_heaps(monkeypatch):
+    """Let heaps and transactions be so small that a few messages make several."""
+    monkeypatch.setattr(bulk, "TOGETHER", 7)
+    monkeypatch.setattr(bulk, "TRANSACTION", 20)
+
+
+# Counts
+
+
+@settings(max_examples=12)
+@given(st.data())
+def test_what_is_forgotten_was_never_there(tmp_path_factory, data):
+    pairs = stream(12, data.draw(st.integers(0, 50)), ("ham", "spam", "work"))
+    kept = data.draw(st.sets(st.integers(0, len(pairs) - 1)))
+    place = tmp_path_factory.mktemp("filter")
+    with taught(place / "a.db", pairs) as one, taught(place / "b.db", []) as other:
+        for i in data.draw(st.permutations(sorted(set(range(len(pairs))) - kept))):
+            if data.draw(st.booleans()):
+                one.store().fold()
+            assert one.forget(pairs[i][0])
+            assert not one.forget(pairs[i][0])
+        other.learn_all([pair for i, pair in enumerate(pairs) if i in kept])
+        messages, rows = counted(one.store())
+        expected, expected_rows = counted(other.store(make=True))
+        assert messages == expected + [0.0] * (3 - len(expected))
+        assert {name: row[:2] for name, row in rows.items()} == {name: row[:2] for name, row in expected_rows.items()}
+
+
+def test_forgetting_brings_the_columns_back_bit_by_bit(mine):
+    pairs = stream(50)
+    mine.learn_all(pairs)
+    before = mine.store().state().columns()
+    again = [(data + data.split(b"\n\n")[1], label) for data, label in pairs]  # the same tokens in another message
+    assert mine.learn_all(again).learned == 50
+    assert mine.store().state().columns()["counts"] != before["counts"]
+    for data, _ in reversed(again):
+        assert mine.forget(data)
+    after = mine.store().state().columns()
+    for name in ("messages", "hashes", "counts"):
+        assert after[name] == before[name]
+
+
+def test_a_correction_is_forgetting_and_learning(tmp_path):
+    pairs = stream(30)
+    with taught(tmp_path / "a.db", pairs) as one, taught(tmp_path / "b.db", pairs) as other:
+        for data, label in pairs[:10]:
+            right = "ham" if label == "spam" else "spam"
+            assert one.correct(data, right) == "corrected"
+            assert one.learned_as(data) == right
+            other.forget(data)
+            other.learn(data, right)
+        assert counted(one.store()) == counted(other.store())
+        for data, label in pairs[:10]:
+            one.correct(data, label)
+        with taught(tmp_path / "c.db", pairs) as untouched:
+            assert counted(one.store()) == counted(untouched.store())
+
+
+@pytest.mark.parametrize("place", ["single", "bulk", "one bulk"])
+def test_a_message_counts_once_whatever_came_over_it(mine, place):
+    first = message(1, "cheap pills\nFrom now on\n")
+    copies = [
+        first,
+        first.replace(b"\n", b"\r\n"),
+        b"Received: by mx.example.net; Thu, 22 Aug 2002\nDelivered-To: ann@example.org\n" + first,
+        b"X-Suffice: ham; p=0.1\n" + first,
+        first.replace(b"\nFrom now", b"\n>From now"),
+        first + b"\n\n",
+    ]
+    mine.learn(first, "spam")
+    once = counted(mine.store())
+    if place == "single":
+        assert [mine.learn(copy, "spam") for copy in copies] == ["known"] * len(copies)
+    elif place == "bulk":
+        assert mine.learn_all((copy, "spam") for copy in copies).known == len(copies)
+    else:
+        mine.forget(first)
+        tally = mine.learn_all((copy, "spam") for copy in copies)
+        assert (tally.learned, tally.known, tally.classes) == (1, len(copies) - 1, {"spam": 1})
+    assert counted(mine.store()) == once
+
+
+def test_of_conflicting_labels_the_last_one_holds(tmp_path, small_heaps):
+    pairs = stream(40)
+    flipped = [(data, "ham" if label == "spam" else "spam") for data, label in pairs]
+    order = pairs + flipped[:20] + pairs[:5] + flipped[30:]
+    with MailFilter(tmp_path / "a.db") as one, MailFilter(tmp_path / "b.db") as other:
+        tally = one.learn_all(order)
+        last = dict(order)
+        other.learn_all(last.items())
+        assert counted(one.store()) == counted(other.store())
+        assert tally.learned == 40
+        assert tally.corrected == 20 + 5 + 10
+        assert all(one.learned_as(data) == label for data, label in last.items())
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
+def test_bulk_is_one_by_one(tmp_path, small_heaps, labels):
+    pairs = stream(300, 1, labels)
+    for name in ("a.db", "b.db"):
+        with taught(tmp_path / name, []) as mail:  # all classes from the start: a new one changes the regressions
+            for label in labels:
+                mail.store(make=True).class_index(label)
+    with taught(tmp_path / "a.db", pairs) as one, MailFilter(tmp_path / "b.db") as other:
+        other.learn_all(pairs)
+        assert counted(one.store()) == counted(other.store())
+        new = [data for data, _ in stream(30, 2, labels)]
+        ours, theirs = ([verdict.log_odds for verdict in mail.classify_all(new)] for mail in (one, other))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_a_bulk_run_that_is_stopped_goes_on_where_it_was(mine, small_heaps, tmp_path):
+    pairs = stream(55)
+
+    def stopped():
+        yield from pairs[:37]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine.learn_all(stopped())
+    tally = mine.learn_all(pairs)
+    assert tally.learned + tally.known == 55
+    assert tally.known > 0
+    with taught(tmp_path / "all.db", pairs) as other:
+        assert counted(mine.store()) == counted(other.store())
+
+
+def test_a_heap_that_fails_is_not_learned_at_all(mine):
+    pairs = stream(20)
+    mine.learn_all(pairs[:10])
+    before = counted(mine.store())
+    with pytest.raises(MailError, match="cannot be a class"):
+        mine.learn_all([*pairs[10:], (message("x"), "no class")])
+    assert counted(mine.store()) == before
+    assert mine.learned_as(pairs[10][0]) is None
+    assert mine.learn_all(pairs[10:]).learned == 10
+
+
+# Corrections
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained") / "mail.db"
+    with MailFilter(path) as mail:
+        pairs = [(data, label) for label in ("ham", "spam") for data in demo_mail(label)]
+        random.Random(0).shuffle(pairs)
+        mail.learn_all(pairs)
+    return path
+
+
+def agree(mail: MailFilter, data: bytes, label: str) -> bool:
+    _, _, tokens, grams = mail.store().state().score(read([data]), 0)[0]
+    return (tokens > 0) == (grams > 0) == (label == "spam")
+
+
+@pytest.mark.parametrize("which", ["ham", "spam"])
+def test_the_regressions_agree_after_a_correction(trained, tmp_path, which):
+    path = tmp_path / "mail.db"
+    path.write_bytes(trained.read_bytes())
+    wrong = "spam" if which == "ham" else "ham"
+    short = message("short", {"ham": "lunch", "spam": "winner"}[which])
+    with MailFilter(path) as mail:
+        mail.learn(short, which)
+        for data in [short, *demo_mail(which)[:5]]:
+            assert mail.learned_as(data) == which
+            assert mail.correct(data, wrong) == "corrected"
+            assert agree(mail, data, wrong)
+
+
+def test_a_correction_is_heard_though_the_class_was_learned_already(mine):
+    held = message("m", "cheap pills now for you")
+    mine.learn(held, "ham")
+    for i in range(30):
+        mine.learn(message(i, "cheap pills now for you"), "spam")
+        mine.learn(message(f"h{i}", "lunch at noon"), "ham")
+    assert not agree(mine, held, "ham")
+    counts = counted(mine.store())
+    mine.correct(held, "ham")
+    assert agree(mine, held, "ham")
+    assert counted(mine.store()) == counts
+
+
+@pytest.mark.parametrize("how", ["forget", "correct"])
+def test_a_copy_with_more_fields_takes_nothing_from_others(tmp_path, how):
+    one, other = message(1, "hello"), message(2, "bye", "Delivered-To: ann@example.org\n")
+    with taught(tmp_path / "a.db", [(one, "ham"), (other, "ham")]) as mail:
+        copy = b"Delivered-To: ann@example.org\n" + one
+        if how == "forget":
+            mail.forget(copy)
+        else:
+            mail.correct(copy, "spam")
+        letters = read([other])
+        seen = mail.store().state().seen(letters, 0)[::2]
+    assert dict(zip(letters.tokens(0), seen, strict=True))["header:delivered-to"] == 1
+
+
+# Time
+
+
+def test_what_was_learned_fades(tmp_path, monkeypatch):
+    now = 20_000 * DAY
+    monkeypatch.setattr(time, "time", lambda: now)
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn(message("old", "lunch"), "ham")
+        change(mail, half_life=2.0)
+        days = {}
+        for i in range(30):
+            now += 3 * DAY
+            mail.learn(message(i, "lunch"), "ham")
+            days[i] = now
+            if i % 10 == 0:
+                mail.store().fold()
+        expected = sum(0.5 ** ((now - day) / DAY / 2) for day in days.values()) + 0.5 ** (90 / 2)
+        letters = read([message("new", "lunch")])
+        seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
+        assert seen["lunch"] == pytest.approx(expected, rel=1e-5)
+        for i in range(29):
+            assert mail.forget(message(i, "lunch"))
+        seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
+        assert seen["lunch"] == pytest.approx(1 + 0.5 ** (90 / 2), rel=1e-4)
+
+
+def test_a_half_life_changes_nothing_on_the_day(mine):
+    pairs = stream(30)
+    mine.learn_all(pairs)
+    before = [verdict.log_odds for verdict in mine.classify_all([data for data, _ in pairs])]
+    change(mine, half_life=30.0)
+    assert [verdict.log_odds for verdict in mine.classify_all([data for data, _ in pairs])] == pytest.approx(before)
+    change(mine, half_life=0.0)
+    assert mine.store().settings().half_life is None
+
+
+def test_a_filter_that_lay_for_years_is_read(tmp_path, monkeypatch):
+    now = 20_000 * DAY
+    monkeypatch.setattr(time, "time", lambda: now)
+    with taught(tmp_path / "mail.db", stream(10)) as mail:
+        change(mail, half_life=1.0)
+        now += 2000 * DAY
+        assert mail.classify(message("x")).label == "unsure"
+        mail.learn(message("y", "cheap"), "spam")
+        mail.store().fold()
+        assert mail.classify(message("x", "cheap")).probability > 0.5
+
+
+# Which messages are learned, and verdicts
+
+
+def test_only_errors_are_learned_where_that_is_asked(mine):
+    for data, label in stream(60):
+        mine.learn(data, label)
+    before = counted(mine.store())
+    sure = message("sure", " ".join(SPAM))
+    assert mine.classify(sure).label == "spam"
+    assert mine.learn(sure, "spam", train="error") == "passed"
+    assert mine.learned_as(sure) is None
+    assert counted(mine.store()) == before
+    assert mine.learn(sure, "ham", train="error") == "learned"
+    assert mine.learn(sure, "spam", train="error") == "corrected"
+    near = message("near", "cheap pills")
+    assert abs(mine.classify(near).log_odds) < 8
+    assert mine.learn(near, "spam", train="near") == "learned"
+
+
+def test_a_verdict_follows_the_cuts(mine):
+    for data, label in stream(60):
+        mine.learn(data, label)
+    data = message("x", "cheap pills lunch")
+    p = mine.classify(data).probability
+    for cuts, label in (((p + 1e-6, 1.0), "ham"), ((0.0, p), "spam"), ((p, p + 1e-6), "unsure"), ((p, p), "spam")):
+        mine.cuts = cuts
+        assert mine.classify(data).label == label
+        with MailFilter(mine.path) as other:
+            assert other.cuts == cuts
+    for cuts in ((0.9, 0.3), (-0.1, 0.5), (0.5, 1.1), (float("nan"), 0.5)):
+        with pytest.raises(MailError, match="two probabilities"):
+            mine.cuts = cuts
+
+
+def test_three_classes_are_told_apart(mine):
+    mine.learn_all(stream(150, 0, ("ham", "spam", "work")))
+    assert set(mine.classes) == {"ham", "spam", "work"}
+    pairs = stream(60, 1, ("ham", "spam", "work"))
+    verdicts = mine.classify_all([data for data, _ in pairs])
+    right = [verdict.label == label for verdict, (_, label) in zip(verdicts, pairs, strict=True)]
+    assert sum(right) > 50
+    for verdict in verdicts:
+        assert sum(verdict.probabilities.values()) == pytest.approx(1)
+        assert verdict.probability == verdict.probabilities["spam"]
+
+
+@pytest.mark.parametrize("label", ["unsure", "", "no class", "x" * 41, "a/b", "a\nb"])
+def test_a_class_has_a_name_of_letters(mine, label):
+    with pytest.raises(MailError, match="cannot be a class"):
+        mine.learn(message(1), label)
+    assert mine.classes == ("ham", "spam")
+
+
+def test_a_filter_that_learned_nothing_is_unsure(mine):
+    mine.store(make=True)
+    verdict = mine.classify(message(1))
+    assert (verdict.label, verdict.probability) == ("unsure", 0.5)
+
+
+def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
+    mine.learn_all(stream(60))
+    spam, ham = message("s", " ".join(SPAM)), message("h", " ".join(HAM))
+    assert mine.mark(spam).label == "spam"
+    assert mine.mark(spam).label == "spam"
+    assert mine.mark(ham).label == "ham"
+    assert mine.store().ask("SELECT COUNT(*) FROM judged") == [(1,)]
+
+
+def test_a_message_is_marked_at_once_though_it_cannot_be_remembered(mine):
+    mine.learn_all(stream(60))
+    holder = sqlite3.connect(mine.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    begun = time.monotonic()
+    with MailFilter(mine.path) as other:
+        assert other.mark(message("s", " ".join(SPAM))).label == "spam"
+    assert time.monotonic() - begun < 10
+    holder.execute("ROLLBACK")
+    holder.close()
+
+
+def test_where_a_filter_lies(monkeypatch, tmp_path):
+    monkeypatch.delenv("SUFFICE_MAIL", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    if default_place().is_relative_to(tmp_path):
+        assert default_place() == tmp_path / "suffice" / "mail.db"
+        with MailFilter() as mail:
+            mail.learn(message(1), "ham")
+        assert (tmp_path / "suffice" / "mail.db").exists()
+    monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "other.db"))
+    assert default_place() == tmp_path / "other.db"

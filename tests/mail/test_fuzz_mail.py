@@ -1,0 +1,160 @@
+"""Whatever is sent, reading it keeps some laws."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suffice import _native
+from suffice.demo import letters as demo
+from suffice.mail.boxes import Letter, letters
+from suffice.mail.identity import identity
+from suffice.mail.reading import read
+from tests.mail.hostile import HOSTILE, mails, mutated
+
+SMALL = [raw for make, _ in HOSTILE.values() if len(raw := make()) < 20_000]
+DEMO = [each.data for which in ("ham", "spam") for each in letters([demo(which)]) if isinstance(each, Letter)]
+#: Fields that mail programs and filters write, of which a filter takes no notice.
+IGNORED = [
+    b"Status: RO",
+    b"X-Status: A",
+    b"X-Keywords: $Junk\n\tmore",
+    b"X-UID: 17",
+    b"X-Bogosity: Spam, tests=bogofilter, spamicity=1.000000",
+    b"X-Suffice: spam; p=0.9980; log-odds=6.20",
+    b"X-Suffice-Score: 1",
+    b"X-Mozilla-Status: 0001",
+    b"Content-Length: 17",
+    b"Lines: 3",
+]
+
+
+def sent() -> st.SearchStrategy[bytes]:
+    """Return messages of all sorts, most of them damaged."""
+    seeds = st.integers(0, 2**32).map(Random)
+    return mails() | st.builds(mutated, mails() | st.sampled_from(SMALL) | st.sampled_from(DEMO), seeds)
+
+
+def known(raw: bytes) -> tuple[list[str], list[int], list[tuple[str, str]]]:
+    """Return all that a filter knows of a message."""
+    found = read([raw])
+    return found.tokens(0), found.grams(0), found.trouble(0)
+
+
+def check(raw: bytes) -> None:
+    tokens, grams, trouble = known(raw)
+    assert known(raw) == (tokens, grams, trouble)
+    assert len(set(tokens)) == len(tokens) <= 8192
+    assert len(set(grams)) == len(grams) <= 3500
+    assert all(0 <= gram < 1 << 18 for gram in grams)
+    assert not any(re.search(r"[\x00-\x20\x7f]", token) for token in tokens)
+    assert all(tokens)
+    assert {f"trouble:{what}" for what, _ in trouble} - {"trouble:tokens"} == {
+        token for token in tokens if re.fullmatch(r"trouble:[a-z0-9_-]+", token)
+    }
+    packed = read([raw]).packed(0)
+    again = _native.mail.Letters.unpacked([packed])
+    assert again.tokens(0) == tokens
+    assert sorted(again.grams(0)) == sorted(grams)
+    assert again.digest(0) == read([raw]).digest(0)
+    assert again.packed(0) == packed
+    assert again.trouble(0) == []
+    assert len(identity(raw)) == 16
+
+
+@given(sent())
+def test_reading_keeps_its_laws(raw):
+    check(raw)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000)
+@given(sent())
+def test_reading_keeps_its_laws_for_long(raw):
+    check(raw)
+
+
+@given(sent(), st.lists(st.sampled_from(IGNORED), max_size=4))
+def test_what_mail_programs_write_is_not_learned(raw, fields):
+    raw = b"Subject: x\n" + raw
+    more = b"".join(each + b"\n" for each in fields) + raw
+    tokens, grams, trouble = known(raw)
+    assert known(more) == (tokens, grams, trouble)
+
+
+@given(st.lists(st.sampled_from(IGNORED), max_size=4), st.integers(0, len(DEMO) - 1))
+def test_nor_where_they_write_it_at_the_end_of_the_head(fields, which):
+    head, blank, body = DEMO[which].partition(b"\n\n")
+    assert known(b"\n".join([head, *fields]) + blank + body) == known(DEMO[which])
+
+
+@given(mails())
+def test_line_ends_make_no_difference(raw):
+    raw = b"Subject: x\n" + raw.replace(b"\r", b"")
+    assert known(raw.replace(b"\n", b"\r\n")) == known(raw)
+
+
+@given(sent(), st.integers(0, 100))
+def test_the_line_that_mailboxes_begin_with_makes_no_difference(raw, day):
+    raw = b"Subject: x\n" + raw
+    assert known(b"From a@example.org day %d\n" % day + raw) == known(raw)
+
+
+@given(st.lists(sent(), max_size=40))
+def test_many_are_read_as_one_by_one(raw):
+    together = read(raw, threads=3)
+    assert len(together) == len(raw)
+    assert [(together.tokens(i), together.grams(i), together.trouble(i)) for i in range(len(raw))] == list(
+        map(known, raw)
+    )
+
+
+@given(sent(), st.integers(0, 2**32))
+def test_damaged_bytes_are_refused_or_are_a_message(raw, seed):
+    damaged = mutated(read([raw]).packed(0), Random(seed))
+    state = _native.mail.State(2)
+    try:
+        found = _native.mail.Letters.unpacked([damaged])
+    except ValueError:
+        return
+    assert all(0 <= gram < 1 << 18 for gram in found.grams(0))
+    state.learn(found, 0, 1, 1.0, 1, 1)
+    assert len(state.scores(found, 1)) == 1
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\x01", b"\x01a", b"\x00\x01", b"\xff" * 12, b"\x00\x01\xff\xff\xff\x7f"])
+def test_bytes_that_are_no_message_are_refused(damaged):
+    with pytest.raises(ValueError, match="damaged"):
+        _native.mail.Letters.unpacked([damaged])
+
+
+@pytest.mark.parametrize("damaged", [b"\x01a\tb\n\x00", b"\x01a b\n\x00", b"\x01\n\x00", b"\x01a\n\x00 and more"])
+def test_bytes_that_no_message_is_packed_as_are_refused(damaged):
+    with pytest.raises(ValueError, match="damaged"):
+        _native.mail.Letters.unpacked([damaged])
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_at_all_are_mail(raw):
+    check(raw)
+
+
+@given(st.lists(sent(), min_size=1, max_size=6), st.lists(st.integers(0, 1), min_size=6, max_size=6))
+def test_whatever_is_learned_scores_are_numbers(raw, labels):
+    found = read(raw)
+    state = _native.mail.State(2)
+    state.learn_all(found, list(range(len(raw))), labels[: len(raw)], 1.0, 1)
+    assert state.messages == [labels[: len(raw)].count(0), labels[: len(raw)].count(1)]
+    scores = state.scores(found, 2)
+    assert all(abs(score) < 1e6 for score in scores)
+    for i in range(len(raw)):
+        total, counts, tokens, grams = state.score(found, i)[0]
+        assert total == scores[i]
+        assert sum(state.contributions(found, i, 0)) == pytest.approx(
+            state.mix[0] * counts + state.mix[1] * tokens, abs=1e-6
+        )
+        assert abs(grams) < 1e6

@@ -1,0 +1,184 @@
+"""What a filter says of itself: what it learned, whether it is ready, what is wrong with its file, and its settings."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from suffice.mail import MailError, MailFilter
+from suffice.mail.health import ENOUGH, LONG, examine, status
+from suffice.mail.settling import change, days
+from tests.mail.samples import message, open_folder, stream, without_rights
+
+DAY = 86400
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        yield mail
+
+
+def teach(mail: MailFilter, spam: int, ham: int) -> None:
+    mail.learn_all((message(f"s{i}", "cheap"), "spam") for i in range(spam))
+    mail.learn_all((message(f"h{i}", "lunch"), "ham") for i in range(ham))
+
+
+def levels(mail: MailFilter) -> list[str]:
+    return [each.level for each in examine(mail)]
+
+
+@pytest.mark.parametrize(
+    ("spam", "ham", "ready", "said"),
+    [
+        (0, 0, False, f"learn {ENOUGH} more of spam and {ENOUGH} more of ham"),
+        (ENOUGH - 1, ENOUGH, False, "learn 1 more of spam"),
+        (ENOUGH, ENOUGH - 2, False, "learn 2 more of ham"),
+        (ENOUGH, ENOUGH, True, "ready to act"),
+    ],
+)
+def test_a_filter_is_ready_when_it_has_learned_enough_of_both(mine, spam, ham, ready, said):
+    mine.store(make=True)
+    teach(mine, spam, ham)
+    found = status(mine)
+    assert found.learned == {"ham": ham, "spam": spam}
+    assert found.ready == ready
+    assert said in found.advice
+    assert found.as_dict()["ready"] == ready
+
+
+def test_other_classes_count_as_ham(mine):
+    teach(mine, ENOUGH, 0)
+    mine.learn_all((message(f"w{i}", "report"), "work") for i in range(ENOUGH))
+    assert status(mine).ready
+
+
+def test_status_tells_what_was_learned_and_when(mine, monkeypatch):
+    now = 20_000 * DAY
+    monkeypatch.setattr(time, "time", lambda: now)
+    for data, label in stream(20):
+        mine.learn(data, label)
+    found = status(mine)
+    assert sum(found.learned.values()) == found.waiting == 20
+    assert found.last == "2024-10-04"
+    assert found.size > 0
+    assert found.tokens == len(mine.store().state())
+    mine.forget(stream(20)[0][0])
+    assert sum(status(mine).learned.values()) == 19
+
+
+def test_with_a_half_life_what_is_left_is_told(mine, monkeypatch):
+    now = 20_000 * DAY
+    monkeypatch.setattr(time, "time", lambda: now)
+    teach(mine, 40, 80)
+    change(mine, half_life=10.0)
+    now += 10 * DAY
+    assert status(mine).learned == {"ham": 40, "spam": 20}
+
+
+def test_shared_filters_count(mine, tmp_path):
+    with MailFilter(tmp_path / "site.db") as site:
+        teach(site, 40, 50)
+    mine.learn(message("x"), "ham")
+    with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
+        assert status(both).learned == {"ham": 51, "spam": 40}
+
+
+def test_a_sound_filter_is_fine(mine):
+    teach(mine, 40, 40)
+    assert set(levels(mine)) == {"fine"}
+
+
+def test_there_is_no_filter(mine):
+    (found,) = examine(mine)
+    assert found.level == "wrong"
+    assert str(mine.path) in found.what
+    assert "learn" in found.cure
+    with pytest.raises(MailError, match="there is no filter"):
+        status(mine)
+
+
+def test_too_little_was_learned(mine):
+    teach(mine, 5, 40)
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "not ready" in remark.what
+    assert f"{ENOUGH - 5} more of spam" in remark.cure
+
+
+def test_training_that_stopped_is_remarked_on(mine, monkeypatch):
+    now = time.time()
+    teach(mine, 40, 40)
+    monkeypatch.setattr(time, "time", lambda: now + (LONG + 2) * DAY)
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "nothing was learned since" in remark.what
+
+
+def test_one_kind_that_is_rare_is_remarked_on(mine):
+    teach(mine, 30, 700)
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "30 spam against 700 ham" in remark.what
+
+
+def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):
+    teach(mine, 40, 40)
+    mine.store().do("DELETE FROM learned WHERE id = (SELECT MIN(id) FROM learned)")
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "80 messages are counted, but 79 are listed" in remark.what
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are different on Windows")
+def test_permissions_are_looked_at():
+    with open_folder() as place:
+        with MailFilter(place / "mail.db") as mail:
+            teach(mail, 40, 40)
+        (place / "mail.db").chmod(0o644)
+        (remark,) = [each for each in examine(MailFilter(place / "mail.db")) if each.level == "remark"]
+        assert "chmod 600" in remark.cure
+        place.chmod(0o555)
+        found = without_rights(lambda: examine(MailFilter(place / "mail.db")))
+        wrong = [each for each in found if each.level == "wrong"]
+        assert len(wrong) == 1
+        assert "cannot be written" in wrong[0].what
+
+
+def test_a_damaged_shared_filter_is_found(mine, tmp_path):
+    teach(mine, 40, 40)
+    (tmp_path / "site.db").write_bytes(b"junk" * 5000)
+    with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
+        wrong = [each for each in examine(both) if each.level == "wrong"]
+    assert len(wrong) == 1
+    assert "site.db" in wrong[0].what
+
+
+# Settings
+
+
+def test_settings_are_kept(mine):
+    change(mine, ham_cut=0.1, spam_cut=0.8, half_life=90.0, tokens=5000)
+    with MailFilter(mine.path) as other:
+        assert other.cuts == (0.1, 0.8)
+        settings = other.store().settings()
+        assert (settings.half_life, settings.tokens) == (90.0, 5000)
+    change(mine, spam_cut=0.95)
+    assert mine.cuts == (0.1, 0.95)
+
+
+def test_settings_are_changed_all_or_none(mine):
+    change(mine, spam_cut=0.8)
+    with pytest.raises(MailError, match="two probabilities"):
+        change(mine, ham_cut=0.85, tokens=5000, half_life=3.0)
+    assert mine.cuts == (0.3, 0.8)
+    assert mine.store().settings().tokens == 1_000_000
+    assert mine.store().settings().half_life is None
+
+
+@pytest.mark.parametrize("text", ["0", "0.5", "-1", "nan", "inf", "1e7", "x", ""])
+def test_a_half_life_that_makes_no_sense(text):
+    with pytest.raises(MailError, match="half-life must be a number of days"):
+        days(text)
+
+
+def test_a_half_life_in_days():
+    assert (days("30"), days(" NEVER ")) == (30.0, 0.0)

@@ -1,0 +1,110 @@
+"""The same message is the same whatever delivery and mailboxes made of it, and another one is another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from suffice.demo import letters as demo
+from suffice.mail.boxes import letters
+from suffice.mail.identity import identity
+from suffice.mail.marking import marked
+from tests.mail.hostile import headed, letter, mails
+
+ADDED = [
+    b"Received: from a.example (b.example [192.0.2.1])\n\tby c.example; Thu, 1 Jan 1970 00:00:00 +0000",
+    b"Return-Path: <a@example.org>",
+    b"Status: RO",
+    b"X-Status: A",
+    b"X-Keywords: $Junk",
+    b"X-Suffice: spam; p=0.9980",
+    b"X-UID: 17",
+    b"Delivered-To: b@example.net",
+]
+NAMED = letter(b"hello\n\nX-Status: text\n", b"Message-ID: <1@example.org>")
+
+
+def on_top(raw: bytes, fields: list[bytes]) -> bytes:
+    return b"".join(each + b"\n" for each in fields) + raw
+
+
+def at_the_end(raw: bytes, fields: list[bytes]) -> bytes:
+    head, blank, body = raw.partition(b"\n\n")
+    return b"\n".join([head, *fields]) + blank + body
+
+
+@pytest.mark.parametrize("raw", [NAMED, letter(b"hello\n"), letter(b""), b"Subject: x", b"X: y\n\nbody"])
+@given(fields=st.lists(st.sampled_from(ADDED), max_size=4))
+def test_fields_of_delivery_make_no_difference(raw, fields):
+    assert identity(on_top(raw, fields)) == identity(at_the_end(raw, fields)) == identity(raw)
+
+
+@given(mails(), st.lists(st.sampled_from(ADDED), max_size=3))
+def test_nor_do_they_for_whatever_was_sent(raw, fields):
+    raw = b"Message-ID: <1@example.org>\nSubject: x\n" + raw
+    assert identity(on_top(raw, fields)) == identity(raw)
+
+
+@given(mails())
+def test_line_ends_make_no_difference(raw):
+    raw = b"Subject: x\n" + raw.replace(b"\r", b"")
+    assert identity(raw.replace(b"\n", b"\r\n")) == identity(raw)
+
+
+@pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1000, 5 << 20])
+def test_nor_do_they_for_long_mail(size):
+    raw = b"Message-ID: <1@example.org>\n\n" + b"a line\n" * (size // 7)
+    assert identity(raw.replace(b"\n", b"\r\n")) == identity(raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"\na\n\nb", b"\r\na\r\n\r\nb", b"\n", b"", b"text without a head\n\nmore\n"],
+)
+def test_a_mark_makes_no_difference_to_mail_without_a_head(raw):
+    assert identity(marked(raw, "X-Suffice: ham")) == identity(raw)
+
+
+def test_mailboxes_make_no_difference():
+    raw = letter(b"\nFrom here on\n>From there\n")
+    assert identity(raw) == identity(raw.replace(b"\nFrom here", b"\n>From here"))
+    assert identity(raw) == identity(raw + b"\n\n")
+    assert identity(raw) == identity(b"From a@example.org Thu Jan  1 00:00:00 1970\n" + raw)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        letter(b"hello\n\nX-Status: text\n", b"Message-ID: <2@example.org>"),
+        letter(b"hello\n\nX-Status: another\n", b"Message-ID: <1@example.org>"),
+        letter(b"hello\n\nX-Status: text\n"),
+    ],
+)
+def test_other_messages_are_others(other):
+    assert identity(other) != identity(NAMED)
+
+
+@pytest.mark.parametrize("field", [b"From: x@example.com", b"Date: Thu, 1 Jan 1970 00:00:00 +0000", b"Subject: x"])
+def test_without_a_name_who_wrote_when_and_about_what_tells(field):
+    assert identity(headed(field)) != identity(headed())
+    assert identity(headed(b"Message-ID: <1@example.org>", field)) == identity(headed(b"Message-ID: <1@example.org>"))
+
+
+@pytest.mark.parametrize(
+    "named", [b"Message-ID: <1@example.org>", b"MESSAGE-ID:<1@example.org>", b"Message-Id:\n  <1@example.org>  "]
+)
+def test_a_name_may_be_written_in_several_ways(named):
+    assert identity(headed(named)) == identity(headed(b"Message-ID: <1@example.org>"))
+
+
+@given(mails(), mails())
+def test_bodies_tell_messages_apart(one, other):
+    assume(one.replace(b"\r", b"").strip() != other.replace(b"\r", b"").strip())
+    assume(b"From " not in one + other)
+    assert identity(b"Subject: x\n\n" + one) != identity(b"Subject: x\n\n" + other)
+
+
+def test_no_two_of_the_demo_are_the_same():
+    found = [each.data for which in ("ham", "spam", "new") for each in letters([demo(which)])]
+    assert len({identity(raw) for raw in found}) == len(found)

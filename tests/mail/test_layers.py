@@ -1,0 +1,131 @@
+"""Filters over filters: what a site knows adds to what a person's filter knows, and classes keep their places."""
+
+from __future__ import annotations
+
+import pytest
+
+from suffice.mail import MailError, MailFilter
+from tests.mail.samples import TOPICS, counted, message, open_folder, stream, taught, without_rights
+
+HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        yield mail
+
+
+@pytest.fixture
+def site(tmp_path):
+    path = tmp_path / "site.db"
+    taught(path, stream(90, 9, ("ham", "spam", "work"))).close()
+    return path
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
+def test_an_empty_filter_judges_as_the_site_does(tmp_path, labels):
+    with taught(tmp_path / "site.db", stream(60, 9, labels)) as alone:
+        alone.store().fold()
+        expected = [alone.classify(data).log_odds for data, _ in stream(10, 3)]
+    with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
+        assert [mine.classify(data).log_odds for data, _ in stream(10, 3)] == pytest.approx(expected)
+
+
+def test_a_shared_filter_is_heard_and_not_changed(tmp_path, site):
+    before = site.read_bytes()
+    with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
+        held = message("x", " ".join(SPAM))
+        assert mine.classify(held).label == "spam"
+        for i in range(40):
+            mine.learn(message(f"p{i}", " ".join(SPAM)), "ham")
+        assert mine.classify(held).label == "ham"
+        assert counted(mine.store())[0][:2] == [40, 0]
+    assert site.read_bytes() == before
+
+
+def test_what_the_site_learns_is_heard_at_once(tmp_path, site):
+    held = message("x", "zebra")
+    with MailFilter(tmp_path / "mine.db", shared=[site]) as mine, MailFilter(site) as theirs:
+        before = mine.classify(held).log_odds
+        for i in range(10):
+            theirs.learn(message(f"z{i}", "zebra"), "spam")
+        assert mine.classify(held).log_odds > before + 1
+
+
+def test_a_personal_filter_is_right_alone_after_a_shared_one_of_three_classes(tmp_path, site):
+    with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
+        mine.learn_all(stream(60))
+    with MailFilter(tmp_path / "mine.db") as alone:
+        assert alone.classify(message("x", " ".join(SPAM))).label == "spam"
+        assert alone.classify(message("x", " ".join(HAM))).label == "ham"
+
+
+def test_a_class_of_the_site_has_the_same_place_everywhere(tmp_path, site):
+    with MailFilter(site) as theirs:
+        theirs.learn(message("n", "news"), "news")
+    for _ in range(2):
+        with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
+            mine.learn(message("m", "headline"), "news")
+            assert mine.classes == ("ham", "spam", "work", "news")
+            assert mine.learned_as(message("m", "headline")) == "news"
+
+
+@pytest.mark.parametrize("bulk_run", [False, True])
+def test_a_class_of_the_site_is_known_without_the_site(tmp_path, site, bulk_run):
+    with MailFilter(site) as theirs:
+        theirs.learn(message("n", "news"), "news")
+    held = message("m", "headline")
+    with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
+        if bulk_run:
+            mine.learn_all([(held, "news")])
+        else:
+            mine.learn(held, "news")
+    with MailFilter(tmp_path / "mine.db") as alone:
+        assert alone.classify(held).probabilities.keys() >= {"ham", "spam", "news"}
+        assert alone.learned_as(held) == "news"
+        assert alone.forget(held)
+        assert sum(alone.store().state().messages) == 0
+
+
+def test_classes_that_do_not_fit_are_refused(tmp_path, site):
+    with MailFilter(tmp_path / "mine.db") as mine:
+        mine.learn(message(1), "news")
+    with (
+        MailFilter(tmp_path / "mine.db", shared=[site]) as both,
+        pytest.raises(MailError, match=r"site\.db has the classes .*work.* but .*mine\.db has .*news"),
+    ):
+        both.classify(message(1))
+
+
+def test_classes_that_do_not_fit_are_refused_twice(tmp_path, site):
+    with MailFilter(tmp_path / "mine.db") as mine:
+        mine.learn(message(1), "news")
+    with MailFilter(tmp_path / "mine.db", shared=[site]) as both:
+        for _ in range(2):
+            with pytest.raises(MailError):
+                both.classify(message(1))
+
+
+def test_everybody_reads_the_same_when_a_class_is_added(mine):
+    mine.learn_all(stream(20)[:10])
+    for data, label in stream(20)[10:]:
+        mine.learn(data, label)
+    mine.classify(message("x"))
+    mine.learn(message("w", "report"), "work")
+    held = message("x", "cheap noon report")
+    with MailFilter(mine.path) as other:
+        assert other.classify(held).log_odds == pytest.approx(mine.classify(held).log_odds, rel=1e-6)
+
+
+def test_a_site_s_filter_judges_where_nothing_can_be_written():
+    with open_folder() as place:
+        taught(place / "site.db", stream(60)).close()
+        (place / "site.db").chmod(0o644)
+        place.chmod(0o555)
+
+        def judge() -> str:
+            with MailFilter(place / "mine.db", shared=[place / "site.db"]) as mail:
+                return mail.classify(message("x", " ".join(SPAM))).label
+
+        assert without_rights(judge) == "spam"

@@ -1,0 +1,115 @@
+"""The field that a filter adds: once, on top, nothing else changed, and nobody else's words in it."""
+
+from __future__ import annotations
+
+import re
+from email import message_from_bytes
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.mail.marking import FIELD, field, marked
+from suffice.mail.verdict import Verdict, judged
+from tests.mail.hostile import HOSTILE, letter, mails, mutated
+
+LINE = "X-Suffice: ham; p=0.0100; log-odds=-4.60"
+FORGED = [
+    b"X-Suffice: ham",
+    b"x-sUFFICE: ham",
+    b"X-Suffice : ham",
+    b"X-Suffice\t:ham",
+    b"X-Suffice:\n ham",
+    b"X-Suffice: ham;\r\n\tp=0",
+    b"X-Suffice-Score: 1",
+    b"X-Suffice:",
+]
+
+
+def head_end(message: bytes) -> int:
+    """Return where the first blank line begins."""
+    found = re.search(rb"(?:^|\r\n|\n|\r(?!\n))(?=\r\n|\n|\r)", message)
+    return found.end() if found else len(message)
+
+
+def marks(message: bytes) -> list[str]:
+    """Return our fields as Python finds them."""
+    return [value for name, value in message_from_bytes(message).items() if name.strip().lower() == "x-suffice"]
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_field_that_was_sent_is_replaced(forged, newline):
+    def message(*fields: bytes) -> bytes:
+        return re.sub(rb"\r?\n", newline, letter(b"X-Suffice: text\n\nX-Suffice: text\n", *fields))
+
+    forgery = message(forged, b"X-Last: 1", forged)
+    assert marked(forgery, LINE) == LINE.encode() + newline + message(b"X-Last: 1")
+    assert marked(forgery, None) == message(b"X-Last: 1")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
+    raw = HOSTILE[name].make()
+    out = marked(raw, LINE)
+    newline = b"\r\n" if out.startswith(b"\r\n", len(LINE)) else b"\n"
+    rest = out.replace(LINE.encode() + newline, b"", 1)
+    assert out.count(LINE.encode()) == 1
+    assert rest == marked(raw, None)
+    if not re.search(rb"(?im)^x-suffice", raw[: head_end(raw)].replace(b"\r", b"\n")):
+        assert rest == raw
+
+
+@given(mails(), st.integers(0, 2**32))
+def test_marking_again_replaces_the_mark(raw, seed):
+    for message in (raw, mutated(raw, Random(seed))):
+        once = marked(message, LINE)
+        assert marked(once, LINE) == once
+        assert marked(once, None) == marked(message, None)
+
+
+@given(mails())
+def test_a_mark_is_on_top_and_the_only_one(raw):
+    out = marked(b"Received: by example.net\n" + raw, LINE)
+    assert out.startswith(LINE.encode())
+    assert marks(out) == [LINE.removeprefix("X-Suffice: ")]
+
+
+@given(mails())
+def test_the_body_stays_as_it_was(raw):
+    raw = b"Subject: x\n" + raw
+    body = raw[head_end(raw) :]
+    assert marked(raw, LINE).endswith(body)
+
+
+def test_the_line_that_mailboxes_begin_with_stays_first():
+    assert marked(b"From a@example.org Thu\nSubject: x\n\n", LINE) == (
+        b"From a@example.org Thu\n" + LINE.encode() + b"\nSubject: x\n\n"
+    )
+
+
+@pytest.mark.parametrize("raw", [b" spam; p=1\nSubject: x\n\nbody", b"\tspam\n\nbody", b" spam"])
+def test_no_line_of_the_message_goes_on_with_our_field(raw):
+    found = marks(marked(raw, LINE))
+    assert found == [LINE.removeprefix("X-Suffice: ")]
+
+
+anything = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+@given(anything, st.lists(st.tuples(anything, anything), max_size=3), st.floats(0, 1), st.floats(allow_nan=False))
+def test_nothing_in_a_verdict_gets_out_of_the_field(label, trouble, probability, log_odds):
+    line = field(Verdict(label, probability, log_odds, {}, tuple(trouble)))
+    assert line.isascii()
+    assert line.isprintable()
+    assert line.startswith(f"{FIELD}: ")
+    out = marked(b"Subject: x\n\nbody\n", line)
+    assert out == line.encode() + b"\nSubject: x\n\nbody\n"
+    assert message_from_bytes(out).keys() == [FIELD, "Subject"]
+    assert len(line.split("; ")) == 3 + bool(trouble)
+
+
+def test_trouble_is_told_by_name():
+    verdict = judged([0.0], ("ham", "spam"), trouble=[("parts", "more than 200 parts"), ("nul", "...")])
+    assert field(verdict) == "X-Suffice: unsure; p=0.5000; log-odds=0.00; trouble=parts,nul"

@@ -1,0 +1,334 @@
+"""A filter as text, and back; two filters as one; what another program learned."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from suffice import demo
+from suffice.mail import MailError, MailFilter
+from suffice.mail.portable import dump, load, merge
+from suffice.mail.reading import read
+from suffice.mail.settling import change
+from tests.mail.samples import TOPICS, counted, demo_mail, message, open_folder, stream, without_rights
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mine.db") as mail:
+        yield mail
+
+
+@pytest.fixture
+def other(tmp_path):
+    with MailFilter(tmp_path / "other.db") as mail:
+        yield mail
+
+
+def hostile() -> list[tuple[bytes, str]]:
+    """Return messages whose words look like what dumps are made of."""
+    bodies = [
+        "#x &y =1 = & # \t tab",
+        "=5\t6\t7",
+        "&00\tham\t1\t1",
+        "#classes a b",
+        "\u2028 \u0085 caf\u00e9 \u65e5\u672c",
+    ]
+    pairs = [(message(f"odd{i}", body), "spam") for i, body in enumerate(bodies)]
+    raw = b"Subject: =?x?q?=ff=fe?=\nX-\xff: \xfe\n\n\xff\xfe\x00 \xc3\x28 " + b"\xc3\xa9" * 60 + b"\r bare\r\n"
+    return [*pairs, (raw, "ham"), (b"", "ham")]
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
+def test_a_dump_loaded_into_an_empty_file_is_dumped_the_same(mine, other, labels):
+    mine.learn_all([*stream(80, 0, labels), *hostile()])
+    for data, label in stream(10, 1, labels):
+        mine.learn(data, label)
+    mine.forget(stream(80, 0, labels)[3][0])
+    change(mine, half_life=45.0, tokens=5000)
+    lines = list(dump(mine))
+    assert not any("\n" in line for line in lines)
+    load(other, lines)
+    assert list(dump(other)) == lines
+    for data, _ in stream(20, 2, labels):
+        assert other.classify(data) == mine.classify(data)
+    for data, label in stream(80, 0, labels)[4:]:
+        assert other.learned_as(data) == label
+        assert other.learn(data, label) == "known"
+    assert counted(other.store()) == counted(mine.store())
+
+
+def test_a_dump_of_real_mail_is_dumped_the_same(mine, other):
+    pairs = [(data, label) for label in ("ham", "spam") for data in demo_mail(label)]
+    random.Random(0).shuffle(pairs)
+    mine.learn_all(pairs)
+    lines = list(dump(mine))
+    load(other, [line + "\n" for line in lines])
+    assert list(dump(other)) == lines
+
+
+def test_an_empty_filter_takes_the_cuts_too(mine, other):
+    mine.learn_all(stream(10))
+    mine.cuts = (0.1, 0.99)
+    load(other, dump(mine))
+    assert other.cuts == (0.1, 0.99)
+
+
+def test_a_token_that_was_pruned_and_came_back_counts_once(mine, other):
+    mine.store(make=True).put("tokens", 1000)
+    for i in range(40):
+        mine.learn(message(i, " ".join(f"w{i}x{k}" for k in range(30))), "ham")
+    mine.store().fold()
+    known = set(mine.store().state().known(mine.store().names()).decode().splitlines())
+    gone = next(word for word in (f"w{i}x1" for i in range(40)) if word not in known)
+    for i in range(30):
+        mine.learn(message(f"again{i}", gone), "ham")
+    load(other, dump(mine))
+    assert seen(other, gone) == [30, 0]
+
+
+def seen(mail: MailFilter, word: str) -> list[float]:
+    letters = read([message("x", word)])
+    at = letters.tokens(0).index(word)
+    return mail.store().state().seen(letters, 0)[2 * at : 2 * at + 2]
+
+
+def test_counts_of_two_filters_add_up(mine, other, tmp_path):
+    first, second = stream(40, 1), stream(30, 2)
+    mine.learn_all(first)
+    other.learn_all(second)
+    (found,) = merge(mine, [other])
+    assert (found["messages"], found["both"]) == (30, 0)
+    with MailFilter(tmp_path / "both.db") as both:
+        both.learn_all([*first, *second])
+        assert counted(mine.store()) == counted(both.store())
+    assert all(mine.learned_as(data) == label for data, label in [*first, *second])
+    assert counted(other.store())[0] == [sum(label == name for _, label in second) for name in ("ham", "spam")]
+
+
+def test_classes_find_their_own_when_filters_are_merged(mine, other):
+    mine.learn_all([(message("n", "headline"), "news"), *stream(40, 1)])
+    other.learn_all(stream(60, 2, ("ham", "spam", "work")))
+    merge(mine, [other])
+    assert set(mine.classes) == {"ham", "spam", "news", "work"}
+    expected = {name: sum(label == name for _, label in stream(60, 2, ("ham", "spam", "work"))) for name in TOPICS}
+    messages = dict(zip(mine.classes, mine.store().state().messages, strict=True))
+    assert messages["work"] == expected["work"]
+    assert messages["spam"] == expected["spam"] + sum(label == "spam" for _, label in stream(40, 1))
+    assert messages["news"] == 1
+    assert mine.learned_as(stream(60, 2, ("ham", "spam", "work"))[0][0]) in TOPICS
+
+
+def test_messages_that_both_have_learned_are_told(mine, other):
+    mine.learn_all(stream(10))
+    other.learn_all(stream(15))
+    assert merge(mine, [other])[0]["both"] == 10
+
+
+def test_a_filter_is_not_merged_with_itself(mine):
+    mine.learn_all(stream(10))
+    before = counted(mine.store())
+    with MailFilter(mine.path) as same, pytest.raises(MailError, match=str(mine.path)):
+        merge(mine, [same])
+    assert counted(mine.store()) == before
+
+
+def test_filters_are_merged_all_or_none(mine, other, tmp_path):
+    mine.learn_all(stream(10, 1))
+    other.learn_all(stream(10, 2))
+    (tmp_path / "bad.db").write_bytes(b"no filter" * 1000)
+    before = counted(mine.store())
+    with MailFilter(tmp_path / "bad.db") as bad, pytest.raises(MailError):
+        merge(mine, [other, bad])
+    assert counted(mine.store()) == before
+
+
+def test_a_dump_is_of_one_moment(mine, other):
+    mine.learn_all(stream(10))
+    lines = dump(mine)
+    begun = [next(lines)]
+    with MailFilter(mine.path) as meanwhile:
+        meanwhile.learn(message("meanwhile"), "ham")
+    load(other, [*begun, *lines])
+    assert other.store().ask("SELECT COUNT(*) FROM learned") == [(sum(other.store().state().messages),)]
+
+
+def test_a_filter_that_cannot_be_written_is_dumped():
+    with open_folder() as place:
+        with MailFilter(place / "site.db") as mail:
+            for data, label in stream(10):
+                mail.learn(data, label)
+            expected = list(dump(mail))
+        (place / "site.db").chmod(0o444)
+        place.chmod(0o555)
+        assert without_rights(lambda: list(dump(MailFilter(place / "site.db")))) == expected
+
+
+def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeypatch):
+    import time
+
+    now = 20_000 * 86400
+    monkeypatch.setattr(time, "time", lambda: now)
+    mine.learn(message("m", "lunch"), "ham")
+    change(mine, half_life=10.0)
+    other.learn(message("o", "lunch"), "ham")
+    change(other, half_life=20.0)
+    now += 20 * 86400
+    merge(mine, [other])
+    assert seen(mine, "lunch")[0] == pytest.approx(0.25 + 0.5, rel=1e-6)
+
+
+# Damaged dumps
+
+
+def changed(lines: list[str], begin: str, make: object) -> list[str]:
+    at = next(i for i, line in enumerate(lines) if line.startswith(begin))
+    return [*lines[:at], make(lines[at]), *lines[at + 1 :]]  # type: ignore[operator]
+
+
+DAMAGED = {
+    "no classes": ("#classes", lambda line: "#nothing"),
+    "no messages": ("#messages", lambda line: "#nothing"),
+    "too many messages": ("#messages", lambda line: line + " 7"),
+    "messages that are no number": ("#messages", lambda line: "#messages x y"),
+    "negative messages": ("#messages", lambda line: "#messages -1 5"),
+    "no such class": ("#classes", lambda line: "#classes ham spa/m"),
+    "a line without a tab": ("part:", lambda line: "part"),
+    "a word for a number": ("part:", lambda line: line.replace("\t", "\tx", 1)),
+    "no number": ("part:", lambda line: "part:text/plain\tnan\t1\t1\t0\t0"),
+    "too few fields": ("part:", lambda line: line.rsplit("\t", 1)[0]),
+    "no such gram": ("=", lambda line: "=999999999\t0\t0"),
+    "a gram cut short": ("=", lambda line: line.rsplit("\t", 1)[0]),
+    "a message of no class": ("&", lambda line: line.replace("\tham", "\tnone").replace("\tspam", "\tnone")),
+    "a message without a name": ("&", lambda line: "&xyz\tham\t1.0\t1"),
+    "a message without a weight": ("&", lambda line: "&00\tham\tx\t1"),
+    "a half-life that is no number": ("#settings", lambda line: "#settings half_life=x"),
+    "too many fields": ("part:", lambda line: line + "\t5"),
+    "mix that is no number": ("#mix ", lambda line: "#mix nan nan nan"),
+    "mix cut short": ("#mix ", lambda line: "#mix 0.5"),
+    "a bias that is no number": ("#biases", lambda line: "#biases nan"),
+    "a half-life of nothing": ("#settings", lambda line: "#settings half_life=0"),
+    "a half-life below nothing": ("#settings", lambda line: "#settings half_life=-3"),
+    "a half-life that is not a number": ("#settings", lambda line: "#settings half_life=nan"),
+    "no tokens": ("#settings", lambda line: "#settings tokens=-5"),
+    "a message that weighs no number": ("&", lambda line: "&" + "00" * 16 + "\tham\tnan\t1"),
+    "a message of negative weight": ("&", lambda line: "&" + "00" * 16 + "\tham\t-1.0\t1"),
+}
+
+
+@pytest.mark.parametrize("before", [0, 12])
+@pytest.mark.parametrize("what", DAMAGED)
+def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, what, before):
+    mine.learn_all(stream(20))
+    lines = changed(list(dump(mine)), *DAMAGED[what])
+    other.store(make=True)
+    other.learn_all(stream(before, 5))
+    as_it_was = list(dump(other))
+    with pytest.raises(MailError):
+        load(other, lines)
+    assert list(dump(other)) == as_it_was
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_dump_that_was_cut_is_refused(mine, other, share):
+    mine.learn_all(stream(40))
+    lines = list(dump(mine))
+    with pytest.raises(MailError):
+        load(other, lines[: int(share * len(lines))])
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["a line without a tab", "a word for a number", "too few fields", "a gram cut short", "a message without a weight"],
+)
+def test_the_damaged_line_is_told(mine, other, what):
+    mine.learn_all(stream(20))
+    whole = list(dump(mine))
+    lines = changed(whole, *DAMAGED[what])
+    number = next(i for i, (a, b) in enumerate(zip(whole, lines, strict=True), 1) if a != b)
+    with pytest.raises(MailError, match=rf"line {number}\b"):
+        load(other, lines)
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["hello"], ["#suffice-mail 2"], ["a b c d"], ["x 1 2"]])
+def test_what_is_no_dump_is_refused(mine, lines):
+    mine.learn_all(stream(5))
+    before = list(dump(mine))
+    with pytest.raises(MailError):
+        load(mine, lines)
+    assert list(dump(mine)) == before
+
+
+# bogofilter
+
+
+BOGOFILTER = """\
+.MSG_COUNT 120 80 20240105
+.WORDLIST_VERSION 20070521 0 20240105
+cheap 60 1 20240105
+lunch 0 40 20240105
+subj:pills 30 0 20240104
+head:X-Mailer 5 5 20240104
+url:example.com 7 2 20240104
+mime:Content-Type 100 70 20240104
+caf\u00e9 2 9 20240104
+"""
+
+
+def test_what_bogofilter_learned_is_taken(mine):
+    found = load(mine, BOGOFILTER.splitlines(keepends=True))
+    assert found == {"messages": 200, "tokens": 5, "both": 0, "unknown": 3}
+    assert mine.store().state().messages == [80, 120]
+    assert seen(mine, "cheap") == [1, 60]
+    assert seen(mine, "caf\u00e9") == [9, 2]
+    assert mine.classify(message("x", "cheap")).probability > 0.5
+    assert mine.classify(message("x", "lunch")).probability < 0.5
+    mine.learn_all(stream(20))
+    assert sum(mine.store().state().messages) == 220
+
+
+def test_large_counts_of_bogofilter_are_exact(mine):
+    load(mine, [".MSG_COUNT 2000003 3000001 20240101", "cheap 1234567 7654321 20240101"])
+    assert seen(mine, "cheap") == [7654321, 1234567]
+
+
+@pytest.mark.parametrize("line", ["cheap x 1 20240101", "cheap", "cheap nan 1 20240101", "cheap -1 2 20240101"])
+def test_a_damaged_line_of_bogofilter_s_is_told(mine, line):
+    mine.learn_all(stream(5))
+    before = list(dump(mine))
+    with pytest.raises(MailError, match="line 2"):
+        load(mine, [".MSG_COUNT 2 3 20240101", line])
+    assert list(dump(mine)) == before
+
+
+def test_without_a_number_of_messages_bogofilter_s_counts_say_nothing(mine):
+    with pytest.raises(MailError, match="MSG_COUNT"):
+        load(mine, ["cheap 1 2 20240101"])
+
+
+@pytest.mark.skipif(
+    shutil.which("bogofilter") is None or shutil.which("bogoutil") is None, reason="there is no bogofilter here"
+)
+def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
+    for flag, which in (("-s", "spam"), ("-n", "ham")):
+        with demo.letters(which).open("rb") as box:
+            subprocess.run(["bogofilter", "-d", tmp_path, "-M", flag], stdin=box, check=True, timeout=60)
+    text = subprocess.run(
+        ["bogoutil", "-d", tmp_path / "wordlist.db"], capture_output=True, check=True, timeout=60
+    ).stdout.decode("utf-8", "replace")
+    found = load(mine, text.splitlines(keepends=True))
+    spam, ham = len(demo_mail("spam")), len(demo_mail("ham"))
+    assert found["messages"] == spam + ham
+    assert mine.store().state().messages == [ham, spam]
+    assert found["tokens"] + found["unknown"] > 500
+    assert found["tokens"] > 2 * found["unknown"]
+    right = [
+        (mine.classify(data).probability > 0.5) == (which == "spam")
+        for which in ("spam", "ham")
+        for data in demo_mail(which)
+    ]
+    assert sum(right) > 0.9 * len(right)

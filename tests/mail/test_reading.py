@@ -1,0 +1,269 @@
+"""Messages in any charset and shape are read as Python reads them."""
+
+from __future__ import annotations
+
+import encodings
+import re
+import subprocess
+import sys
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.header import decode_header
+from email.message import Message
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from suffice import _native
+from suffice.demo import letters as demo
+from suffice.mail.boxes import Letter, letters
+from suffice.mail.reading import decoded, read, subject_of, threads
+from tests.references.data import unpacked
+
+#: What is said in each charset.
+SAID = {
+    "koi8-r": "Срочно: выгодное предложение",
+    "koi8-u": "Ласкаво просимо, їжак",
+    "windows-1251": "Срочно: выгодное предложение",
+    "iso-8859-5": "Срочно: выгодное предложение",
+    "cp866": "Срочно: выгодное предложение",
+    "iso-8859-2": "Zażółć gęślą jaźń",
+    "windows-1250": "Zażółć gęślą jaźń",
+    "iso-8859-7": "Καλημέρα κόσμε",
+    "iso-8859-9": "Güneşli İstanbul ığdır",
+    "windows-1254": "Güneşli İstanbul ığdır",
+    "iso-8859-8": "שלום עולם",
+    "windows-1256": "مرحبا بالعالم",
+    "gb2312": "免费发票优惠",
+    "gbk": "免費發票優惠",
+    "gb18030": "免费发票优惠",
+    "hz-gb-2312": "免费发票优惠",
+    "big5": "免費發票優惠",
+    "iso-2022-jp": "無料で登録できます",
+    "shift_jis": "無料で登録できます",
+    "euc-jp": "無料で登録できます",
+    "euc-kr": "무료 광고 메일",
+    "ks_c_5601-1987": "무료 광고 메일",
+    "iso-2022-kr": "무료 광고 메일",
+    "tis-620": "สวัสดีครับ",
+    "utf-7": "Grüße & привет",
+    "utf-16": "Grüße, привет 𠮷",
+    "utf-16le": "Grüße, привет 𠮷",
+    "utf-16be": "Grüße, привет 𠮷",
+    "utf-32": "Grüße, привет 𠮷",
+    "iso-8859-1": "Grüße, señor",
+    "iso-8859-15": "Grüße für 5 €",
+    "windows-1252": "“Grüße” für 5 €",
+    "utf-8": "Grüße, привет 你好",
+}
+each_charset = pytest.mark.parametrize("charset", SAID)
+
+
+def tokens(raw: bytes, tag: str = "") -> list[str]:
+    """Return the words of a message that were found in one place; in its text if no place is named."""
+    found = read([raw]).tokens(0)
+    return [token for token in found if (token.startswith(tag) if tag else ":" not in token)]
+
+
+def texted(kind: str, charset: str, text: str) -> bytes:
+    head = f"Content-Type: {kind}; charset={charset}\nContent-Transfer-Encoding: base64\n\n"
+    return head.encode() + b64encode(text.encode(charset))
+
+
+@each_charset
+def test_a_charset_makes_no_difference(charset):
+    text = SAID[charset]
+    assert tokens(texted("text/plain", charset, text)) == tokens(texted("text/plain", "utf-8", text)) != []
+
+
+@each_charset
+def test_nor_does_it_in_html(charset):
+    page = f"<p>{SAID[charset]}</p>"
+    assert tokens(texted("text/html", charset, page)) == tokens(texted("text/plain", "utf-8", SAID[charset])) != []
+
+
+@each_charset
+def test_nor_in_fields_and_names_of_files(charset):
+    text = SAID[charset]
+    word = f"=?{charset}?b?{b64encode(text.encode(charset)).decode()}?="
+    plain = tokens(f"Subject: {text}\n\n".encode(), "subject:")
+    assert tokens(f"Subject: {word}\n\n".encode(), "subject:") == plain != []
+    for name in (f'name="{word}"', f"name*={charset}''{quote(text.encode(charset))}"):
+        found = tokens(f"Content-Type: application/x; {name}\n\n".encode(), "attachment:")
+        assert found == ["attachment:application/x", *(each.replace("subject:", "attachment:") for each in plain)]
+
+
+@pytest.mark.parametrize("charset", ["gb2312", "koi8-r", "shift_jis", "euc-kr"])
+def test_html_that_says_its_charset_is_believed(charset):
+    page = f'<meta http-equiv=content-type content="text/html; charset={charset}"><p>{SAID[charset]}'.encode(charset)
+    assert tokens(b"Content-Type: text/html\n\n" + page) == tokens(texted("text/plain", charset, SAID[charset]))
+
+
+def test_charsets_that_are_none_are_guessed():
+    for charset in ("x-nosuch", "zlib", "rot13", "idna", "unicode_escape", "punycode", "hex", "undefined", "mbcs"):
+        assert decoded(b"78da", charset) is None
+        raw = f"Content-Type: text/plain; charset={charset}\n\n".encode()
+        assert tokens(raw + "Grüße \\x41".encode()) == tokens(raw + "Grüße \\x41".encode("cp1252")) == ["Grüße", "x41"]
+
+
+def test_several_stretches_are_put_where_they_belong():
+    raw = b"Subject: a =?koi8-r?b?8NLJ18XU?= b =?gb2312?b?xOO6ww==?= c\n\n"
+    found = tokens(raw, "subject:")
+    assert found == [f"subject:{word}" for word in ("a", "Привет", "b", "你", "你好", "c")]
+
+
+@pytest.mark.parametrize("charset", ["koi8-r", "gb2312", "iso-2022-jp"])
+def test_a_subject_is_shown_in_its_characters(charset):
+    word = b64encode(SAID[charset].encode(charset)).decode()
+    assert subject_of(f"Subject: =?{charset}?b?{word}?=\n\n".encode()) == SAID[charset]
+
+
+def test_names_of_charsets_are_not_kept():
+    before = len(encodings._cache)  # type: ignore[attr-defined]
+    read([b"Subject: =?x-nosuch%d?q?=E9?=\n\n" % i for i in range(100)])
+    assert len(encodings._cache) < before + 50  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["read(raw).foreign(0)", "read(raw).foreigners()", "read(raw).finish(1)", "Letters.unpacked(packed).finish(1)"],
+)
+def test_what_is_asked_too_late_is_an_error_at_most(asked):
+    program = f"""
+from suffice._native import mail
+from suffice.mail.reading import read
+Letters = mail.Letters
+raw = [b"x"]
+packed = [read(raw).packed(0)]
+try:
+    {asked}
+except (IndexError, ValueError):
+    pass
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_many_are_read_as_one_by_one():
+    raw = [texted("text/plain", charset, text) for charset, text in SAID.items()] * 3
+    together = read(raw, threads=threads())
+    assert [together.tokens(i) for i in range(len(raw))] == [read([each]).tokens(0) for each in raw]
+
+
+def test_a_message_without_a_subject_says_so():
+    assert subject_of(b"From: a\n\nx") == "(no subject)"
+
+
+OURS = {"", "us-ascii", "utf-8", "iso-8859-1", "windows-1252"}
+
+
+def guessed(data: bytes, charset: str) -> str:
+    data = data.replace(b"\0", b"")
+    if charset in ("", "us-ascii", "utf-8"):
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            pass
+    return "".join(bytes([byte]).decode("cp1252", "replace").replace("\ufffd", chr(byte)) for byte in data)
+
+
+def charset_of(part: Message) -> str:
+    charset = part.get_param("charset")
+    return charset.strip().lower() if isinstance(charset, str) else ""
+
+
+def leaves(message: Message, kind: str) -> Iterator[Message]:
+    for part in message.walk():
+        if not part.is_multipart() and part.get_content_type() == kind:
+            yield part
+
+
+def same_text(raw: bytes, message: Message) -> bool:
+    """Tell whether plain text is what Python finds."""
+    found = [text for kind, name, text in _native.mail.pieces(raw) if (kind, name) == ("text", "plain")]
+    theirs = [guessed(part.get_payload(decode=True), charset_of(part)) for part in leaves(message, "text/plain")]
+    return "".join("".join(found).split()) == "".join("".join(theirs).split())
+
+
+def same_head(raw: bytes, message: Message) -> bool:
+    """Tell whether fields have the names and values that Python finds."""
+
+    def even(text: str) -> str:
+        return re.sub(r"\s+", " ", text).strip()
+
+    found = [(name, even(text)) for kind, name, text in _native.mail.pieces(raw) if kind == "header"]
+    theirs = []
+    for name, value in message.raw_items():
+        text = str(value).encode("ascii", "surrogateescape")
+        words = decode_header(str(value)) if b"=?" in text else [(text, None)]
+        said = "".join(
+            each if isinstance(each, str) else guessed(each, (charset or "").lower()) for each, charset in words
+        )
+        theirs.append((name.lower(), even(said)))
+    return found[: len(theirs)] == theirs
+
+
+class Page(HTMLParser):
+    """All words of a page, in no order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.skipping = "", False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.skipping = tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.skipping = False
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self.skipping else data
+
+
+def same_page(raw: bytes, message: Message) -> bool:
+    """Tell whether all letters of HTML are seen or hidden."""
+    said = "".join(
+        text
+        for kind, name, text in _native.mail.pieces(raw)
+        if (kind == "text" and name in ("html", "title")) or (kind == "hidden" and name not in ("comment", "outside"))
+    )
+    pages = [Page(guessed(part.get_payload(decode=True), charset_of(part))) for part in leaves(message, "text/html")]
+    theirs = "".join(page.text for page in pages)
+    return Counter(re.sub(r"\s", "", said)) == Counter(re.sub(r"\s", "", theirs))
+
+
+def agreeing(found: list[bytes]) -> tuple[int, int, int, int]:
+    """Return how many messages Python knows all charsets of, and in how many text, head and pages are the same."""
+    all_, text, head, page = 0, 0, 0, 0
+    for raw in found:
+        message = message_from_bytes(raw)
+        if {charset_of(part) for part in message.walk()} <= OURS:
+            all_ += 1
+            text += same_text(raw, message)
+            head += same_head(raw, message)
+            page += same_page(raw, message)
+    return all_, text, head, page
+
+
+def test_the_demo_is_read_as_python_reads_it():
+    found = [each.data for which in ("ham", "spam", "new") for each in letters([demo(which)])]
+    all_, text, head, page = agreeing(found)
+    assert all_ >= len(found) - 1 > 100
+    assert text == head == page == all_
+
+
+@pytest.mark.slow
+def test_real_mail_is_read_as_python_reads_it():
+    corpus: Path = unpacked("spamassassin")
+    folders = [corpus / name for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2")]
+    found = [each.data for each in letters(folders) if isinstance(each, Letter)]
+    all_, text, head, page = agreeing(found)
+    assert all_ > 0.95 * len(found)
+    assert text > 0.99 * all_  # Python takes uuencoded files for text
+    assert head > 0.999 * all_
+    assert page > 0.99 * all_

@@ -1,0 +1,337 @@
+"""A filter's file: folding, pruning, names, permissions, and files that are no filters or are damaged."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import stat
+import struct
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailError, MailFilter
+from suffice.mail.health import examine
+from suffice.mail.reading import read
+from suffice.mail.store import FOLD, Store
+from tests.mail.samples import TOPICS, counted, message, open_folder, stream, without_rights
+
+posix = pytest.mark.skipif(os.name == "nt", reason="permissions are different on Windows")
+SPAM = message("new", TOPICS["spam"])
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        yield mail
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> bytes:
+    """A filter's file with a base, names, a journal and messages."""
+    path = tmp_path_factory.mktemp("whole") / "mail.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(400))
+        for data, label in stream(20, 1):
+            mail.learn(data, label)
+    return path.read_bytes()
+
+
+# Folding and pruning
+
+
+@pytest.mark.parametrize("count", [FOLD - 1, FOLD, FOLD + 1, 2 * FOLD])
+def test_the_journal_is_folded_when_it_is_full(mine, tmp_path, count):
+    pairs = stream(count)
+    for data, label in pairs:
+        mine.learn(data, label)
+    assert mine.store().ask("SELECT COUNT(*) FROM journal") == [(count % FOLD,)]
+    with MailFilter(tmp_path / "bulk.db") as bulk:
+        bulk.learn_all(pairs)
+        assert counted(mine.store()) == counted(bulk.store())
+
+
+def test_folding_changes_nothing_that_is_read(mine):
+    for data, label in stream(60):
+        mine.learn(data, label)
+    with MailFilter(mine.path) as reader:
+        reader.classify(SPAM)
+        before = mine.store().state().columns()
+        verdict = mine.classify(SPAM)
+        mine.store().fold()
+        for each in (mine, reader, MailFilter(mine.path)):
+            assert each.store().state().columns() == before
+            assert each.classify(SPAM) == verdict
+            each.close()
+
+
+def test_names_are_those_of_the_tokens(mine):
+    pairs = stream(FOLD + 30)
+    for data, label in pairs:
+        mine.learn(data, label)
+    mine.store().fold()
+    letters = read([data for data, _ in pairs])
+    expected = {token for i in range(len(letters)) for token in letters.tokens(i)}
+    names = mine.store().names().decode().splitlines()
+    assert Counter(names) == Counter(expected)
+    assert len(mine.store().state()) == len(expected)
+
+
+def pruned(mail: MailFilter, most: int, count: int = 40) -> None:
+    mail.store(make=True).put("tokens", most)
+    for i in range(count):
+        mail.learn(message(i, " ".join(f"w{i}x{k}" for k in range(30)) + " lunch"), "ham")
+    mail.store().fold()
+
+
+def test_tokens_are_pruned_at_the_limit(mine):
+    pruned(mine, 200)
+    assert len(mine.store().state()) <= 200
+    letters = read([message("x", "lunch w0x1")])
+    seen = dict(zip(letters.tokens(0), mine.store().state().seen(letters, 0)[::2], strict=True))
+    assert seen["lunch"] == 40
+    assert seen["w0x1"] == 0
+
+
+def test_the_file_stays_small_however_much_is_learned(mine):
+    mine.store(make=True).put("tokens", 1000)
+    for part in range(4):
+        mine.learn_all(
+            (message(f"{part}.{i}", " ".join(f"p{part}w{i}x{k}" for k in range(100))), "ham") for i in range(300)
+        )
+    store = mine.store()
+    assert len(store.state()) <= 1000
+    names = store.names().splitlines()
+    assert len(names) <= 2 * 1000 + 10_000
+    assert store.get("names") == len(names)
+    assert store.state().known(b"header:subject\n") == b"header:subject\n"
+
+
+def test_a_token_that_comes_back_has_one_name(mine):
+    pruned(mine, 200)
+    known = set(mine.store().state().known(mine.store().names()).decode().splitlines())
+    gone = next(word for word in (f"w{i}x1" for i in range(40)) if word not in known)
+    for i in range(30):
+        mine.learn(message(f"again{i}", gone), "ham")
+    mine.store().fold()
+    names = mine.store().state().known(mine.store().names()).decode().splitlines()
+    assert names.count(gone) == 1
+
+
+# Permissions
+
+
+@posix
+def test_a_filter_is_its_owner_s_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        with MailFilter(tmp_path / "deep" / "er" / "mail.db") as mail:
+            mail.learn(message(1), "ham")
+            files = list((tmp_path / "deep" / "er").iterdir())
+            assert len(files) == 3, "with SQLite's own notes beside it"
+            assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o600}
+            assert stat.S_IMODE((tmp_path / "deep" / "er").stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
+
+
+def site(place: Path) -> Path:
+    path = place / "site.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(60))
+    path.chmod(0o644)
+    return path
+
+
+@posix
+@pytest.mark.parametrize("folder", [0o555, 0o777])
+def test_a_file_that_cannot_be_written_is_read(folder):
+    with open_folder() as place:
+        path = site(place)
+        path.chmod(0o444)
+        place.chmod(folder)
+        assert without_rights(lambda: MailFilter(path).classify(SPAM).label) == "spam"
+        assert without_rights(lambda: MailFilter(path).mark(SPAM).label) == "spam"
+        for work in (
+            lambda: MailFilter(path).learn(SPAM, "spam"),
+            lambda: MailFilter(path).learn_all([(SPAM, "spam")]),
+            lambda: MailFilter(path).forget(SPAM),
+        ):
+            with pytest.raises(MailError, match=r"site\.db cannot be written: check its permissions"):
+                without_rights(work)
+        found = without_rights(lambda: [each.level for each in examine(MailFilter(path))])
+        assert "wrong" in found
+
+
+@posix
+def test_readers_without_rights_see_what_the_owner_writes():
+    with open_folder() as place:
+        path = place / "site.db"
+        with MailFilter(path) as owner:
+            owner.learn_all(stream(60))
+            for each in place.iterdir():
+                each.chmod(0o644)
+            place.chmod(0o555)
+            assert without_rights(lambda: MailFilter(path).classify(SPAM).label) == "spam"
+            assert without_rights(lambda: sum(MailFilter(path).store().state().messages)) == 60
+
+
+@posix
+def test_a_folder_that_cannot_be_written():
+    with open_folder() as place:
+        place.chmod(0o555)
+        with pytest.raises(MailError, match=r"new\.db cannot be made: Permission denied"):
+            without_rights(lambda: MailFilter(place / "new.db").learn(SPAM, "spam"))
+        with pytest.raises(MailError, match=r"mail\.db cannot be made: Permission denied"):
+            without_rights(lambda: MailFilter(place / "deep" / "mail.db").learn(SPAM, "spam"))
+
+
+@posix
+def test_a_file_that_cannot_be_read():
+    with open_folder() as place:
+        path = site(place)
+        path.chmod(0o000)
+        with pytest.raises(MailError, match=r"site\.db"):
+            without_rights(lambda: MailFilter(path).classify(SPAM))
+
+
+# Files that are no filters
+
+
+def other_database(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    connection.close()
+
+
+def later_format(path: Path) -> None:
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+STRANGE = {
+    "not a database": (lambda path: path.write_bytes(b"From: ann\n" * 900), "cannot be read as a filter"),
+    "short": (lambda path: path.write_bytes(b"Subject: x\n"), "cannot be read as a filter"),
+    "of another program": (other_database, "is not a filter of suffice's: name another file"),
+    "later format": (later_format, "was written by a later suffice .*: update suffice"),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_a_file_that_is_no_filter_is_refused_and_left_alone(tmp_path, kind):
+    make, reason = STRANGE[kind]
+    path = tmp_path / "mail.db"
+    make(path)
+    before = path.read_bytes()
+    with MailFilter(path) as mail:
+        with pytest.raises(MailError, match=reason) as refused:
+            mail.classify(SPAM)
+        assert str(path) in str(refused.value)
+        with pytest.raises(MailError, match=reason):
+            mail.learn(SPAM, "spam")
+    assert path.read_bytes() == before
+    with MailFilter(path) as mail:
+        assert "wrong" in [each.level for each in examine(mail)]
+
+
+def test_there_is_no_filter(tmp_path):
+    for path in (tmp_path / "mail.db", tmp_path / "none" / "mail.db"):
+        with MailFilter(path) as mail:
+            for work in (mail.classify, mail.explain, mail.forget, mail.mark, mail.learned_as):
+                with pytest.raises(MailError, match=r"there is no filter at .*mail\.db: suffice mail learn makes one"):
+                    work(SPAM)
+            assert not path.exists()
+
+
+def test_a_folder_is_no_filter(tmp_path):
+    with pytest.raises(MailError, match=str(tmp_path)):
+        MailFilter(tmp_path).classify(SPAM)
+
+
+# Damage
+
+
+def damaged(path: Path, data: bytes) -> MailFilter:
+    for each in path.parent.glob(path.name + "*"):
+        each.unlink()
+    path.write_bytes(data)
+    return MailFilter(path)
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.002, 0.01, 0.5, 0.99])
+def test_a_file_that_was_cut(tmp_path, whole, share):
+    with damaged(tmp_path / "mail.db", whole[: int(share * len(whole))]) as mail:
+        with pytest.raises(MailError, match=str(mail.path)):
+            mail.classify(SPAM)
+        with pytest.raises(MailError, match=str(mail.path)):
+            mail.learn(SPAM, "spam")
+        assert "wrong" in [each.level for each in examine(mail)]
+
+
+def complaint(mail: MailFilter) -> str:
+    """Return what is said when a damaged file is used."""
+    try:
+        mail.learn(message("x"), "ham")
+        mail.classify(SPAM)
+    except MailError as error:
+        return str(error)
+    return ""
+
+
+def test_a_page_of_noise_is_told_with_the_file_and_a_cure(tmp_path, whole):
+    """Nothing that matters was on the page, or an error names the file, and the doctor finds what is wrong."""
+    rng = random.Random(0)
+    with damaged(tmp_path / "mail.db", whole) as sound:
+        complaint(sound)
+        expected = sound.store().state().columns()
+    told = 0
+    pages = len(whole) // 4096
+    for page in [0, 1, 2, 3, *rng.sample(range(4, pages), 25)]:
+        data = whole[: page * 4096] + rng.randbytes(4096) + whole[(page + 1) * 4096 :]
+        with damaged(tmp_path / "mail.db", data) as mail:
+            said = complaint(mail)
+            if said:
+                told += 1
+                assert str(mail.path) in said
+                assert "wrong" in [each.level for each in examine(mail)]
+            else:
+                assert mail.store().state().columns() == expected
+    assert told > 20
+
+
+NAN = struct.pack("<3d", *[float("nan")] * 3)
+INSIDE = {
+    "a message in the journal": ("UPDATE journal SET features = x'00112233'",),
+    "settings": ("UPDATE settings SET value = 'junk'",),
+    "classes": ("DELETE FROM settings WHERE name = 'classes'",),
+    "a table": ("DROP TABLE learned",),
+    "a column": ("DELETE FROM base WHERE part = 'hashes'",),
+    "a column cut": ("UPDATE base SET data = substr(data, 1, 40) WHERE part = 'counts'",),
+    "numbers": ("UPDATE base SET data = ? || substr(data, 25) WHERE part = 'counts'", b"\xff" * 24),
+    "mix": ("UPDATE base SET data = ? WHERE part = 'mix'", NAN),
+}
+
+
+@pytest.mark.parametrize("what", INSIDE)
+def test_damage_inside_is_told_with_the_file_and_a_cure(tmp_path, whole, what):
+    with damaged(tmp_path / "mail.db", whole) as mail:
+        mail.store().do(*INSIDE[what])
+    with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
+        assert str(mail.path) in complaint(mail)
+        assert "wrong" in [each.level for each in examine(mail)]
+
+
+@pytest.mark.parametrize("part", ["counts", "weights", "gram_weights", "hashes"])
+def test_noise_within_a_column_is_found(tmp_path, whole, part):
+    with damaged(tmp_path / "mail.db", whole) as mail:
+        column = mail.store().ask("SELECT data FROM base WHERE part = ?", part)[0][0]
+        at = next(i for i in range(len(column) // 2, len(column)) if column[i])
+        noisy = column[:at] + bytes([column[at] ^ 1]) + column[at + 1 :]  # the last bit of some number
+        mail.store().do("UPDATE base SET data = ? WHERE part = ?", noisy, part)
+    with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
+        assert str(mail.path) in complaint(mail)
+        assert "wrong" in [each.level for each in examine(mail)]
