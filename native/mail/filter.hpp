@@ -34,17 +34,22 @@ struct Mix {
 
 inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
 
+// A memory, and what a message that it learns now weighs in it.
+struct Layer {
+    const Memory* memory;
+    double now;
+};
+
 // What is asked of one memory, or of several that add up; the last is the one that learns.
 class Filter {
 public:
-    Filter(std::vector<const Memory*> layers, const Mix& mix, const Rates& rates, double now)
-        : layers_(std::move(layers)), mix_(mix), rates_(rates), now_(now) {
-        for (const Memory* layer : layers_) classes_ = std::max(classes_, layer->classes());
+    Filter(std::vector<Layer> layers, const Mix& mix, const Rates& rates)
+        : layers_(std::move(layers)), mix_(mix), rates_(rates) {
+        for (const Layer& layer : layers_) classes_ = std::max(classes_, layer.memory->classes());
         messages_.resize(classes_);
-        for (const Memory* layer : layers_) {
-            for (std::size_t k = 0; k < layer->classes(); ++k) messages_[k] += layer->messages[k];
+        for (const Layer& layer : layers_) {
+            for (std::size_t k = 0; k < layer.memory->classes(); ++k) messages_[k] += layer.memory->messages[k] / layer.now;
         }
-        for (double& m : messages_) m /= now_;
     }
 
     std::size_t columns() const { return columns_of(classes_); }
@@ -88,7 +93,7 @@ public:
     // What a gram adds to the log-odds of a column's class.
     double of_gram(std::uint32_t gram, std::size_t column) const {
         double all = 0;
-        for (const Memory* layer : layers_) all += part(*layer, layer->gram_weights, gram, column);
+        for (const Layer& layer : layers_) all += part(*layer.memory, layer.memory->gram_weights, gram, column);
         return mix_.weights[2] * all;
     }
 
@@ -112,7 +117,7 @@ private:
         const std::size_t tokens = features.tokens.size();
         rows_.resize(layers_.size() * tokens);
         for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-            const Memory& memory = *layers_[layer];
+            const Memory& memory = *layers_[layer].memory;
             if (own != nullptr && layer + 1 == layers_.size()) {
                 for (std::size_t t = 0; t < tokens; ++t) rows_[t * layers_.size() + layer] = (*own)[t];
                 continue;
@@ -129,15 +134,16 @@ private:
         double all = 0;
         for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
             const std::uint32_t row = rows_[token * layers_.size() + layer];
-            if (row != kNoRow) all += read(*layers_[layer], row);
+            if (row != kNoRow) all += read(layers_[layer], row);
         }
         return all;
     }
 
     double count(std::size_t token, std::size_t k) const {
-        return sum(token, [&](const Memory& memory, std::uint32_t row) {
-                   return k < memory.classes() ? memory.counts[row * memory.classes() + k] : 0.0f;
-               }) / now_;
+        return sum(token, [&](const Layer& layer, std::uint32_t row) {
+            const Memory& memory = *layer.memory;
+            return k < memory.classes() ? memory.counts[row * memory.classes() + k] / layer.now : 0.0;
+        });
     }
 
     // A weight of a memory as of a column: a memory of fewer classes says nothing of the others.
@@ -147,7 +153,9 @@ private:
     }
 
     double weight(std::size_t token, std::size_t column) const {
-        return sum(token, [&](const Memory& memory, std::uint32_t row) { return part(memory, memory.weights, row, column); });
+        return sum(token, [&](const Layer& layer, std::uint32_t row) {
+            return part(*layer.memory, layer.memory->weights, row, column);
+        });
     }
 
     // The log-odds of a column's class that a token speaks for: with n sightings, p of them in this class had both classes
@@ -188,17 +196,17 @@ private:
 
     double gram_sum(const Features& features, std::size_t column) const {
         double all = 0;
-        for (const Memory* layer : layers_) {
-            for (const std::uint32_t gram : features.grams) all += part(*layer, layer->gram_weights, gram, column);
+        for (const Layer& layer : layers_) {
+            const Memory& memory = *layer.memory;
+            for (const std::uint32_t gram : features.grams) all += part(memory, memory.gram_weights, gram, column);
         }
         return all;
     }
 
     static constexpr std::size_t kAhead = 8;
-    std::vector<const Memory*> layers_;
+    std::vector<Layer> layers_;
     const Mix& mix_;
     const Rates& rates_;
-    double now_;
     std::size_t classes_ = 2;
     std::vector<double> messages_;
     std::vector<std::uint32_t> rows_;  // (tokens, layers)

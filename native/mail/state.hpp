@@ -19,10 +19,10 @@ public:
     explicit State(std::size_t classes) : memory(classes), mix(columns_of(classes)) {}
 
     Filter filter() const {
-        std::vector<const Memory*> layers;
-        for (const auto& other : shared) layers.push_back(&other->memory);
-        layers.push_back(&memory);
-        return Filter(std::move(layers), mix, rates, now);
+        std::vector<Layer> layers;
+        for (const auto& other : shared) layers.push_back({&other->memory, other->now});
+        layers.push_back({&memory, now});
+        return Filter(std::move(layers), mix, rates);
     }
 
     // The log-odds of every column's class, (messages, columns).

@@ -329,10 +329,19 @@ def test_dump_load_and_merge(mine, tmp_path):
     assert "none.db" in refused("merge", tmp_path / "none.db", "--filter", tmp_path / "b.db")
 
 
-def test_the_demo_runs():
-    ran = done("mail", "demo")
+def test_the_demo_runs(tmp_path):
+    ran = done("mail", "demo", "--folder", tmp_path / "demo")
     assert "learned" in ran.out
     assert "log-odds of spam" in ran.out
+
+
+def test_the_demo_leaves_what_is_not_its_own(tmp_path):
+    (tmp_path / "mail.db").write_text("mine")
+    assert "not empty" in refused("mail", "demo", "--folder", tmp_path, code=3)
+    assert [each.name for each in tmp_path.iterdir()] == ["mail.db"]
+    assert (tmp_path / "mail.db").read_text() == "mine"
+    for _ in range(2):
+        done("mail", "demo", "--folder", tmp_path / "own")
 
 
 def test_the_demo_s_new_mail_is_told_apart(tmp_path):

@@ -185,7 +185,7 @@ def test_watching(box, mine):
             box.add(spam("delivered"))
             assert until(lambda: len(junk(place)) == 1)
             (wrong,) = junk(place)
-            assert until(lambda: mail.store().ask("SELECT 1 FROM filed WHERE folder = 'Junk'") == [(1,)])
+            assert until(lambda: mail.store().ask("SELECT 1 FROM filed WHERE folder = CAST('Junk' AS BLOB)") == [(1,)])
             time.sleep(0.5)
             wrong.rename(place / "cur" / wrong.name)
             assert until(lambda: mail.learned_as(spam("delivered")) == "ham")

@@ -13,17 +13,20 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli.app import suffice
-from suffice.demo import houses, messages
+from suffice.demo import houses, letters, messages
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    page for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md") if "```console" in page.read_text()
+    page for page in (*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md") if "```console" in page.read_text()
 ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(houses(), tmp_path)
+    for name in ("spam", "ham", "new"):
+        shutil.copy(letters(name), tmp_path)
+    monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "mail.db"))
     rows = messages().read_text(encoding="utf-8").splitlines()[1:]
     (tmp_path / "messages.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
     blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -16,11 +16,11 @@ import click
 )
 def demo(folder: str) -> None:
     """Take the two-minute tour: a table, some text, a mailbox, verdicts with reasons, a report."""
+    from suffice.cli.mail.demo import made
     from suffice.cli.output import print_line, rule
     from suffice.demo import houses
 
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    place = made(Path(folder))
     shutil.copy(houses(), place / "houses.csv")
     start = time.perf_counter()
     model = _table(place)

@@ -13,7 +13,7 @@ from suffice.mail.filter import learn_one
 from suffice.mail.heaps import heaps
 from suffice.mail.identity import identity
 from suffice.mail.reading import read
-from suffice.mail.store import RECENT, Store, today
+from suffice.mail.store import RECENT, Store
 from suffice.mail.tally import Tally
 
 #: Messages that are read together, and bytes of them.
@@ -78,8 +78,8 @@ class _Learning:
             else:
                 news[name] = i
                 self._tally.add("learned", labels[i])
-        day = today()
         weight = store.weight()
+        day = store.day()
         order = list(news.values())
         state = store.state()
         state.learn_all(letters, order, [places[labels[i]] for i in order], weight, day & 0xFFFF)
@@ -99,7 +99,7 @@ class _Learning:
         if self._count:
             self._store.remember(list(self._recent))
             self._recent.clear()
-            self._store.put("last", today())
+            self._store.put("last", self._store.day())
             self._store.fold()
             self._transaction.close()
             self._count = 0

@@ -167,7 +167,7 @@ class MailFilter:
             became = learn_one(store, letters, 0, identity(message), place, steps=STEPS)
             if became != "known" or self.judge(letters)[0].label == label:
                 return became
-            store.append(Event(today(), place, 0.0, STEPS), letters.packed(0))
+            store.append(Event(store.day(), place, 0.0, STEPS), letters.packed(0))
         return "corrected"
 
     def forget(self, message: bytes) -> bool:
@@ -181,7 +181,7 @@ class MailFilter:
             was, weight, hashes = _taken_back(store, name, found)
             store.do("DELETE FROM learned WHERE id = ?", name)
             store.do("DELETE FROM recent WHERE id = ?", name)
-            event = Event(today(), was=was, was_weight=weight, hashes=hashes)
+            event = Event(store.day(), was=was, was_weight=weight, hashes=hashes)
             store.append(event, read([message]).packed(0))
         return True
 
@@ -219,8 +219,8 @@ def learn_one(
     store: Store, letters: _native.mail.Letters, i: int, name: bytes, label: int, *, steps: int = 1
 ) -> Became:
     """Learn a message that was read, within a transaction."""
-    day = today()
     weight = store.weight()
+    day = store.day()
     found = store.ask("SELECT label, weight FROM learned WHERE id = ?", name)
     if found and found[0][0] == label:
         return "known"

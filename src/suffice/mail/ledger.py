@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from suffice.mail.reading import read
 
 
 class StoredLedger:
-    """Where the messages of one Maildir are, in the filter's own file.
+    """Where the messages of one Maildir are, in the filter's own file. Names of files are bytes there, as on disk.
 
     Parameters
     ----------
@@ -23,12 +24,12 @@ class StoredLedger:
 
     def __init__(self, mail: MailFilter, box: Path) -> None:
         self._store = mail.store(make=True)
-        self._box = str(box.resolve())
+        self._box = os.fsencode(box.resolve())
 
     def filed(self, name: str) -> str | None:
         """Return the folder that a message was last put or seen in."""
         found = self._store.ask("SELECT folder FROM filed WHERE box = ? AND id = ?", self._box, name)
-        return str(found[0][0]) if found else None
+        return os.fsdecode(found[0][0]) if found else None
 
     def marked(self, name: str) -> bool:
         """Return whether a message was marked as spam on its way to the Maildir."""
@@ -38,23 +39,26 @@ class StoredLedger:
         """Note where a message is; an empty name says nowhere."""
         with self._store.writing():
             if folder:
-                self._store.do("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", self._box, name, folder)
+                self._store.do("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", self._box, name, os.fsencode(folder))
             else:
                 self._store.do("DELETE FROM filed WHERE box = ? AND id = ?", self._box, name)
 
     def settled(self, folder: str) -> Mapping[str, str]:
         """Return the files of a folder that need not be read again, as key to identity."""
-        return dict(self._store.ask("SELECT key, id FROM settled WHERE box = ? AND folder = ?", self._box, folder))
+        query = "SELECT key, id FROM settled WHERE box = ? AND folder = ?"
+        return {os.fsdecode(key): name for key, name in self._store.ask(query, self._box, os.fsencode(folder))}
 
     def settle(self, folder: str, key: str, name: str) -> None:
         """Note that a file of a folder need not be read again."""
-        self._store.do("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", self._box, folder, key, name)
+        where = (self._box, os.fsencode(folder), os.fsencode(key))
+        self._store.do("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", *where, name)
 
     def unsettle(self, folder: str, keys: Iterable[str]) -> None:
         """Forget files of a folder."""
         with self._store.writing():
             self._store.do_all(
-                "DELETE FROM settled WHERE box = ? AND folder = ? AND key = ?", [(self._box, folder, k) for k in keys]
+                "DELETE FROM settled WHERE box = ? AND folder = ? AND key = ?",
+                [(self._box, os.fsencode(folder), os.fsencode(key)) for key in keys],
             )
 
     def flush(self) -> None:

@@ -31,7 +31,8 @@ def create(path: Path, patience: float) -> None:
     except sqlite3.Error as error:
         raise MailError(f"{path} cannot be made: {error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from suffice.mail.errors import MailError
+
 #: The environment variable that names another file.
 VARIABLE = "SUFFICE_MAIL"
 
@@ -22,9 +24,20 @@ def default_place() -> Path:
     if named:
         return Path(named)
     if sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        folder = Path(os.environ.get("LOCALAPPDATA") or _home() / "AppData" / "Local")
     elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
+        folder = _home() / "Library" / "Application Support"
     else:
-        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        given = Path(os.environ.get("XDG_DATA_HOME", ""))
+        folder = given if given.is_absolute() else _home() / ".local" / "share"
     return folder / "suffice" / "mail.db"
+
+
+def _home() -> Path:
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path()
+    if not home.is_absolute() or (home == Path("/") and not os.environ.get("HOME")):
+        raise MailError(f"there is no home folder: name the filter's file with --filter or ${VARIABLE}")
+    return home

@@ -12,7 +12,7 @@ from suffice.mail.bogofilter import counts_of
 from suffice.mail.database import Settings
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
-from suffice.mail.store import Store, today
+from suffice.mail.store import Store
 from suffice.mail.verdict import CUTS, check_cuts
 
 FIRST = "#suffice-mail 1"
@@ -101,7 +101,7 @@ def _load(mail: MailFilter, store: Store, lines: Iterable[str]) -> dict[str, int
         mail.cuts = dumped.cuts
     other = dumped.state()
     scale = store.weight() / Settings(half_life=dumped.settings["half_life"], origin=dumped.settings["origin"]).weight(
-        today()
+        store.day()
     )
     other.scale(scale)
     both = 0
@@ -113,7 +113,7 @@ def _load(mail: MailFilter, store: Store, lines: Iterable[str]) -> dict[str, int
 
 def _join(store: Store, other: _native.mail.State, places: list[int]) -> dict[str, int]:
     store.state().merge(other, places)
-    store.put("last", today())
+    store.put("last", store.day())
     store.fold()
     return {"tokens": len(other), "messages": round(sum(other.messages)), "both": 0}
 

@@ -70,6 +70,7 @@ class Store(Database):
         self.below = tuple(below)
         super().__init__(path, make=make)
         self._state: _native.mail.State | None = None
+        self._settings = Settings()
         self._version = -1
         self._position = -1
         self._changes = -1
@@ -123,9 +124,15 @@ class Store(Database):
         super().put(name, value)
         self._changes = -1
 
+    def day(self) -> int:
+        """Return the number of the day, which never goes back even if the clock does."""
+        if self._settings.half_life is None:
+            return today()
+        return max(today(), self._settings.origin, int(self.get("last", 0)))
+
     def weight(self) -> float:
         """Return what a message weighs that is learned now."""
-        weight = self.settings().weight(today())
+        weight = self.settings().weight(self.day())
         if weight <= HEAVIEST:
             return weight
         self.fold()
@@ -150,6 +157,7 @@ class Store(Database):
     def state(self) -> _native.mail.State:
         """Return the memory as of now."""
         if self._state is not None and not self.within and self.unchanged():
+            self._state.now = self._settings.weight(self.day())
             return self._state
         changes = self.changes()
         with self.reading():
@@ -162,7 +170,7 @@ class Store(Database):
         return self.changes() == self._changes and all(store.unchanged() for store in self.below)
 
     def _read(self) -> _native.mail.State:
-        settings = self.settings()
+        settings = self._settings = self.settings()
         version = self.get("version", 0)
         layers = [store.state() for store in self.below]
         classes = max(len(settings.classes), *(layer.classes for layer in layers), 2)
@@ -172,7 +180,7 @@ class Store(Database):
             self._version, self._position, self._state = version, -1, state
         state.widen(classes)
         state.lay(layers)
-        state.now = settings.weight(today())
+        state.now = settings.weight(self.day())
         news = self.ask(
             "SELECT id, features, day, label, weight, steps, was, was_weight, hashes FROM journal "
             "WHERE id > ? ORDER BY id",
@@ -214,7 +222,7 @@ class Store(Database):
             state = self.state()
             if len(state) > settings.tokens:
                 state.prune(settings.tokens * 9 // 10)
-            if settings.weight(today()) > HEAVIEST:
+            if settings.weight(self.day()) > HEAVIEST:
                 self.lighten(state, settings)
             fresh = state.take_fresh()
             if fresh:
@@ -233,10 +241,10 @@ class Store(Database):
 
     def lighten(self, state: _native.mail.State, settings: Settings) -> None:
         """Let today be the day on which a message weighs 1, and all that was learned weigh as much less."""
-        factor = 1 / settings.weight(today())
+        factor = 1 / settings.weight(self.day())
         state.scale(factor)
         self.do("UPDATE learned SET weight = weight * ?", factor)
-        self.put("origin", today())
+        self.put("origin", self.day())
         state.now = 1.0
 
     def _forget_names(self, state: _native.mail.State) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -67,12 +68,25 @@ class MailCommands(click.Group):
     def invoke(self, context: click.Context) -> Any:
         """Run a command. 0 to 2 are verdicts, so whatever goes wrong leaves with 3."""
         try:
+            _check_streams(context)
             return super().invoke(context)
         except (click.exceptions.Exit, click.Abort, KeyboardInterrupt, BrokenPipeError):
             raise
         except Exception as error:
             complain(error)
             raise click.exceptions.Exit(ERROR) from error
+
+
+def _check_streams(context: click.Context) -> None:
+    """See to it that there is a place for errors, and one for answers."""
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+    # The filter sees to it by itself, since a message must not be lost.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
+    if sys.stdout is None and context._protected_args[:1] != ["filter"]:
+        raise click.ClickException("standard output is closed")
 
 
 def complain(error: Exception) -> None:
@@ -83,7 +97,7 @@ def complain(error: Exception) -> None:
         sentence = " ".join(error.format_message().split())
     elif isinstance(error, OSError) and error.strerror and error.filename is not None:
         sentence = f"{error.strerror}: {error.filename}"
-    elif isinstance(error, OSError | ValueError | MemoryError):
+    elif isinstance(error, OSError | ValueError | MemoryError | ImportError):
         sentence = str(error) or type(error).__name__
     else:
         sentence = (

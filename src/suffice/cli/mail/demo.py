@@ -14,9 +14,17 @@ import click
 )
 def demo_command(folder: str) -> None:
     """Learn a small mailbox that comes along, judge new mail, and say why. Nobody's mail is read or changed."""
-    place = Path(folder)
+    tour(made(Path(folder)))
+
+
+def made(place: Path) -> Path:
+    """Return a folder that is the demonstration's own: a new or empty one, or one that it made before."""
+    mark = place / ".suffice-demo"
+    if place.exists() and not mark.exists() and any(place.iterdir()):
+        raise click.ClickException(f"{place} is not empty: name another folder, whose files may be written over")
     place.mkdir(parents=True, exist_ok=True)
-    tour(place)
+    mark.touch()
+    return place
 
 
 def tour(place: Path) -> None:
@@ -31,8 +39,8 @@ def tour(place: Path) -> None:
 
     for name in ("spam", "ham", "new"):
         shutil.copy(letters(name), place)
-    for old in place.glob("mail.db*"):
-        old.unlink()
+    for ending in ("", "-wal", "-shm"):
+        (place / f"mail.db{ending}").unlink(missing_ok=True)
     chosen = f"--filter {place / 'mail.db'}"
     print_line(f"$ suffice mail learn --spam {place / 'spam.mbox'} --ham {place / 'ham.mbox'} {chosen}", "cyan")
     with MailFilter(place / "mail.db") as mine:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.mail.learning import Many, class_options, classes_of
-from suffice.cli.mail.options import json_option, quiet_option, write_json
+from suffice.cli.mail.options import json_option, quiet_option, remark, write_json
 
 if TYPE_CHECKING:
     from suffice.mail.boxes import Skipped
@@ -64,6 +63,7 @@ def evaluate_command(
     cuts = check_cuts((ham_cut, spam_cut))
     if folds is not None and (shuffles is not None or train != "all"):
         raise click.UsageError("--folds has no order: leave --shuffles and --train out")
+    _check_pictures(plot, calibration)
     skipped: list[Skipped] = []
     corpus = _corpus(index, spam, ham, others, skipped)
     outcome = folded(corpus, folds, cuts=cuts) if folds else online(corpus, train=train, cuts=cuts)
@@ -73,6 +73,23 @@ def evaluate_command(
     else:
         _show(corpus, outcome, more, folds, skipped, quiet)
     _draw(outcome, plot, calibration)
+
+
+def _check_pictures(*places: str | None) -> None:
+    """Refuse pictures that could not be drawn, before the work is done."""
+    for place in places:
+        if place is None:
+            continue
+        from suffice.plots.style import require_matplotlib
+
+        require_matplotlib()
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        if not Path(place).parent.is_dir():
+            raise click.ClickException(f"there is no folder to write {place} to")
+        kinds = FigureCanvasBase.get_supported_filetypes()
+        if Path(place).suffix[1:] not in kinds:
+            raise click.ClickException(f"{place} should end in one of {', '.join(f'.{kind}' for kind in kinds)}")
 
 
 def _corpus(
@@ -172,7 +189,7 @@ def _show(
         )
     if not quiet:
         for one in skipped[:10]:
-            sys.stderr.write(f"skipped {one.where}: {one.why}\n")
+            remark(f"skipped {one.where}: {one.why}")
 
 
 def _as_dict(

@@ -16,6 +16,7 @@ from suffice.cli.mail.options import (
     json_option,
     messages,
     opened,
+    remark,
     write_json,
 )
 
@@ -84,10 +85,12 @@ def _learn(chosen: MailFilter, message: bytes, verdict: Verdict) -> None:
 
 
 def _show(verdict: Verdict, where: str | None) -> None:
-    tail = "" if where is None else f"  {where}"
+    from suffice.mail.reading import printable
+
+    tail = "" if where is None else f"  {printable(where)}"
     sys.stdout.write(f"{verdict.label:<6} {verdict.probability:.4f}{tail}\n")
     for _, detail in verdict.trouble:
-        sys.stderr.write(f"note: {f'{where}: ' if where else ''}{detail}\n")
+        remark(f"note: {f'{where}: ' if where else ''}{detail}")
 
 
 class PassingOn(click.Command):

@@ -15,6 +15,7 @@ from suffice.cli.mail.options import (
     one_message,
     opened,
     quiet_option,
+    remark,
     write_json,
 )
 
@@ -180,17 +181,17 @@ def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) ->
     elif not quiet:
         parts = [f"{count:,} {label}" for label, count in tally.classes.items()]
         sentence = f"learned {', '.join(parts)}" if parts else "learned nothing new"
-        for count, remark in (
+        for count, what in (
             (tally.corrected, "corrected"),
             (tally.known, "known already"),
             (tally.passed, "passed, since the filter was right"),
             (len(skipped), "skipped"),
         ):
             if count:
-                sentence += f"; {count:,} {remark}"
+                sentence += f"; {count:,} {what}"
         sys.stdout.write(sentence + "\n")
         for each in skipped[:_SAID]:
-            sys.stderr.write(f"skipped {each.where}: {each.why}\n")
+            remark(f"skipped {each.where}: {each.why}")
         if len(skipped) > _SAID:
             sys.stderr.write(f"... and {len(skipped) - _SAID:,} more; --json lists all\n")
     if skipped and not (tally.learned or tally.corrected or tally.known or tally.passed):

@@ -23,6 +23,7 @@ __all__ = [
     "one_message",
     "opened",
     "quiet_option",
+    "remark",
     "write_json",
 ]
 
@@ -88,14 +89,27 @@ def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         if isinstance(found, Letter):
             yield found.where, found.data
         else:
-            sys.stderr.write(f"skipped {found.where}: {found.why}\n")
+            remark(f"skipped {found.where}: {found.why}")
 
 
 def write_json(value: Any, *, lines: bool = False) -> None:
-    """Write a value to standard output as JSON, on one line if there will be many."""
+    """Write a value to standard output as JSON, on one line if there will be many; in ASCII where it must be."""
     import json
 
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=None if lines else 2) + "\n")
+    indent = None if lines else 2
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeError:
+        text = json.dumps(value, indent=indent)
+    sys.stdout.write(text + "\n")
+
+
+def remark(sentence: str) -> None:
+    """Write a remark to standard error; it may hold names of files, or parts of mail."""
+    from suffice.mail.reading import printable
+
+    sys.stderr.write(printable(sentence) + "\n")
 
 
 def code_of(verdict: Verdict) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, quiet_option, write_json
+from suffice.cli.mail.options import filter_options, json_option, opened, quiet_option, remark, write_json
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter
@@ -105,16 +105,17 @@ def _sort(
 def _line(dry_run: bool) -> Any:
     """Return what says what happens to each message."""
     from suffice.mail.filing import Learned, Moved
+    from suffice.mail.reading import printable
 
     would = "would be " if dry_run else ""
 
     def line(each: Any) -> None:
         if isinstance(each, Moved):
-            sys.stdout.write(f"{would}moved to {each.folder} (p={each.probability:.4f})  {each.where}\n")
+            sys.stdout.write(f"{would}moved to {each.folder} (p={each.probability:.4f})  {printable(each.where)}\n")
         elif isinstance(each, Learned):
-            sys.stdout.write(f"{would}learned as {each.label}  {each.where}\n")
+            sys.stdout.write(f"{would}learned as {each.label}  {printable(each.where)}\n")
         else:
-            sys.stderr.write(f"skipped {each.where}: {each.why}\n")
+            remark(f"skipped {each.where}: {each.why}")
 
     return line
 
