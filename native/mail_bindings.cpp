@@ -82,8 +82,6 @@ nb::dict columns(const State& state) {
     all["gram_squares"] = column(m.gram_squares);
     all["mix"] = column(state.mix.weights);
     all["mix_squares"] = column(state.mix.squares);
-    all["biases"] = column(state.mix.biases);
-    all["bias_squares"] = column(state.mix.bias_squares);
     return all;
 }
 
@@ -106,19 +104,15 @@ void put_columns(State& state, const nb::dict& all) {
     m.gram_squares = values<float>(all["gram_squares"]);
     made.mix.weights = values<double>(all["mix"]);
     made.mix.squares = values<double>(all["mix_squares"]);
-    made.mix.biases = values<double>(all["biases"]);
-    made.mix.bias_squares = values<double>(all["bias_squares"]);
     const std::size_t rows = m.hashes.size(), classes = m.classes(), wide = m.columns(), grams = wide << kGramBits;
     if (m.messages.size() != classes || m.counts.size() != rows * classes || m.weights.size() != rows * wide ||
         m.squares.size() != rows * wide || m.days.size() != rows || m.gram_weights.size() != grams ||
-        m.gram_squares.size() != grams || made.mix.weights.size() != 3 || made.mix.squares.size() != 3 ||
-        made.mix.biases.size() != wide || made.mix.bias_squares.size() != wide) {
+        m.gram_squares.size() != grams || made.mix.weights.size() != 4 * wide || made.mix.squares.size() != 4 * wide) {
         throw nb::value_error("the columns do not belong together");
     }
     const Mix& mix = made.mix;
     if (!sound(m.messages, 0.0) || !sound(m.counts, 0.0f) || !sound(m.weights) || !sound(m.squares, 0.0f) ||
-        !sound(m.gram_weights) || !sound(m.gram_squares, 0.0f) || !sound(mix.weights) || !sound(mix.squares, 0.0) ||
-        !sound(mix.biases) || !sound(mix.bias_squares, 0.0)) {
+        !sound(m.gram_weights) || !sound(m.gram_squares, 0.0f) || !sound(mix.weights) || !sound(mix.squares, 0.0)) {
         throw nb::value_error("a column holds what is no number of its kind");
     }
     m.index();
@@ -246,7 +240,10 @@ void bind_mail(nb::module_& module) {
              })
         .def("__len__", [](const State& self) { return self.memory.size(); })
         .def("lay", [](State& self, std::vector<std::shared_ptr<State>> below) { self.shared.assign(below.begin(), below.end()); })
-        .def("mix_as", [](State& self, const State& other) { self.mix = other.mix; })
+        .def("mix_as", [](State& self, const State& other) {
+            if (other.memory.columns() != self.memory.columns()) throw nb::value_error("the classes are not as many");
+            self.mix = other.mix;
+        })
         .def("columns", &columns)
         .def("put_columns", &put_columns)
         .def("fresh", [](const State& self) { return bytes_of(self.memory.fresh); })

@@ -26,10 +26,19 @@ struct Score {
     double counts = 0, tokens = 0, grams = 0, total = 0;
 };
 
-// How much each of the three readings counts, and a constant for every column of classes.
+// How much each of the three readings counts for a column's class, and a constant: (columns, 4).
 struct Mix {
-    explicit Mix(std::size_t columns) : weights{0.6, 0.2, 0.2}, squares{0, 0, 0}, biases(columns), bias_squares(columns) {}
-    std::vector<double> weights, squares, biases, bias_squares;
+    explicit Mix(std::size_t columns) { widen(columns); }
+
+    // Room for more columns, which start as every column does.
+    void widen(std::size_t columns) {
+        while (weights.size() < 4 * columns) weights.insert(weights.end(), {0.6, 0.2, 0.2, 0.0});
+        squares.resize(weights.size());
+    }
+
+    const double* of(std::size_t column) const { return &weights[4 * column]; }
+
+    std::vector<double> weights, squares;
 };
 
 inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
@@ -50,6 +59,7 @@ public:
         for (const Layer& layer : layers_) {
             for (std::size_t k = 0; k < layer.memory->classes(); ++k) messages_[k] += layer.memory->messages[k] / layer.now;
         }
+        total_ = std::accumulate(messages_.begin(), messages_.end(), 0.0);
     }
 
     std::size_t columns() const { return columns_of(classes_); }
@@ -78,6 +88,7 @@ public:
     std::vector<double> contributions(const Features& features, std::size_t column) {
         find(features);
         std::vector<double> parts(features.tokens.size());
+        const double* mix = mix_.of(column);
         double loud = 0;
         for (std::size_t t = 0; t < parts.size(); ++t) {
             const double l = odds(t, column), u = loudness(l);
@@ -85,7 +96,7 @@ public:
             loud += u;
         }
         for (std::size_t t = 0; t < parts.size(); ++t) {
-            parts[t] = mix_.weights[0] * trust(column) * parts[t] / (loud + 1) + mix_.weights[1] * weight(t, column);
+            parts[t] = mix[0] * trust(column) * parts[t] / (loud + 1) + mix[1] * weight(t, column);
         }
         return parts;
     }
@@ -94,7 +105,7 @@ public:
     double of_gram(std::uint32_t gram, std::size_t column) const {
         double all = 0;
         for (const Layer& layer : layers_) all += part(*layer.memory, layer.memory->gram_weights, gram, column);
-        return mix_.weights[2] * all;
+        return mix_.of(column)[2] * all;
     }
 
     // How often each token was learned, (tokens, classes).
@@ -108,8 +119,8 @@ public:
     }
 
     double total(const Score& score, std::size_t column) const {
-        return mix_.weights[0] * score.counts + mix_.weights[1] * score.tokens + mix_.weights[2] * score.grams +
-               mix_.biases[column];
+        const double* mix = mix_.of(column);
+        return mix[0] * score.counts + mix[1] * score.tokens + mix[2] * score.grams + mix[3];
     }
 
 private:
@@ -158,20 +169,17 @@ private:
         });
     }
 
-    // The log-odds of a column's class that a token speaks for: with n sightings, p of them in this class had both classes
-    // as many messages, (s/K + n p) to (s - s/K + n (1 - p)).
+    // The log-odds of a column's class that a token speaks for. With n sightings, of which a share p would be of this class
+    // had it as many messages as all others together, they are (s/2 + n p) to (s/2 + n (1 - p)).
     double odds(std::size_t token, std::size_t column) const {
         const std::size_t mine = class_of(column);
-        double all = 0, share = 0, rate = 0;
-        for (std::size_t k = 0; k < classes_; ++k) {
-            const double n = count(token, k), r = n / std::max(messages_[k], 1.0);
-            all += n;
-            rate += r;
-            if (k == mine) share = r;
-        }
-        if (!(all > 0)) return 0;
-        const double p = share / rate, doubt = rates_.strength, even = doubt / static_cast<double>(classes_);
-        return std::log((even + all * p) / (doubt - even + all * (1 - p)));
+        double own = 0, others = 0;
+        for (std::size_t k = 0; k < classes_; ++k) (k == mine ? own : others) += count(token, k);
+        const double n = own + others;
+        if (!(n > 0)) return 0;
+        const double here = own / std::max(messages_[mine], 1.0), there = others / std::max(total_ - messages_[mine], 1.0);
+        const double p = here / (here + there), half = rates_.strength / 2;
+        return std::log((half + n * p) / (half + n * (1 - p)));
     }
 
     std::size_t class_of(std::size_t column) const { return classes_ == 2 ? 1 : column; }
@@ -179,7 +187,7 @@ private:
     // That a token was not seen in a class says little while few messages of that class were.
     double trust(std::size_t column) const {
         const double mine = messages_[class_of(column)];
-        const double least = std::min(mine, std::accumulate(messages_.begin(), messages_.end(), 0.0) - mine);
+        const double least = std::min(mine, total_ - mine);
         return least / (least + rates_.few);
     }
 
@@ -209,6 +217,7 @@ private:
     const Rates& rates_;
     std::size_t classes_ = 2;
     std::vector<double> messages_;
+    double total_ = 0;  // of messages
     std::vector<std::uint32_t> rows_;  // (tokens, layers)
 };
 
@@ -256,13 +265,12 @@ inline void step(Memory& memory, const Features& features, const std::vector<std
 inline void weigh(Mix& mix, std::size_t label, const std::vector<Score>& scores, const Rates& rates) {
     for (std::size_t c = 0; c < scores.size(); ++c) {
         const double slope = ((scores.size() == 1 ? 1 : c) == label ? 1 : 0) - sigmoid(scores[c].total);
-        const double parts[] = {scores[c].counts, scores[c].tokens, scores[c].grams};
-        for (std::size_t i = 0; i < 3; ++i) {
-            mix.squares[i] += slope * slope * parts[i] * parts[i];
-            mix.weights[i] += rates.mixing * slope * parts[i] / std::sqrt(rates.certain + mix.squares[i]);
+        const double parts[] = {scores[c].counts, scores[c].tokens, scores[c].grams, 1};
+        for (std::size_t i = 0; i < 4; ++i) {
+            double& square = mix.squares[4 * c + i];
+            square += slope * slope * parts[i] * parts[i];
+            mix.weights[4 * c + i] += rates.mixing * slope * parts[i] / std::sqrt(rates.certain + square);
         }
-        mix.bias_squares[c] += slope * slope;
-        mix.biases[c] += rates.mixing * slope / std::sqrt(rates.certain + mix.bias_squares[c]);
     }
 }
 

@@ -97,15 +97,14 @@ public:
             });
         }
         each_column(theirs, places, [&](std::size_t c, std::size_t k) {
-            const std::size_t at = theirs.columns() == 1 ? 0 : k;
-            const double bias = theirs.columns() == 1 && k == 0 ? -other.mix.biases[at] : other.mix.biases[at];
-            mix.biases[c] = (1 - share) * mix.biases[c] + share * bias;
-            mix.bias_squares[c] += share > 0 ? other.mix.bias_squares[at] : 0;
+            const std::size_t from = 4 * (theirs.columns() == 1 ? 0 : k);
+            for (std::size_t i = 0; i < 4; ++i) {
+                const bool turned = i == 3 && theirs.columns() == 1 && k == 0;
+                const double weight = turned ? -other.mix.weights[from + i] : other.mix.weights[from + i];
+                mix.weights[4 * c + i] = (1 - share) * mix.weights[4 * c + i] + share * weight;
+                mix.squares[4 * c + i] += share > 0 ? other.mix.squares[from + i] : 0;
+            }
         });
-        for (std::size_t i = 0; i < 3; ++i) {
-            mix.weights[i] = (1 - share) * mix.weights[i] + share * other.mix.weights[i];
-            mix.squares[i] += share > 0 ? other.mix.squares[i] : 0;
-        }
         for (std::size_t k = 0; k < places.size(); ++k) memory.messages[places[k]] += theirs.messages[k];
     }
 
@@ -113,12 +112,11 @@ public:
         if (classes <= memory.classes()) return;
         const bool sided = memory.columns() == 1;
         memory.widen(classes);
-        mix.biases.resize(memory.columns());
-        mix.bias_squares.resize(memory.columns());
-        if (sided) {
-            mix.biases[1] = mix.biases[0];
-            mix.biases[0] = -mix.biases[1];
-            mix.bias_squares[1] = mix.bias_squares[0];
+        mix.widen(memory.columns());
+        if (sided) {  // what was one column for both classes
+            std::copy_n(mix.weights.begin(), 4, mix.weights.begin() + 4);
+            std::copy_n(mix.squares.begin(), 4, mix.squares.begin() + 4);
+            mix.weights[3] = -mix.weights[3];
         }
     }
 

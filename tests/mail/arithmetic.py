@@ -68,8 +68,8 @@ class Reference:
         self.counts = defaultdict(lambda: np.zeros(classes, np.float32))
         self.tokens = Regression(self.columns, self.rates["tokens"], self.rates["start"])
         self.grams = Regression(self.columns, self.rates["grams"], self.rates["start"])
-        self.mix, self.mix_squares = [0.6, 0.2, 0.2], [0.0, 0.0, 0.0]
-        self.bias, self.bias_squares = [0.0] * self.columns, [0.0] * self.columns
+        self.mix = [[0.6, 0.2, 0.2, 0.0] for _ in range(self.columns)]
+        self.mix_squares = [[0.0] * 4 for _ in range(self.columns)]
         self.now = 1.0
 
     def scores(self, tokens: Sequence[str], grams: Sequence[int]) -> list[tuple[float, float, float, float]]:
@@ -84,7 +84,7 @@ class Reference:
                 sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
                 sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
             )
-            total = sum(m * r for m, r in zip(self.mix, readings, strict=True)) + self.bias[c]
+            total = sum(m * r for m, r in zip(self.mix[c], (*readings, 1.0), strict=True))
             found.append((total, *readings))
         return found
 
@@ -106,13 +106,14 @@ class Reference:
         for layer in (*self.below, self):
             seen[: layer.classes] += layer.counts[token].astype(float) if token in layer.counts else 0.0
             messages[: layer.classes] += layer.messages
-        seen, messages = seen / self.now, np.maximum(messages / self.now, 1)
+        seen, messages = seen / self.now, messages / self.now
         if not seen.sum() > 0:
             return 0.0
-        share = (seen / messages)[label] / (seen / messages).sum()
-        doubt, even = self.rates["strength"], self.rates["strength"] / self.classes
-        n = seen.sum()
-        return math.log((even + n * share) / (doubt - even + n * (1 - share)))
+        own = seen[label] / max(messages[label], 1)
+        others = (seen.sum() - seen[label]) / max(messages.sum() - messages[label], 1)
+        share = own / (own + others)
+        n, half = seen.sum(), self.rates["strength"] / 2
+        return math.log((half + n * share) / (half + n * (1 - share)))
 
     def learn(
         self, tokens: Sequence[str], grams: Sequence[int], label: int, weight: float = 1.0, steps: int = 1
@@ -121,11 +122,9 @@ class Reference:
         before = self.scores(tokens, grams)
         for c, (total, *readings) in enumerate(before):
             slope = answers[c] - sigmoid(total)
-            for i, reading in enumerate(readings):
-                self.mix_squares[i] += (slope * reading) ** 2
-                self.mix[i] += self.rates["mixing"] * slope * reading / self._root(self.mix_squares[i])
-            self.bias_squares[c] += slope**2
-            self.bias[c] += self.rates["mixing"] * slope / self._root(self.bias_squares[c])
+            for i, reading in enumerate((*readings, 1.0)):
+                self.mix_squares[c][i] += (slope * reading) ** 2
+                self.mix[c][i] += self.rates["mixing"] * slope * reading / self._root(self.mix_squares[c][i])
         for _ in range(steps):
             now = self.scores(tokens, grams)
             self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)])

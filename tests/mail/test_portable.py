@@ -210,7 +210,6 @@ DAMAGED = {
     "too many fields": ("part:", lambda line: line + "\t5"),
     "mix that is no number": ("#mix ", lambda line: "#mix nan nan nan"),
     "mix cut short": ("#mix ", lambda line: "#mix 0.5"),
-    "a bias that is no number": ("#biases", lambda line: "#biases nan"),
     "a half-life of nothing": ("#settings", lambda line: "#settings half_life=0"),
     "a half-life below nothing": ("#settings", lambda line: "#settings half_life=-3"),
     "a half-life that is not a number": ("#settings", lambda line: "#settings half_life=nan"),

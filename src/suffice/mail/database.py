@@ -56,6 +56,9 @@ class Database:
             if make and not self.path.exists():
                 create(self.path, PATIENCE)
             self._connection = connect(self.path, PATIENCE)
+        found = None if path is None else self.path.stat()
+        #: Which file it is, whatever is put in its place.
+        self.file = (found.st_dev, found.st_ino) if found else None
         self.read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from suffice.mail.boxes import Skipped
 from suffice.mail.boxes import read as read_letter
 from suffice.mail.bulk import TOGETHER, TOGETHER_BYTES
 from suffice.mail.errors import MailError
-from suffice.mail.filter import CERTAIN, Train
+from suffice.mail.filter import Train
 from suffice.mail.heaps import heaps
 from suffice.mail.measures import Outcome
 from suffice.mail.reading import read, threads
@@ -86,8 +86,7 @@ def gathered(pairs: Iterable[tuple[bytes, str]]) -> Corpus:
             if label not in classes:
                 classes.append(label)
             labels.append(classes.index(label))
-    if len(set(labels)) < 2:
-        raise MailError("an evaluation needs messages of two classes at least")
+    check_classes({name: labels.count(k) for k, name in enumerate(classes)})
     return Corpus(tuple(all_heaps), tuple(labels), tuple(classes))
 
 
@@ -115,27 +114,72 @@ def online(
     0.0
     """
     order = range(len(corpus)) if order is None else order
-    state = _native.mail.State(len(corpus.classes))
     places = corpus.places()
-    scores: list[float] = []
-    if train == "all":
-        counts = dict.fromkeys(corpus.classes, 0)
-        for heap, members in _runs(places, order):
-            labels = [corpus.labels[k] for k in members]
-            flat = state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
+    passing = _Passing(corpus.classes, train, cuts)
+    for heap, members in _runs(places, order):
+        passing.take(corpus.heaps[heap], [places[k][1] for k in members], [corpus.labels[k] for k in members])
+    return passing.outcome()
+
+
+def streamed(
+    pairs: Iterable[tuple[bytes, str]],
+    classes: Sequence[str],
+    *,
+    train: Train = "all",
+    cuts: tuple[float, float] = CUTS,
+) -> tuple[Outcome, dict[str, int]]:
+    """Return the same for messages that come once, and how many of each class there were; little of them is kept."""
+    names = tuple(dict.fromkeys(("ham", "spam", *classes)))
+    passing = _Passing(names, train, cuts)
+    for heap in heaps(pairs, lambda pair: len(pair[0]), TOGETHER, TOGETHER_BYTES):
+        letters = read([data for data, _ in heap], threads())
+        passing.take(letters, list(range(len(heap))), [names.index(label) for _, label in heap])
+    counts = {name: passing.labels.count(k) for k, name in enumerate(names)}
+    check_classes(counts)
+    return passing.outcome(), counts
+
+
+def check_classes(counts: Mapping[str, int]) -> None:
+    """Refuse mail without spam, or with nothing else."""
+    spam = counts.get("spam", 0)
+    if spam == 0 or spam == sum(counts.values()):
+        raise MailError("an evaluation needs messages of two classes at least, and one of them is spam")
+
+
+class _Passing:
+    """A filter that starts from nothing, and what it said of each message before it learned it."""
+
+    def __init__(self, classes: tuple[str, ...], train: Train, cuts: tuple[float, float]) -> None:
+        self.classes, self.train, self.cuts = classes, train, cuts
+        self.state = _native.mail.State(len(classes))
+        self.scores: list[float] = []
+        self.labels: list[int] = []
+
+    def take(self, letters: _native.mail.Letters, members: list[int], labels: list[int]) -> None:
+        """Judge and learn messages, one after the other."""
+        if self.train == "all":
+            counts = _counts(self.state, self.classes)
+            flat = self.state.learn_all(letters, members, labels, 1.0, 0)
             wide = len(flat) // len(members)
             for i, label in enumerate(labels):
-                scores.append(_log_odds(flat[i * wide : (i + 1) * wide], corpus, counts))
-                counts[corpus.classes[label]] += 1
-    else:
-        for k in order:
-            heap, i = places[k]
-            verdict = judged(_totals(state, corpus.heaps[heap], i), corpus.classes, cuts, (), _counts(state, corpus))
-            scores.append(verdict.log_odds)
-            right = verdict.label == corpus.classes[corpus.labels[k]]
-            if not (right and (train == "error" or abs(verdict.log_odds) >= CERTAIN)):
-                state.learn(corpus.heaps[heap], i, corpus.labels[k], 1.0, 0, 1)
-    return _outcome(corpus, order, scores, cuts)
+                self.scores.append(_log_odds(flat[i * wide : (i + 1) * wide], self.classes, counts))
+                counts[self.classes[label]] += 1
+        else:
+            for i, label in zip(members, labels, strict=True):
+                self._one(letters, i, label)
+        self.labels += labels
+
+    def _one(self, letters: _native.mail.Letters, i: int, label: int) -> None:
+        totals = _totals(self.state, letters, i)
+        verdict = judged(totals, self.classes, self.cuts, (), _counts(self.state, self.classes))
+        self.scores.append(verdict.log_odds)
+        right = verdict.label == self.classes[label]
+        if not (right and (self.train == "error" or verdict.certain)):
+            self.state.learn(letters, i, label, 1.0, 0, 1)
+
+    def outcome(self) -> Outcome:
+        """Return all of it."""
+        return _outcome(self.classes, self.labels, self.scores, self.cuts)
 
 
 def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, float] = CUTS) -> Outcome:
@@ -152,23 +196,23 @@ def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, floa
         for heap, members in _runs(places, rest):
             labels = [corpus.labels[k] for k in members]
             state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
-        counts = _counts(state, corpus)
+        counts = _counts(state, corpus.classes)
         for k in order[fold::folds]:
             heap, i = places[k]
-            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus, counts)
-    return _outcome(corpus, range(len(corpus)), scores, cuts)
+            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus.classes, counts)
+    return _outcome(corpus.classes, corpus.labels, scores, cuts)
 
 
 def _totals(state: _native.mail.State, letters: _native.mail.Letters, i: int) -> list[float]:
     return [score[0] for score in state.score(letters, i)]
 
 
-def _counts(state: _native.mail.State, corpus: Corpus) -> dict[str, float]:
-    return dict(zip(corpus.classes, state.messages, strict=True))
+def _counts(state: _native.mail.State, classes: Sequence[str]) -> dict[str, float]:
+    return dict(zip(classes, state.messages, strict=True))
 
 
-def _log_odds(totals: Sequence[float], corpus: Corpus, counts: Mapping[str, float]) -> float:
-    return totals[0] if len(totals) == 1 else judged(totals, corpus.classes, CUTS, (), counts).log_odds
+def _log_odds(totals: Sequence[float], classes: Sequence[str], counts: Mapping[str, float]) -> float:
+    return totals[0] if len(totals) == 1 else judged(totals, classes, CUTS, (), counts).log_odds
 
 
 def shuffled(corpus: Corpus, seed: int) -> list[int]:
@@ -190,8 +234,8 @@ def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple
         yield places[members[0]][0], members
 
 
-def _outcome(corpus: Corpus, order: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:
-    spam = corpus.classes.index("spam")
+def _outcome(classes: Sequence[str], labels: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:
+    spam = classes.index("spam")
     low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
-    answers: Any = [corpus.labels[k] == spam for k in order]
+    answers: Any = [label == spam for label in labels]
     return Outcome(answers, scores, cut=high, unsure=(low, high))  # type: ignore[arg-type]

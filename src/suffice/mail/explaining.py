@@ -124,13 +124,15 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, top: int = 20) -> str:
-        """Return the explanation as lines of text."""
+    def text(self, top: int = 20, width: int | None = None) -> str:
+        """Return the explanation as lines of text, each cut to a width if one is given."""
         verdict = self.verdict
         head = f"{verdict.label}: the probability of spam is {_share(verdict.probability)}"
         lines = self.lines(top)
         wide = max(len(what) for what, _, _ in lines)
-        body = [f"{value:+8.3f}  {what:<{wide}}  {seen}".rstrip() for what, value, seen in lines]
+        if width is not None:
+            wide = max(20, min(wide, width - 12 - max(len(seen) for _, _, seen in lines)))
+        body = [f"{value:+8.3f}  {_cut(what, wide):<{wide}}  {seen}".rstrip() for what, value, seen in lines]
         total = f"{self.log_odds:+8.3f}  log-odds of {self.label}"
         troubles = [f"note: {printable(detail)}" for _, detail in verdict.trouble]
         if not verdict.ready:
@@ -165,8 +167,8 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> Expla
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
-    total, counts, tokens, grams = state.score(letters, 0)[column]
-    mix = state.mix
+    total = state.score(letters, 0)[column][0]
+    mix = state.mix[4 * column : 4 * column + 4]
     parts = state.contributions(letters, 0, column)
     seen = state.seen(letters, 0)
     width = len(classes)
@@ -176,8 +178,11 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> Expla
     ]
     reasons += [Reason(line, sign * part) for line, part in state.lines(message, column)]
     reasons.sort(key=lambda reason: -abs(reason.log_odds))
-    constant = total - mix[0] * counts - mix[1] * tokens - mix[2] * grams
-    return Explanation(verdict, label, sign * total, tuple(reasons), sign * constant)
+    return Explanation(verdict, label, sign * total, tuple(reasons), sign * mix[3])
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _share(p: float) -> str:

@@ -80,6 +80,7 @@ class Sorted:
     kept: int = 0  # judged, and left in the inbox
     learned: list[Learned] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    failed: int = 0  # could not be moved
     gone: int = 0  # moved or deleted by another program meanwhile
 
 

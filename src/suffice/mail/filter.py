@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Train = Literal["all", "error", "near"]
 #: Steps that the regressions take at most until they agree with a correction.
 STEPS = 25
-#: Log-odds beyond which a verdict is certain.
-CERTAIN = 8.0
 
 
 class MailFilter:
@@ -55,7 +53,7 @@ class MailFilter:
         self, path: str | os.PathLike[str] | None = None, *, shared: Sequence[str | os.PathLike[str]] = ()
     ) -> None:
         self.path = Path(path) if path is not None else default_place()
-        self._shared = tuple(Path(place) for place in shared)
+        self.shared = tuple(Path(place) for place in shared)
         self._opened: Store | None = None
 
     def close(self) -> None:
@@ -72,16 +70,27 @@ class MailFilter:
 
     def store(self, *, make: bool = False) -> Store:
         """Return the filter's file, made if it is to be."""
-        if self._opened is not None and make and self._opened.path != self.path:
-            self.close()  # what was asked until now was asked of the shared ones alone
+        if self._opened is not None and self._is_another(make):
+            self.close()
         if self._opened is None:
-            for place in self._shared:
+            for place in self.shared:
                 if place.exists() and self.path.exists() and place.samefile(self.path):
                     raise MailError(f"{place} is the filter itself: it cannot be shared with itself")
-            below = [Store(place, make=False) for place in self._shared]
+            below = [Store(place, make=False) for place in dict.fromkeys(each.resolve() for each in self.shared)]
             alone = bool(below) and not make and not self.path.exists()
             self._opened = Store(None if alone else self.path, make=make, below=below)
         return self._opened
+
+    def _is_another(self, make: bool) -> bool:
+        """Return whether the file that is open is not the one at its place: that was made, replaced or removed."""
+        assert self._opened is not None  # asked of it
+        if self._opened.path != self.path:
+            return make or self.path.exists()  # the shared ones were asked alone until now
+        try:
+            found = self.path.stat()
+        except OSError:
+            return True
+        return (found.st_dev, found.st_ino) != self._opened.file
 
     @property
     def cuts(self) -> tuple[float, float]:
@@ -187,7 +196,7 @@ class MailFilter:
 
     def _passes(self, letters: _native.mail.Letters, label: str, train: Train) -> bool:
         verdict = self.judge(letters)[0]
-        return verdict.label == label and (train == "error" or abs(verdict.log_odds) >= CERTAIN)
+        return verdict.label == label and (train == "error" or verdict.certain)
 
     def learn_all(
         self,

@@ -121,6 +121,10 @@ def _permissions(path: Path) -> list[Finding]:
     else:
         cure = f"chown or chmod {path} and its folder for the user that runs the filter"
         found.append(Finding("wrong", f"{path} cannot be written, so nothing can be learned", cure))
+    for note in (path.with_name(path.name + ending) for ending in ("-wal", "-shm")):
+        if note.exists() and os.access(path, os.W_OK) and not os.access(note, os.W_OK):
+            cure = f"while nobody uses the filter, chown {note} to its owner"
+            found.append(Finding("wrong", f"{note} belongs to somebody else, so nothing can be learned", cure))
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         found.append(Finding("remark", "others on this machine can read words of your mail", f"chmod 600 {path}"))
     return found

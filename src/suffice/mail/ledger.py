@@ -9,6 +9,7 @@ from pathlib import Path
 from suffice.mail.filter import MailFilter
 from suffice.mail.identity import identity
 from suffice.mail.reading import read
+from suffice.mail.store import Store
 
 
 class StoredLedger:
@@ -23,8 +24,12 @@ class StoredLedger:
     """
 
     def __init__(self, mail: MailFilter, box: Path) -> None:
-        self._store = mail.store(make=True)
+        self._mail = mail
         self._box = os.fsencode(box.resolve())
+
+    @property
+    def _store(self) -> Store:
+        return self._mail.store()
 
     def filed(self, name: str) -> str | None:
         """Return the folder that a message was last put or seen in."""

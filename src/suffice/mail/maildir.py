@@ -69,6 +69,8 @@ class Maildir:
             for place in (self.path, *(self.path / part for part in _PARTS)):
                 with suppress(FileExistsError):
                     place.mkdir(0o700)
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no folder {str(self.path)!r}")
         root = self.path.resolve()
         for part in _PARTS:
             place = self.path / part

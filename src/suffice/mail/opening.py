@@ -62,6 +62,8 @@ def connect(path: Path, patience: float) -> sqlite3.Connection:
     """Open a filter, for reading only where it cannot be written."""
     if not path.exists():
         raise MailError(f"there is no filter at {path}: suffice mail learn makes one")
+    if not os.access(path, os.R_OK):
+        raise MailError(f"{path} cannot be read: permission denied")
     try:
         connection = _connected(path, patience)
     except sqlite3.Error as error:
@@ -91,16 +93,11 @@ def _connected(path: Path, patience: float) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         return _open(uri, patience)
-    try:
-        connection = _open(uri + "?mode=ro", patience)
-        connection.execute("PRAGMA query_only = 1")
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        # Without a place for SQLite's own notes beside it, a file can only be read as one that nobody writes.
-        if path.with_name(path.name + "-wal").exists():
-            raise
-        connection = _open(uri + "?immutable=1", patience)
-        connection.execute("PRAGMA query_only = 1")
+    # Who may only read must not make SQLite's own notes beside a file, which its owner could not write then. Where
+    # there are none, nobody writes.
+    noted = path.with_name(path.name + "-wal").exists()
+    connection = _open(uri + ("?mode=ro" if noted else "?immutable=1"), patience)
+    connection.execute("PRAGMA query_only = 1")
     return connection
 
 

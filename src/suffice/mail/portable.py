@@ -17,7 +17,7 @@ from suffice.mail.verdict import CUTS, check_cuts
 
 FIRST = "#suffice-mail 1"
 #: Columns of numbers that a dump has in its head.
-_HEAD = ("messages", "mix", "mix_squares", "biases", "bias_squares")
+_HEAD = ("messages", "mix", "mix_squares")
 
 
 def dump(mail: MailFilter) -> Iterator[str]:
@@ -33,7 +33,7 @@ def dump(mail: MailFilter) -> Iterator[str]:
     ...     _ = mine.learn(b"\n\nlunch", "ham")
     ...     lines = list(dump(mine))
     >>> lines[:3], lines[-1]
-    (['#suffice-mail 1', '#classes ham spam', '#messages 1.0 0.0'], '#end 16')
+    (['#suffice-mail 1', '#classes ham spam', '#messages 1.0 0.0'], '#end 14')
     """
     store = mail.store()
     with store.reading():  # all of it as of one moment
@@ -68,47 +68,29 @@ def load(mail: MailFilter, lines: Iterable[str]) -> dict[str, int]:
     both have learned is counted twice, since its tokens are not known any more; how many there are is returned. An
     empty filter takes the dump's settings.
     """
+    read = _read(lines)
     store = mail.store(make=True)
     with store.writing():
-        return _load(mail, store, lines)
+        return read.added(mail, store)
 
 
 def merge(mail: MailFilter, others: Iterable[MailFilter]) -> list[dict[str, int]]:
     """Add what other filters have learned to one, all of them or none; see :func:`load`."""
-    store = mail.store(make=True)
     found = []
+    for other in others:
+        if mail.path.exists() and other.path.exists() and other.path.samefile(mail.path):
+            raise MailError(f"{other.path} is the filter itself: it cannot be merged with itself")
+        found.append(_read(dump(other)))
+    store = mail.store(make=True)
     with store.writing():
-        for other in others:
-            if other.path.exists() and other.path.samefile(mail.path):
-                raise MailError(f"{other.path} is the filter itself: it cannot be merged with itself")
-            found.append(_load(mail, store, dump(other)))
-    return found
+        return [each.added(mail, store) for each in found]
 
 
-def _load(mail: MailFilter, store: Store, lines: Iterable[str]) -> dict[str, int]:
+def _read(lines: Iterable[str]) -> _Dump | _Bogofilter:
+    """Read a dump whole: damaged ones are refused before anything is changed, or made."""
     stream = (line.rstrip("\r\n") for line in lines)
     first = next(stream, "")
-    if first != FIRST:
-        rows, messages, unknown = counts_of(first, stream)
-        other = _native.mail.State(2)
-        other.take_rows(rows, [], messages)
-        return {**_join(store, other, [0, 1]), "unknown": unknown}
-    dumped = _Dump(stream)
-    places = [store.class_index(label) for label in dumped.classes]
-    if not store.ask("SELECT 1 FROM learned LIMIT 1") and not any(store.state().messages):
-        for name, value in dumped.settings.items():
-            store.put(name, value)
-        mail.cuts = dumped.cuts
-    other = dumped.state()
-    scale = store.weight() / Settings(half_life=dumped.settings["half_life"], origin=dumped.settings["origin"]).weight(
-        store.day()
-    )
-    other.scale(scale)
-    both = 0
-    for identity, label, weight, day in dumped.learned:
-        row = (identity, places[dumped.classes.index(label)], scale * weight, day)
-        both += 1 - store.do("INSERT OR IGNORE INTO learned VALUES (?, ?, ?, ?)", *row)
-    return {**_join(store, other, places), "both": both}
+    return _Dump(stream) if first == FIRST else _Bogofilter(first, stream)
 
 
 def _join(store: Store, other: _native.mail.State, places: list[int]) -> dict[str, int]:
@@ -118,8 +100,21 @@ def _join(store: Store, other: _native.mail.State, places: list[int]) -> dict[st
     return {"tokens": len(other), "messages": round(sum(other.messages)), "both": 0}
 
 
+class _Bogofilter:
+    """What bogofilter has learned."""
+
+    def __init__(self, first: str, stream: Iterator[str]) -> None:
+        rows, messages, self.unknown = counts_of(first, stream)
+        self.state = _native.mail.State(2)
+        self.state.take_rows(rows, [], messages)
+
+    def added(self, mail: MailFilter, store: Store) -> dict[str, int]:
+        """Add it to a filter."""
+        return {**_join(store, self.state, [0, 1]), "unknown": self.unknown}
+
+
 class _Dump:
-    """A dump that was read whole: damaged ones are refused before anything is changed."""
+    """What a filter of ours has learned."""
 
     def __init__(self, stream: Iterator[str]) -> None:
         self.head: dict[str, list[str]] = {}
@@ -137,6 +132,23 @@ class _Dump:
         if any(label not in self.classes for _, label, _, _ in self.learned):
             raise MailError("the dump is damaged: a message was learned as a class that it does not have")
         self.settings, self.cuts = self._settings()
+        self.state = self._state()
+
+    def added(self, mail: MailFilter, store: Store) -> dict[str, int]:
+        """Add it to a filter."""
+        places = [store.class_index(label) for label in self.classes]
+        if not store.ask("SELECT 1 FROM learned LIMIT 1") and not any(store.state().messages):
+            for name, value in self.settings.items():
+                store.put(name, value)
+            mail.cuts = self.cuts
+        kept = Settings(half_life=self.settings["half_life"], origin=self.settings["origin"])
+        scale = store.weight() / kept.weight(store.day())
+        self.state.scale(scale)
+        both = 0
+        for identity, label, weight, day in self.learned:
+            row = (identity, places[self.classes.index(label)], scale * weight, day)
+            both += 1 - store.do("INSERT OR IGNORE INTO learned VALUES (?, ?, ?, ?)", *row)
+        return {**_join(store, self.state, places), "both": both}
 
     def _take(self, number: int, line: str) -> None:
         if line.startswith("#") and "\t" not in line:
@@ -174,8 +186,7 @@ class _Dump:
             raise MailError(f"the dump's settings are damaged: {' '.join(self.head.get('settings', []))}")
         return settings, cuts
 
-    def state(self) -> _native.mail.State:
-        """Return what was dumped."""
+    def _state(self) -> _native.mail.State:
         state = _native.mail.State(len(self.classes))
         try:
             columns = {name: [_finite(value) for value in self.head.get(name, [])] for name in _HEAD}

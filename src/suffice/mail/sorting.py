@@ -90,7 +90,7 @@ def sort(
     others = dict(folders or {})
     places = {"spam": spam_folder, **({"unsure": unsure_folder} if unsure_folder else {}), **others}
     if clash := {"spam", "unsure", "ham"} & set(others):
-        raise ValueError(f"folders are for other classes than {clash.pop()!r}: use spam_folder and unsure_folder")
+        raise ValueError(f"folders of classes are for others than {clash.pop()!r}, which have a folder of their own")
     names = {label: box.name_of(box.locate(place)) for label, place in places.items()}
     if INBOX in names.values() or len(set(names.values())) < len(names):
         raise ValueError(f"each class needs a folder of its own, other than the inbox; got {places}")
@@ -266,6 +266,7 @@ class _Sorting:
             except Gone:
                 self.done.gone += 1
             except OSError as error:
+                self.done.failed += 1
                 self._skip(arrival.entry.path, complaint(error))
         self.waiting.clear()
         if moved and not self.dry_run:  # on disk before the ledger says so: else a loss of power looks like a rescue

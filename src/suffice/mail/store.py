@@ -112,7 +112,7 @@ class Store(Database):
         """Return the place of a class, made where there is none."""
         classes = self.classes()
         if label not in classes:
-            _check_class(label)
+            _check_class(label, classes)
             classes = (*classes, label)
         if classes != self.settings().classes:
             self.fold()  # what was learned before was learned without the new ones
@@ -271,6 +271,9 @@ def _replay(state: _native.mail.State, letters: _native.mail.Letters, i: int, ev
         state.learn(letters, i, event.label, event.weight, event.day & 0xFFFF, event.steps)
 
 
-def _check_class(label: str) -> None:
+def _check_class(label: str, classes: Sequence[str]) -> None:
+    for other in classes:
+        if label.casefold() == other.casefold():
+            raise MailError(f"there is a class {other!r} already: call it so")
     if not label or len(label) > 40 or not all(c.isalnum() or c in "-_" for c in label) or label == "unsure":
         raise MailError(f"{label!r} cannot be a class: take letters, digits, - and _, up to 40, and not 'unsure'")

@@ -13,8 +13,8 @@ from suffice.mail.errors import MailError
 CUTS = (0.3, 0.9)
 #: Messages of spam, and of all else, that a filter has learned before it calls anything spam.
 ENOUGH = 20
-#: Log-odds are not beyond this.
-_MOST = 700.0
+#: The probability of a class beyond which a verdict is certain: log-odds of 8.
+CERTAIN = 0.99966
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Verdict:
     probabilities: dict[str, float]  #: of every class
     trouble: tuple[tuple[str, str], ...] = ()  #: what is wrong with the message: which limit, in which way
     ready: bool = True  #: whether enough was learned; until then nothing is called spam
+
+    @property
+    def certain(self) -> bool:
+        """Whether one class is as good as sure."""
+        return max(self.probabilities.values()) >= CERTAIN
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as JSON has it."""
@@ -96,13 +101,9 @@ def judged(
     anyway
         Whether to call spam what it is even so.
     """
-    if len(classes) == 2:
-        log_odds = totals[0]
-        spam = _logistic(log_odds)
-        shares = {classes[0]: _logistic(-log_odds), classes[1]: spam}
-    else:
-        shares, log_odds = _shares(totals, classes, counts)
-        spam = shares["spam"]
+    log_odds = totals[0] if len(classes) == 2 else totals[classes.index("spam")]
+    spam = _logistic(log_odds)
+    shares = _shares(spam, _logistic(-log_odds), totals, classes, counts)
     ready = anyway or counts is None or is_ready(counts)
     if spam >= cuts[1]:
         label = "spam" if ready else "unsure"
@@ -114,21 +115,21 @@ def judged(
 
 
 def _shares(
-    totals: Sequence[float], classes: Sequence[str], counts: Mapping[str, float] | None
-) -> tuple[dict[str, float], float]:
-    """Return the probability of each class, and the log-odds of spam.
+    spam: float, rest: float, totals: Sequence[float], classes: Sequence[str], counts: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the probability of each class: what is not spam is divided among the others that were learned.
 
-    Halves of log-odds against the rest are log-probabilities up to a constant: for two classes they are just that.
+    Their log-odds are against all the rest, so halves of them are log-probabilities up to a constant.
     """
-    halves = {name: total / 2 for name, total in zip(classes, totals, strict=True)}
-    if counts is not None and any(counts.values()):
-        halves = {name: half for name, half in halves.items() if counts.get(name, 0) > 0 or name == "spam"}
-    top = max(halves.values())
-    rest = math.fsum(math.exp(half - top) for name, half in halves.items() if name != "spam")
-    log_odds = halves["spam"] - top - math.log(rest) if rest > 0 else _MOST
-    whole = rest + math.exp(halves["spam"] - top)
-    shares = {name: math.exp(halves[name] - top) / whole if name in halves else 0.0 for name in classes}
-    return shares, max(-_MOST, min(log_odds, _MOST))
+    others = {name: total / 2 for name, total in zip(classes, totals, strict=False) if name != "spam"}
+    if len(classes) == 2:
+        return {classes[0]: rest, classes[1]: spam}
+    if counts is not None and any(counts.get(name, 0) > 0 for name in others):
+        others = {name: half for name, half in others.items() if counts.get(name, 0) > 0}
+    top = max(others.values())
+    whole = math.fsum(math.exp(half - top) for half in others.values())
+    shares = {name: rest * math.exp(half - top) / whole for name, half in others.items()}
+    return {name: spam if name == "spam" else shares.get(name, 0.0) for name in classes}
 
 
 def _logistic(z: float) -> float:

@@ -70,8 +70,11 @@ class MailCommands(click.Group):
         try:
             _check_streams(context)
             return super().invoke(context)
-        except (click.exceptions.Exit, click.Abort, KeyboardInterrupt, BrokenPipeError):
+        except (click.exceptions.Exit, BrokenPipeError):
             raise
+        except (click.Abort, KeyboardInterrupt):
+            sys.stderr.write("stopped: what was learned stays; run it again to go on\n")
+            raise click.exceptions.Exit(130) from None
         except Exception as error:
             complain(error)
             raise click.exceptions.Exit(ERROR) from error

@@ -29,6 +29,7 @@ def made(place: Path) -> Path:
 
 def tour(place: Path) -> None:
     """Learn the small mailbox into a filter in a folder, judge the new letters, and explain one of them."""
+    from suffice.cli.mail.options import terminal_width
     from suffice.cli.output import print_line
     from suffice.demo import letters
     from suffice.mail import MailFilter
@@ -56,4 +57,4 @@ def tour(place: Path) -> None:
         (place / "message.eml").write_bytes(found[surest])
         print_line()
         print_line(f"$ suffice mail explain {place / 'message.eml'} --top 12 {chosen}", "cyan")
-        print_line(mine.explain(found[surest]).text(12))
+        print_line(mine.explain(found[surest]).text(12, terminal_width()))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.mail.learning import Many, class_options, classes_of
+from suffice.cli.mail.learning import Many, class_options, classes_of, watched
 from suffice.cli.mail.options import json_option, quiet_option, remark, write_json
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def evaluate_command(
     INDEX has a line for each message: its class and its path. A FOLDER has a folder of mail for each class. Your own
     filter is neither read nor changed.
     """
-    from suffice.mail.evaluating import folded, online
+    from suffice.mail.evaluating import folded, gathered, online, streamed
     from suffice.mail.verdict import check_cuts
 
     cuts = check_cuts((ham_cut, spam_cut))
@@ -65,13 +66,19 @@ def evaluate_command(
         raise click.UsageError("--folds has no order: leave --shuffles and --train out")
     _check_pictures(plot, calibration)
     skipped: list[Skipped] = []
-    corpus = _corpus(index, spam, ham, others, skipped)
-    outcome = folded(corpus, folds, cuts=cuts) if folds else online(corpus, train=train, cuts=cuts)
-    more = _shuffles(corpus, shuffles or 0, train, cuts)
+    more: list[Outcome] = []
+    with watched(*_mail(index, spam, ham, others, skipped), quiet=quiet or as_json) as (pairs, classes):
+        if folds is None and shuffles is None:
+            outcome, counts = streamed(pairs, classes, train=train, cuts=cuts)
+        else:
+            corpus = gathered(pairs)
+            outcome = folded(corpus, folds, cuts=cuts) if folds else online(corpus, train=train, cuts=cuts)
+            more = _shuffles(corpus, shuffles or 0, train, cuts)
+            counts = {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)}
     if as_json:
-        write_json(_as_dict(corpus, outcome, more, folds, skipped))
+        write_json(_as_dict(counts, outcome, more, folds, skipped))
     else:
-        _show(corpus, outcome, more, folds, skipped, quiet)
+        _show(counts, outcome, more, folds, skipped, quiet)
     _draw(outcome, plot, calibration)
 
 
@@ -92,27 +99,35 @@ def _check_pictures(*places: str | None) -> None:
             raise click.ClickException(f"{place} should end in one of {', '.join(f'.{kind}' for kind in kinds)}")
 
 
-def _corpus(
+def _mail(
     index: str | None,
     spam: tuple[str, ...],
     ham: tuple[str, ...],
     others: tuple[tuple[str, str], ...],
     skipped: list[Skipped],
-) -> Corpus:
-    from suffice.mail.evaluating import gathered, indexed
+) -> tuple[Iterator[tuple[bytes, str]], list[str], int | None]:
+    """Return the messages with their classes, the classes, and about how many bytes there are."""
+    from suffice.mail.boxes import count
+    from suffice.mail.evaluating import index_of, indexed
     from suffice.mail.heaps import mixed
 
     if index is None:
-        return gathered(mixed(classes_of(spam, ham, others), skipped.append))
-    if spam or ham or others:
-        raise click.UsageError("give an index or folder, or --spam and --ham, but not both")
-    place = Path(index)
-    if not place.is_dir():
-        return gathered(indexed(place, skipped.append))
-    classes = {each.name: [str(each)] for each in sorted(place.iterdir()) if each.is_dir()}
-    if "spam" not in classes or len(classes) < 2:
-        raise click.UsageError(f"{index} needs a folder 'spam' and another one, such as 'ham'; it has {list(classes)}")
-    return gathered(mixed(classes, skipped.append))
+        classes = classes_of(spam, ham, others)
+        if any("-" in paths for paths in classes.values()):
+            raise click.UsageError("standard input is one message: an evaluation needs many")
+    else:
+        if spam or ham or others:
+            raise click.UsageError("give an index or folder, or --spam and --ham, but not both")
+        place = Path(index)
+        if not place.is_dir():
+            return indexed(place, skipped.append), list(dict.fromkeys(label for label, _ in index_of(place))), None
+        classes = {each.name: [str(each)] for each in sorted(place.iterdir()) if each.is_dir()}
+        if "spam" not in classes or len(classes) < 2:
+            raise click.UsageError(
+                f"{index} needs a folder 'spam' and another one, such as 'ham'; it has {list(classes)}"
+            )
+    total = count([path for paths in classes.values() for path in paths])
+    return mixed(classes, skipped.append), list(classes), total
 
 
 def _shuffles(corpus: Corpus, count: int, train: Any, cuts: tuple[float, float]) -> list[Outcome]:
@@ -153,14 +168,18 @@ def _spread(more: list[Outcome], folds: int | None) -> list[tuple[float, float]]
 
 
 def _show(
-    corpus: Corpus, outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped], quiet: bool
+    counts: dict[str, int],
+    outcome: Outcome,
+    more: list[Outcome],
+    folds: int | None,
+    skipped: list[Skipped],
+    quiet: bool,
 ) -> None:
     from suffice.cli.output import counted, print_line, show_table
 
-    each = [corpus.labels.count(k) for k in range(len(corpus.classes))]
     how = f"cross-validated in {folds} parts" if folds else "each judged, then learned"
-    parts = ", ".join(f"{count:,} {name}" for count, name in zip(each, corpus.classes, strict=True))
-    print_line(f"{counted(len(corpus), 'message')} ({parts}), {how}")
+    parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    print_line(f"{counted(len(outcome), 'message')} ({parts}), {how}")
     rows = [
         [name, f"{value:.4g}", f"{interval[0]:.3g} to {interval[1]:.3g}" if interval else ""]
         for name, value, interval in _measures(outcome, folds)
@@ -179,25 +198,24 @@ def _show(
     )
     if folds is None:
         curve = outcome.learning_curve(
-            [k for k in (100, 200, 500, 1000, 2000, 5000, 10_000, 50_000) if k < len(outcome)]
+            [k for k in (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000) if k < len(outcome)]
         )
-        print_line()
-        show_table(
-            ["messages seen", "(1-ROCA)% so far", "ham lost since", "spam missed since"],
-            [[int(k), f"{r:.4g}", int(h), int(s)] for k, r, h, s in zip(*curve, strict=True)],
-            "how it learned",
-        )
+        if len(curve.seen):
+            print_line()
+            columns = ["messages seen", "(1-ROCA)% so far", "ham lost since", "spam missed since"]
+            points = [[int(k), f"{r:.4g}", int(h), int(s)] for k, r, h, s in zip(*curve, strict=True)]
+            show_table(columns, points, "how it learned")
     if not quiet:
         for one in skipped[:10]:
             remark(f"skipped {one.where}: {one.why}")
 
 
 def _as_dict(
-    corpus: Corpus, outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped]
+    counts: dict[str, int], outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped]
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "messages": len(corpus),
-        "classes": {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)},
+        "messages": len(outcome),
+        "classes": counts,
         "measures": [
             {"what": name, "value": value, "interval": interval} for name, value, interval in _measures(outcome, folds)
         ],

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, one_message, opened, write_json
+from suffice.cli.mail.options import filter_options, json_option, opened, terminal_width, the_message, write_json
 
 
 @click.command("explain")
@@ -29,13 +29,18 @@ def explain_command(
     from suffice.mail.explaining import explain
 
     with opened(place, shared) as chosen:
-        why = explain(chosen, one_message(message), label)
+        why = explain(chosen, the_message(message), label)
     if html is not None:
+        from pathlib import Path
+
         from suffice.store.whole import whole_file
+
+        if not Path(html).absolute().parent.is_dir():
+            raise click.ClickException(f"there is no folder to write {html} to")
 
         with whole_file(html) as file:
             file.write_text(why.html(top), encoding="utf-8")
     if as_json:
         write_json(why.as_dict(top))
     elif html is None:
-        sys.stdout.write(why.text(top) + "\n")
+        sys.stdout.write(why.text(top, terminal_width()) + "\n")

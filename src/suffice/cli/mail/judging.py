@@ -16,6 +16,7 @@ from suffice.cli.mail.options import (
     json_option,
     messages,
     opened,
+    quiet_option,
     remark,
     write_json,
 )
@@ -37,8 +38,15 @@ train_option = click.option(
 @train_option
 @exit_option
 @json_option
+@quiet_option
 def classify_command(
-    mail: tuple[str, ...], place: str | None, shared: tuple[str, ...], train: bool, exit_zero: bool, as_json: bool
+    mail: tuple[str, ...],
+    place: str | None,
+    shared: tuple[str, ...],
+    train: bool,
+    exit_zero: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Say of messages whether they are spam; without MAIL, of the one on standard input.
 
@@ -54,7 +62,7 @@ def classify_command(
             if as_json:
                 write_json(verdict.as_dict() if alone else {"where": where, **verdict.as_dict()}, lines=True)
             else:
-                _show(verdict, None if alone else where)
+                _show(verdict, None if alone else where, quiet)
     if count == 0:
         raise click.ClickException(f"there is no message in {', '.join(mail)}")
     if count == 1 and last is not None and not exit_zero:
@@ -84,12 +92,12 @@ def _learn(chosen: MailFilter, message: bytes, verdict: Verdict) -> None:
         chosen.learn(message, verdict.label)
 
 
-def _show(verdict: Verdict, where: str | None) -> None:
+def _show(verdict: Verdict, where: str | None, quiet: bool) -> None:
     from suffice.mail.reading import printable
 
     tail = "" if where is None else f"  {printable(where)}"
     sys.stdout.write(f"{verdict.label:<6} {verdict.probability:.4f}{tail}\n")
-    for _, detail in verdict.trouble:
+    for _, detail in () if quiet else verdict.trouble:
         remark(f"note: {f'{where}: ' if where else ''}{detail}")
 
 

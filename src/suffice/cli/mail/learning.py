@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from suffice.cli.mail.options import (
     messages,
     one_message,
     opened,
+    place_option,
     quiet_option,
     remark,
     write_json,
@@ -32,20 +34,38 @@ class Many(click.Command):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Give each path an option of its own; without any, standard input is meant."""
+        valued = {
+            name for each in self.params if isinstance(each, click.Option) and not each.is_flag for name in each.opts
+        }
+        lists = any(isinstance(each, click.Argument) for each in self.params)
         given: list[str] = []
         left = list(args)
         while left:
             word = left.pop(0)
-            if word not in ("--spam", "--ham", "--class"):
+            if word in ("--spam", "--ham", "--class"):
+                prefix = [word] + ([left.pop(0)] if word == "--class" and left else [])
+                for path in _paths(left) or ["-"]:
+                    given += [*prefix, path]
+            elif word in valued and left:
+                given += [word, left.pop(0)]
+            elif word.startswith("-") or lists:
                 given.append(word)
-                continue
-            prefix = [word] + ([left.pop(0)] if word == "--class" and left else [])
-            paths = []
-            while left and (left[0] == "-" or not left[0].startswith("-")):
-                paths.append(left.pop(0))
-            for path in paths or ["-"]:
-                given += [*prefix, path]
+            else:
+                raise click.UsageError(f"say what {word} is: --spam {word} or --ham {word}", context)
         return super().parse_args(context, given)
+
+
+def _paths(left: list[str]) -> list[str]:
+    """Take the paths that come next from a list of words: up to the next option, or all after --."""
+    paths = []
+    while left and (left[0] in ("-", "--") or not left[0].startswith("-")):
+        word = left.pop(0)
+        if word == "--":
+            paths += left
+            left.clear()
+        else:
+            paths.append(word)
+    return paths
 
 
 def class_options(command: Any) -> Any:
@@ -138,20 +158,28 @@ def _pairs(classes: dict[str, list[str]], skipped: list[Skipped]) -> Iterator[tu
 
 
 def _learn_heaps(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], quiet: bool) -> Tally:
-    if quiet or not sys.stderr.isatty():
-        return chosen.learn_all(_pairs(classes, skipped))
-    from suffice.cli.output import watching
     from suffice.mail.boxes import count
 
-    with watching(quiet) as watch:
-        pairs = _pairs(classes, skipped)
-        if watch is not None:
-            pairs = _watched(pairs, watch, count([path for paths in classes.values() for path in paths if path != "-"]))
+    total = count([path for paths in classes.values() for path in paths if path != "-"])
+    with watched(_pairs(classes, skipped), list(classes), total, quiet=quiet) as (pairs, _):
         return chosen.learn_all(pairs)
 
 
-def _watched(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None) -> Iterator[tuple[bytes, str]]:
-    """Tell how many of all bytes were read."""
+@contextmanager
+def watched(
+    pairs: Iterator[tuple[bytes, str]], classes: list[str], total: int | None, *, quiet: bool
+) -> Iterator[tuple[Iterator[tuple[bytes, str]], list[str]]]:
+    """Yield messages and classes, with a bar that says how many of all bytes were read, on a terminal alone."""
+    if quiet or not sys.stderr.isatty():
+        yield pairs, classes
+        return
+    from suffice.cli.output import watching
+
+    with watching(quiet) as watch:
+        yield (_told(pairs, watch, total) if watch is not None else pairs), classes
+
+
+def _told(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None) -> Iterator[tuple[bytes, str]]:
     done = 0
     for data, label in pairs:
         yield data, label
@@ -194,8 +222,9 @@ def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) ->
             remark(f"skipped {each.where}: {each.why}")
         if len(skipped) > _SAID:
             sys.stderr.write(f"... and {len(skipped) - _SAID:,} more; --json lists all\n")
-    if skipped and not (tally.learned or tally.corrected or tally.known or tally.passed):
-        raise click.ClickException(f"no mail was found: {skipped[0].where}: {skipped[0].why}")
+    if not (tally.learned or tally.corrected or tally.known or tally.passed):
+        why = f": {skipped[0].where}: {skipped[0].why}" if skipped else ""
+        raise click.ClickException(f"no mail was found{why}")
 
 
 @click.command("correct", cls=Many)
@@ -227,15 +256,15 @@ def correct_command(
 
 @click.command("forget")
 @click.argument("mail", nargs=-1, type=click.Path(), metavar="[MAIL]...")
-@filter_options
+@place_option
 @json_option
 @quiet_option
-def forget_command(
-    mail: tuple[str, ...], place: str | None, shared: tuple[str, ...], as_json: bool, quiet: bool
-) -> None:
+def forget_command(mail: tuple[str, ...], place: str | None, as_json: bool, quiet: bool) -> None:
     """Take messages back that were learned: counts are then as if they had never been there."""
-    with opened(place, shared) as chosen:
+    with opened(place) as chosen:
         found = [chosen.forget(data) for _, data in messages(mail)]
+    if not found:
+        raise click.ClickException("no mail was found")
     if as_json:
         write_json({"forgotten": sum(found), "unknown": len(found) - sum(found)})
     elif not quiet:

@@ -8,43 +8,45 @@ from typing import Any
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, write_json
+from suffice.cli.mail.options import json_option, opened, place_option, write_json
 
 
 @click.command("dump")
-@filter_options
-def dump_command(place: str | None, shared: tuple[str, ...]) -> None:
+@place_option
+def dump_command(place: str | None) -> None:
     """Write all a filter knows to standard output, as text."""
     from suffice.mail.portable import dump
 
-    with opened(place, shared) as chosen:
+    with opened(place) as chosen:
         for line in dump(chosen):
             sys.stdout.buffer.write(line.encode() + b"\n")
 
 
 @click.command("load")
 @click.argument("file", type=click.Path(), default="-")
-@filter_options
+@place_option
 @json_option
-def load_command(file: str, place: str | None, shared: tuple[str, ...], as_json: bool) -> None:
+def load_command(file: str, place: str | None, as_json: bool) -> None:
     """Add a dump to a filter: one of ours, or what bogoutil -d writes. Without FILE, it is read from standard input."""
     from suffice.mail.portable import load
 
+    if file == "-" and sys.stdin is None:
+        raise click.ClickException("there is no dump on standard input")
     source = sys.stdin.buffer if file == "-" else Path(file).open("rb")  # noqa: SIM115
-    with source, opened(place, shared) as chosen:
+    with source, opened(place) as chosen:
         found = load(chosen, (line.decode("utf-8", "replace") for line in source))
     _report(found, as_json)
 
 
 @click.command("merge")
 @click.argument("others", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@filter_options
+@place_option
 @json_option
-def merge_command(others: tuple[str, ...], place: str | None, shared: tuple[str, ...], as_json: bool) -> None:
+def merge_command(others: tuple[str, ...], place: str | None, as_json: bool) -> None:
     """Add what other filters have learned to this one. They stay as they are."""
     from suffice.mail.portable import merge
 
-    with opened(place, shared) as chosen:
+    with opened(place) as chosen:
         for found in merge(chosen, [opened(other) for other in others]):
             _report(found, as_json)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,27 +30,26 @@ __all__ = [
 ]
 
 
+place_option = click.option(
+    "--filter",
+    "place",
+    type=click.Path(readable=False),
+    envvar="SUFFICE_MAIL",
+    metavar="FILE",
+    help="The filter's file. [default: in your data folder]",
+)
+shared_option = click.option(
+    "--shared",
+    multiple=True,
+    type=click.Path(readable=False),
+    metavar="FILE",
+    help="A filter below this one, such as a whole site's; it is only read. May be repeated.",
+)
+
+
 def filter_options(command: F) -> F:
-    """Add what says which filter is meant."""
-    for option in (
-        click.option(
-            "--shared",
-            multiple=True,
-            type=click.Path(readable=False),
-            metavar="FILE",
-            help="A filter below this one, such as a whole site's; it is only read. May be repeated.",
-        ),
-        click.option(
-            "--filter",
-            "place",
-            type=click.Path(readable=False),
-            envvar="SUFFICE_MAIL",
-            metavar="FILE",
-            help="The filter's file. [default: in your data folder]",
-        ),
-    ):
-        command = option(command)
-    return command
+    """Add what says which filters are asked."""
+    return place_option(shared_option(command))
 
 
 exit_option = click.option("-e", "exit_zero", is_flag=True, help="Leave with 0 whatever the verdict.")
@@ -78,14 +79,43 @@ def one_message(path: str | None) -> bytes:
     return message
 
 
+def the_message(path: str | None) -> bytes:
+    """Return the message in a file, or the one of several that ``file:number`` names, or that on standard input."""
+    from suffice.mail.boxes import Letter, letters
+
+    if path is None or path == "-":
+        return one_message(None)
+    place, _, number = path.rpartition(":")
+    within = number.isdecimal() and not os.path.lexists(path)
+    found: list[Letter] = []
+    for each in letters([place if within else path]):
+        if not isinstance(each, Letter):
+            raise click.ClickException(f"{each.where}: {each.why}")
+        if not within:
+            found.append(each)
+        elif each.where == path or (int(number) == 1 and each.where == place):
+            return each.data
+    if within or not found:
+        raise click.ClickException(f"there is no message {path}")
+    if len(found) > 1:
+        raise click.ClickException(f"{path} holds {len(found)} messages: name one of them, such as {found[0].where}")
+    return found[0].data
+
+
+def terminal_width() -> int | None:
+    """Return how wide the terminal is, if there is one."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Return the messages in files and folders, each with where it was found; what is skipped is said."""
     from suffice.mail.boxes import Letter, letters
 
-    if not paths or paths == ("-",):
+    if not paths or "-" in paths:
         yield "-", one_message(None)
-        return
-    for found in letters(paths):
+    for found in letters([path for path in paths if path != "-"]):
         if isinstance(found, Letter):
             yield found.where, found.data
         else:
@@ -97,12 +127,22 @@ def write_json(value: Any, *, lines: bool = False) -> None:
     import json
 
     indent = None if lines else 2
+    value = _plain(value)
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeError:
         text = json.dumps(value, indent=indent)
     sys.stdout.write(text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: what is no number is null."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def remark(sentence: str) -> None:

@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, write_json
+from suffice.cli.mail.options import json_option, opened, place_option, write_json
 
 
 @click.command("settings")
-@filter_options
+@place_option
 @click.option("--ham-cut", type=float, metavar="P", help="Below this probability of spam a message is ham.")
 @click.option("--spam-cut", type=float, metavar="P", help="From this probability on it is spam.")
 @click.option("--half-life", metavar="DAYS", help="Days in which what was learned loses half its weight, or never.")
@@ -18,7 +18,6 @@ from suffice.cli.mail.options import filter_options, json_option, opened, write_
 @json_option
 def settings_command(
     place: str | None,
-    shared: tuple[str, ...],
     ham_cut: float | None,
     spam_cut: float | None,
     half_life: str | None,
@@ -28,7 +27,7 @@ def settings_command(
     """Show or change how a filter decides and forgets."""
     from suffice.mail.settling import change, days
 
-    with opened(place, shared) as chosen:
+    with opened(place) as chosen:
         if any(value is not None for value in (ham_cut, spam_cut, half_life, tokens)):
             change(chosen, ham_cut, spam_cut, None if half_life is None else days(half_life), tokens)
         store = chosen.store()

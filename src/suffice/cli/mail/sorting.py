@@ -43,10 +43,15 @@ def sort_command(
     """
     with opened(place, shared) as chosen:
         anyway = force or how["dry_run"]
-        _check_ready(chosen, anyway)
+
+        failed = 0
 
         def once() -> None:
-            _say(_sort(chosen, maildir, anyway, **how), how["as_json"], how["quiet"] or watch, how["dry_run"])
+            nonlocal failed
+            _check_ready(chosen, anyway)
+            found = _sort(chosen, maildir, anyway, **how)
+            failed = found.failed
+            _say(found, how["as_json"], how["quiet"] or watch, how["dry_run"])
             sys.stdout.flush()
 
         if watch:
@@ -55,6 +60,8 @@ def sort_command(
             keep_watching([maildir], once)
         else:
             once()
+        if failed:
+            raise click.ClickException(f"{failed} messages could not be moved: they are where they were")
 
 
 def _check_ready(chosen: MailFilter, anyway: bool) -> None:
@@ -128,6 +135,7 @@ def _say(found: Sorted, as_json: bool, quiet: bool, dry_run: bool) -> None:
                 "learned": [{"where": each.where, "class": each.label} for each in found.learned],
                 "kept": found.kept,
                 "skipped": [{"where": each.where, "why": each.why} for each in found.skipped],
+                "failed": found.failed,
                 "gone": found.gone,
                 "dry_run": dry_run,
             },

@@ -1,0 +1,65 @@
+"""More classes than two: what speaks of spam does not depend on how all else is told apart."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from suffice.mail import MailFilter
+from suffice.mail.explaining import explain
+from tests.mail.samples import message, stream
+
+NEW = [data for data, _ in stream(30, 7)]
+
+
+def split(pairs: list[tuple[bytes, str]], names: tuple[str, ...]) -> list[tuple[bytes, str]]:
+    """Return the same mail with ham told into classes by lot."""
+    rng = random.Random(5)
+    return [(data, rng.choice(names) if label == "ham" else label) for data, label in pairs]
+
+
+@pytest.mark.parametrize("names", [("ham", "work"), ("ham", "work", "news", "lists")])
+def test_telling_ham_apart_changes_no_verdict_about_spam(tmp_path, names):
+    pairs = stream(150, 2)
+    with MailFilter(tmp_path / "two.db") as two, MailFilter(tmp_path / "many.db") as many:
+        two.learn_all(pairs)
+        many.learn_all(split(pairs, names))
+        expected = [two.classify(data).log_odds for data in NEW]
+        assert [many.classify(data).log_odds for data in NEW] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_class_that_was_taken_back_changes_no_verdict_about_spam(tmp_path):
+    found = []
+    for label in ("ham", "news"):
+        with MailFilter(tmp_path / f"{label}.db") as mine:
+            mine.learn_all(stream(150, 2))
+            mine.learn(message("headline"), label)
+            mine.forget(message("headline"))
+            found.append([mine.classify(data).log_odds for data in NEW])
+    assert found[1] == pytest.approx(found[0], rel=1e-5)
+
+
+def test_a_token_of_all_classes_alike_speaks_for_none(tmp_path):
+    labels = ("ham", "spam", "work")
+    with MailFilter(tmp_path / "mail.db") as mine:
+        mine.learn_all([(message(f"{label}{i}", f"alike {label}{i}"), label) for i in range(50) for label in labels])
+        for label in labels:
+            found = {reason.token: reason.log_odds for reason in explain(mine, message("x", "alike"), label).reasons}
+            assert abs(found["alike"]) < 0.05
+
+
+def test_what_is_explained_of_spam_is_what_the_verdict_says(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mine:
+        mine.learn_all(stream(300, 1, ("ham", "spam", "work")))
+        for data, _ in stream(20, 8, ("ham", "spam", "work")):
+            why = explain(mine, data, "spam")
+            assert why.log_odds == pytest.approx(why.verdict.log_odds)
+
+
+def test_mail_between_two_other_classes_is_no_spam(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mine:
+        mine.learn_all(stream(300, 1, ("ham", "spam", "work")))
+        verdict = mine.classify(message("x", "report budget meeting lunch"))
+        assert verdict.probability < 0.1
+        assert verdict.label in ("ham", "work")

@@ -1,0 +1,202 @@
+"""What surrounds a command: closed streams, homes that are not there, names in no encoding, files that are replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.cli.command import COMMAND, Ran, process, refused, suffice
+from tests.mail.samples import TOPICS, message, open_folder, stream, without_rights
+
+if sys.platform == "win32":
+    pytest.skip("streams, users and names as POSIX has them", allow_module_level=True)
+
+SPAM = message("x", TOPICS["spam"])
+
+
+@pytest.fixture
+def mine(tmp_path) -> Path:
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn_all(stream(200))
+    return tmp_path / "mail.db"
+
+
+def without(stream_: int, *words: object, **how: object) -> subprocess.CompletedProcess[bytes]:
+    """Run a command with one of the three streams closed."""
+    shell = 'exec "$@" ' + {0: "<&-", 1: ">&-", 2: "2>&-"}[stream_]
+    return subprocess.run(
+        ["sh", "-c", shell, "sh", *COMMAND, "mail", *map(str, words)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        **how,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize("command", ["classify", "filter", "learn --spam", "status"])
+def test_an_error_leaves_with_3_also_where_nobody_can_read_it(tmp_path, command):
+    (tmp_path / "mail.db").write_text("no filter")
+    assert without(2, *command.split(), "--filter", tmp_path / "mail.db", input=SPAM).returncode == 3
+    assert without(2, *command.split(), "--bogus", input=SPAM).returncode == 3
+
+
+def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
+    assert without(2, "filter", "--filter", tmp_path / "none.db", input=SPAM).stdout == SPAM
+
+
+@pytest.mark.parametrize("command", ["status", "dump", "doctor", "classify"])
+def test_a_closed_output_is_no_fault_of_ours(mine, command):
+    ran = without(1, command, "--filter", mine, input=SPAM)
+    assert b"suffice itself" not in ran.stderr
+
+
+@pytest.mark.parametrize("command", ["load", "classify", "explain", "forget", "learn --spam"])
+def test_a_closed_input_is_said_in_one_sentence(mine, command):
+    ran = without(0, *command.split(), "--filter", mine)
+    assert ran.returncode == 3
+    assert b"suffice itself" not in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_a_user_without_a_home_is_told_to_name_the_filter(monkeypatch):
+    for name in ("HOME", "XDG_DATA_HOME", "SUFFICE_MAIL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)  # whom the system does not know
+    assert "--filter" in refused("mail", "status", code=3)
+
+
+@pytest.fixture
+def odd(tmp_path) -> Path:
+    """A folder of messages whose names are no text, drive a terminal, or have several lines."""
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    for name in (b"a\xff.eml", b"b\x1b[31m.eml", b"c\nspam   1.0000  d.eml", b"z.eml"):
+        (folder / os.fsdecode(name)).write_bytes(SPAM)
+    return folder
+
+
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape", "latin-1:strict", "ascii:strict"])
+def test_odd_names_stop_nothing(mine, odd, encoding):
+    ran = process("mail", "classify", odd, "--filter", mine, env={**os.environ, "PYTHONIOENCODING": encoding})
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == 4
+    assert b"\x1b" not in ran.stdout
+
+
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape"])
+def test_odd_names_are_json(mine, odd, encoding):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    ran = process("mail", "classify", odd, "--json", "--filter", mine, env=environment)
+    found = [json.loads(line.decode("utf-8")) for line in ran.stdout.splitlines()]
+    assert [each["verdict"] for each in found] == ["spam"] * 4
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_an_explanation_is_shown_in_any_encoding(mine, encoding):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    ran = process("mail", "explain", "--filter", mine, input=SPAM, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert b"log-odds of spam" in ran.stdout
+
+
+def maildir(place: Path, *names: bytes) -> Path:
+    for part in ("cur", "new", "tmp"):
+        (place / part).mkdir(parents=True)
+    for name in names:
+        (place / "new" / os.fsdecode(name)).write_bytes(SPAM + name)
+    return place
+
+
+@pytest.mark.parametrize("box", [b"Maildir", b"Mail\xff"])
+def test_names_in_no_encoding_are_sorted(tmp_path, mine, box):
+    place = maildir(tmp_path / os.fsdecode(box), b"1.a\xff.host", b"2.a\nb.host", b"3.plain.host")
+    maildir(place / os.fsdecode(b".Entw\xfcrfe"))
+    for expected in (3, 0):
+        ran = process("mail", "sort", place, "--json", "--filter", mine)
+        assert ran.returncode == 0, ran.stderr
+        assert len(json.loads(ran.stdout.decode("utf-8"))["moved"]) == expected
+
+
+@pytest.mark.parametrize("fate", ["replaced", "deleted"])
+def test_lessons_go_to_the_filter_that_is_there(tmp_path, mine, fate):
+    place = maildir(tmp_path / "Maildir")
+    command = [*COMMAND, "mail", "sort", str(place), "--watch", "--filter", str(mine)]
+    watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        (place / "new" / "1.host").write_bytes(message("held", TOPICS["ham"]))
+        (place / "new" / "2.host").write_bytes(SPAM)
+        wait_for(lambda: any((place / ".Junk").glob("*/2.host*")), watcher)
+        time.sleep(0.5)  # the round that moved it ends
+        if fate == "replaced":
+            with MailFilter(mine) as old, MailFilter(tmp_path / "copy.db") as copy:
+                copy.learn_all(stream(200))
+                assert old.classify(SPAM).label == "spam"
+            (tmp_path / "copy.db").replace(mine)
+        else:
+            mine.unlink()
+        for leftover in tmp_path.glob("mail.db-*"):
+            leftover.unlink()
+        (place / "new" / "1.host").rename(place / ".Junk" / "cur" / "1.host:2,S")
+        (place / "new" / "3.host").write_bytes(message("later", TOPICS["spam"]))
+        if fate == "deleted":
+            assert watcher.wait(timeout=20) == 3
+            assert b"there is no filter" in watcher.communicate()[1]
+        else:
+            wait_for(lambda: any((place / ".Junk").glob("*/3.host*")), watcher)
+            watcher.send_signal(signal.SIGINT)
+            watcher.wait(timeout=20)
+            with MailFilter(mine) as now:
+                known = now.store().ask("SELECT COUNT(*) FROM filed")[0][0]
+            assert known > 0, "the ledger is in the file at that path"
+    finally:
+        watcher.kill()
+        watcher.communicate()
+
+
+def wait_for(there: object, watcher: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 20
+    while not there():  # type: ignore[operator]
+        assert time.monotonic() < until, "nothing happened"
+        assert watcher.poll() is None, watcher.communicate()
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs two users")
+def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing():
+    with open_folder() as place:
+        with MailFilter(place / "site.db") as site:
+            site.learn_all(stream(60))
+        (place / "site.db").chmod(0o644)
+        place.chmod(0o777)
+
+        def judge() -> str:
+            with MailFilter(place / "site.db") as mail:
+                return mail.classify(SPAM).label
+
+        assert without_rights(judge) == "spam"
+        assert [path.name for path in place.iterdir() if path.stat().st_uid != 0] == []
+
+
+def test_moves_that_fail_are_not_passed_over_in_silence(mine):
+    with open_folder() as place:
+        maildir(place / "Maildir", b"1.host")
+        target = place / "mail.db"
+        target.write_bytes(mine.read_bytes())
+        target.chmod(0o666)
+        place.chmod(0o777)
+
+        def sort() -> Ran:
+            return suffice("mail", "sort", place / "Maildir", "-q", "--filter", target)
+
+        assert suffice("mail", "sort", place / "Maildir", "-n", "--filter", mine).code == 0
+        assert [path.name for path in place.glob("Maildir/new/*")] == ["1.host"]
+        ran = without_rights(sort)
+        assert ran.code == 3 or "permission denied" in ran.err
