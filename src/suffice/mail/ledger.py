@@ -24,6 +24,7 @@ class StoredLedger:
     """
 
     def __init__(self, mail: MailFilter, box: Path) -> None:
+        mail.store(make=True)
         self._mail = mail
         self._box = os.fsencode(box.resolve())
 
