@@ -1,7 +1,7 @@
 """The spam filter beside bogofilter: speed, size and how often both are wrong, on the same messages in the same run.
 
-``python -m benchmarks.mail --index FOLDER/index`` measures and stores the table. The index has a line for each message: its
-class and its path. bogofilter (its SQLite build) is taken from the system.
+``python -m benchmarks.mail --index FOLDER/index`` measures and stores the table. The index has a line for each message:
+its class and its path. bogofilter (its SQLite build) is taken from the system.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.harness import machine
 
@@ -23,20 +24,31 @@ RESULTS = Path(__file__).with_name("mail.md")
 ALONE = 100
 
 
-def ran(command: list[str], lines: list[Path] | None = None, message: Path | None = None, fine: int = 2) -> float:
-    """Return the seconds that a command takes, from its start to its end."""
-    start = time.perf_counter()
-    if message is not None:
-        with message.open("rb") as given:
-            done = subprocess.run(
-                command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-            )
-    else:
-        names = "".join(f"{path}\n" for path in lines or []).encode()
-        done = subprocess.run(command, input=names, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode > fine:
-        raise RuntimeError(f"{command} left with {done.returncode}")
-    return time.perf_counter() - start
+class Cost(NamedTuple):
+    """What something takes: seconds, and megabytes at the most."""
+
+    seconds: float
+    memory: float = 0.0
+
+    def then(self, other: Cost) -> Cost:
+        """Return what both take, one after the other."""
+        return Cost(self.seconds + other.seconds, max(self.memory, other.memory))
+
+
+def ran(command: list[str], lines: list[Path] | None = None, message: Path | None = None, fine: int = 2) -> Cost:
+    """Return the seconds and the peak memory that a command takes, from its start to its end."""
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{path}\n" for path in lines or []).encode())
+        names.seek(0)
+        with message.open("rb") if message is not None else names as given:
+            start = time.perf_counter()
+            process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, used = os.wait4(process.pid, 0)
+            seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode > fine:
+        raise RuntimeError(f"{command} left with {process.returncode}")
+    return Cost(seconds, used.ru_maxrss / 1e3)
 
 
 class Rivals:
@@ -54,41 +66,42 @@ class Rivals:
                     path, folder / f"{i:06d}"
                 )
 
-    def learn_ours(self) -> float:
+    def learn_ours(self) -> Cost:
         """Learn all messages, into a new file."""
         for old in self.place.glob("mail.db*"):
             old.unlink()
         folders = ["--spam", str(self.place / "spam"), "--ham", str(self.place / "ham")]
         return ran([*self.suffice, "learn", "-q", *folders, "--filter", str(self.ours)], fine=0)
 
-    def learn_theirs(self) -> float:
+    def learn_theirs(self) -> Cost:
         """Let bogofilter do the same."""
         shutil.rmtree(self.theirs, ignore_errors=True)
         self.theirs.mkdir()
         base = ["bogofilter", "-d", str(self.theirs), "-b"]
-        return ran([*base, "-s"], self.spam) + ran([*base, "-n"], self.ham)
+        return ran([*base, "-s"], self.spam).then(ran([*base, "-n"], self.ham))
 
-    def classify_ours(self) -> float:
+    def classify_ours(self) -> Cost:
         """Judge all messages."""
         folders = [str(self.place / "spam"), str(self.place / "ham")]
         return ran([*self.suffice, "classify", *folders, "--filter", str(self.ours)], fine=0)
 
-    def classify_theirs(self) -> float:
+    def classify_theirs(self) -> Cost:
         """Let bogofilter do the same."""
         return ran(["bogofilter", "-d", str(self.theirs), "-b", "-t"], [*self.spam, *self.ham])
 
-    def alone_ours(self) -> float:
+    def alone_ours(self) -> Cost:
         """Judge some messages, with a process for each; per message."""
         some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
         command = [*self.suffice, "classify", "--filter", str(self.ours)]
-        return sum(ran(command, message=path) for path in some) / len(some)
+        return Cost(sum(ran(command, message=path).seconds for path in some) / len(some))
 
-    def alone_theirs(self) -> float:
+    def alone_theirs(self) -> Cost:
         """Let bogofilter do the same."""
         some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
-        return sum(ran(["bogofilter", "-d", str(self.theirs)], message=path) for path in some) / len(some)
+        command = ["bogofilter", "-d", str(self.theirs)]
+        return Cost(sum(ran(command, message=path).seconds for path in some) / len(some))
 
-    def resident(self) -> float:
+    def resident(self) -> Cost:
         """Judge all messages one by one in one process, on one core, as a server would."""
         code = (
             "import os, sys, time\n"
@@ -102,17 +115,17 @@ class Rivals:
         )
         names = "".join(f"{path}\n" for path in [*self.spam, *self.ham])
         done = subprocess.run([sys.executable, "-c", code], input=names, capture_output=True, text=True, check=True)
-        return float(done.stdout)
+        return Cost(float(done.stdout))
 
 
-def best(work: dict[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+def best(work: dict[str, Callable[[], Cost]], repeats: int) -> dict[str, Cost]:
     """Return the least seconds of each piece of work, which take turns."""
-    found: dict[str, float] = {}
+    found: dict[str, Cost] = {}
     for _ in range(repeats):
         for name, run in work.items():
-            seconds = run()
-            found[name] = min(seconds, found.get(name, seconds))
-            print(f"{name}: {seconds:.3f} s", flush=True)
+            cost = run()
+            found[name] = min(cost, found.get(name, cost))
+            print(f"{name}: {cost.seconds:.3f} s", flush=True)
     return found
 
 
@@ -197,13 +210,14 @@ def main() -> None:
             "|---|---:|---:|---:|",
         ]
         for name, what in (("learn", "learn in bulk, messages/s"), ("classify", "classify in bulk, messages/s")):
-            ours, theirs = count / found[name], count / found[f"{name}, bogofilter"]
+            mine, other = found[name], found[f"{name}, bogofilter"]
+            ours, theirs = count / mine.seconds, count / other.seconds
             lines.append(f"| {what} | {ours:,.0f} | {theirs:,.0f} | {ours / theirs:.1f}× |")
-        resident, bulk = count / found["resident"], count / found["classify, bogofilter"]
-        lines.append(
-            f"| classify one by one in one process on one core, messages/s | {resident:,.0f} | {bulk:,.0f} (in bulk) | {resident / bulk:.1f}× |"
-        )
-        ours, theirs = found["alone"], found["alone, bogofilter"]
+            lines.append(f"| the same, peak memory, MB | {mine.memory:.0f} | {other.memory:.0f} | |")
+        resident, bulk = count / found["resident"].seconds, count / found["classify, bogofilter"].seconds
+        where = "classify one by one in one process on one core, messages/s"
+        lines.append(f"| {where} | {resident:,.0f} | {bulk:,.0f} (in bulk) | {resident / bulk:.1f}× |")
+        ours, theirs = found["alone"].seconds, found["alone, bogofilter"].seconds
         lines.append(
             f"| a process for each message, ms | {1000 * ours:.0f} | {1000 * theirs:.1f} | {theirs / ours:.2f}× |"
         )

@@ -307,7 +307,8 @@ def test_what_cannot_be_learned_is_one_sentence(tmp_path, kind):
     path = broken(tmp_path)[kind]
     before = path.read_bytes() if path.is_file() else None
     for words in (("learn", "--spam"), ("correct", "--spam"), ("load",), ("settings", "--spam-cut", "0.5")):
-        assert str(path) in refused(*words, "--filter", path, stdin=SPAM if words[0] != "load" else b".MSG_COUNT 1 2\nx 1 2 3\n")
+        given = SPAM if words[0] != "load" else b".MSG_COUNT 1 2\nx 1 2 3\n"
+        assert str(path) in refused(*words, "--filter", path, stdin=given)
     assert (path.read_bytes() if path.is_file() else None) == before
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import click
@@ -32,25 +32,36 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
+class Later(click.Group):
     """Commands whose modules are read when they are called."""
+
+    #: Where each command lives in a package, in the order in which they are listed, and how the functions' names end.
+    known: Mapping[str, str]
+    package: str
+    ending = ""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(COMMANDS)
+        return list(self.known)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Return a command."""
-        if name not in COMMANDS:
+        if name not in self.known:
             return None
-        module = importlib.import_module(f"suffice.cli.{COMMANDS[name]}")
-        command: click.Command = getattr(module, name)
+        module = importlib.import_module(f"{self.package}.{self.known[name]}")
+        command: click.Command = getattr(module, name + self.ending)
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         """Return the command that is asked for, or say which may be meant."""
-        check_command(args, COMMANDS, context)
+        check_command(args, self.known, context)
         return super().resolve_command(context, args)
+
+
+class Commands(Later):
+    """All of them."""
+
+    known, package = COMMANDS, "suffice.cli"
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command. Whoever reads our output may have had enough of it: that is no failure."""

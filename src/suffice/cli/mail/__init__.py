@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
+
+from suffice.cli.app import Later
 
 #: Where each command lives, in the order in which they are listed.
 COMMANDS = {
@@ -32,27 +33,10 @@ COMMANDS = {
 SPAM, HAM, UNSURE, ERROR = 0, 1, 2, 3
 
 
-class MailCommands(click.Group):
-    """Commands whose modules are read when they are called, and whose errors leave with 3."""
+class MailCommands(Later):
+    """Commands whose errors leave with 3."""
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command."""
-        if name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"suffice.cli.mail.{COMMANDS[name]}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
-
-    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Return the command that is asked for, or say which may be meant."""
-        from suffice.cli.app import check_command
-
-        check_command(args, COMMANDS, context)
-        return super().resolve_command(context, args)
+    known, package, ending = COMMANDS, "suffice.cli.mail", "_command"
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         """Read the options of the group: misuse leaves with 3, too."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suffice.cli.mail.learning import Many, class_options, classes_of, watched
-from suffice.cli.mail.options import json_option, quiet_option, remark, write_json
+from suffice.cli.mail.options import json_option, quiet_option, remark, which_option, write_json
 
 if TYPE_CHECKING:
     from suffice.mail.boxes import Skipped
@@ -25,13 +25,7 @@ _AFTER = (500, 2000)
 @class_options
 @click.option("--folds", type=click.IntRange(min=2), metavar="K", help="Cross-validate instead of going in order.")
 @click.option("--shuffles", type=click.IntRange(min=1), metavar="N", help="Other orders, too: the mean and its spread.")
-@click.option(
-    "--train",
-    type=click.Choice(["all", "error", "near"]),
-    default="all",
-    show_default=True,
-    help="Which messages are learned.",
-)
+@which_option
 @click.option("--ham-cut", type=float, default=0.3, show_default=True, help="Below this probability it is ham.")
 @click.option("--spam-cut", type=float, default=0.9, show_default=True, help="From this probability on it is spam.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the ROC and learning curves (.svg, .png, .pdf).")

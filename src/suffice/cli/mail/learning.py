@@ -18,6 +18,7 @@ from suffice.cli.mail.options import (
     place_option,
     quiet_option,
     remark,
+    which_option,
     write_json,
 )
 
@@ -98,13 +99,7 @@ def classes_of(
 @click.command("learn", cls=Many)
 @class_options
 @filter_options
-@click.option(
-    "--train",
-    type=click.Choice(["all", "error", "near"]),
-    default="all",
-    show_default=True,
-    help="Which messages to learn: all; those the filter is wrong about or unsure of; or less than certain of.",
-)
+@which_option
 @json_option
 @quiet_option
 def learn_command(

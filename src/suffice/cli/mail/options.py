@@ -10,25 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from suffice.cli.options import json_option, quiet_option
+from suffice.cli.options import json_option as json_option
+from suffice.cli.options import quiet_option as quiet_option
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter, Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-__all__ = [
-    "exit_option",
-    "filter_options",
-    "json_option",
-    "messages",
-    "one_message",
-    "opened",
-    "quiet_option",
-    "remark",
-    "write_json",
-]
-
 
 place_option = click.option(
     "--filter",
@@ -52,6 +40,13 @@ def filter_options(command: F) -> F:
     return place_option(shared_option(command))
 
 
+which_option = click.option(
+    "--train",
+    type=click.Choice(["all", "error", "near"]),
+    default="all",
+    show_default=True,
+    help="Which messages to learn: all; those the filter is wrong about or unsure of; or less than certain of.",
+)
 exit_option = click.option("-e", "exit_zero", is_flag=True, help="Leave with 0 whatever the verdict.")
 
 

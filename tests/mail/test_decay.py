@@ -1,0 +1,100 @@
+"""What was learned loses weight as days pass: by each filter's own half-life, whatever the clock does."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from suffice.mail import MailFilter
+from suffice.mail.settling import change
+from tests.mail.samples import message
+
+DAY = 86400.0
+BEGIN = 20_000 * DAY
+HALF_LIFE = 30.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Set the clock to some days after the beginning."""
+
+    def put(days: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: BEGIN + days * DAY)
+
+    put(0)
+    return put
+
+
+def teach(mail: MailFilter, name: str, label: str, count: int = 10) -> None:
+    for i in range(count):
+        mail.learn(message(f"{name}{i}", "zebra"), label)
+
+
+def seen(mail: MailFilter) -> tuple[float, float]:
+    """Return how many messages of ham and spam the word was in, as they count today."""
+    reasons = mail.explain(message("x", "zebra")).reasons
+    (found,) = [reason.seen for reason in reasons if reason.token == "zebra" and reason.seen is not None]
+    return found["ham"], found["spam"]
+
+
+@pytest.fixture
+def mine(tmp_path, clock):
+    with MailFilter(tmp_path / "mine.db") as mail:
+        change(mail, half_life=HALF_LIFE)
+        yield mail
+
+
+@pytest.mark.parametrize("days", [0, 1, 30, 60, 590, 610, 3000])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_half_life_halves(mine, clock, days, again):
+    teach(mine, "a", "spam")
+    assert seen(mine) == pytest.approx((0, 10))
+    clock(days)
+    if again:
+        mine.close()
+    assert seen(mine) == pytest.approx((0, 10 * 2 ** (-days / HALF_LIFE)))
+
+
+def test_what_is_learned_later_counts_more(mine, clock):
+    teach(mine, "a", "spam")
+    clock(30)
+    teach(mine, "b", "ham")
+    assert seen(mine) == pytest.approx((10, 5))
+    clock(60)
+    assert seen(mine) == pytest.approx((5, 2.5))
+
+
+def test_a_message_is_taken_back_by_what_it_has_left(mine, clock):
+    teach(mine, "a", "spam")
+    clock(630)  # far enough for all weights to be made smaller
+    teach(mine, "b", "spam", 1)
+    for i in range(10):
+        assert mine.forget(message(f"a{i}", "zebra"))
+    assert seen(mine) == pytest.approx((0, 1))
+
+
+@pytest.mark.parametrize("ahead", [1, 60, 630])
+def test_a_clock_that_was_ahead_gives_nothing_more_weight_than_today(mine, clock, ahead):
+    clock(ahead)
+    teach(mine, "a", "spam")
+    clock(0)
+    teach(mine, "b", "ham")
+    assert seen(mine) == pytest.approx((10, 10))
+
+
+@pytest.mark.parametrize("own", [0.0, 7.0])
+def test_a_layer_decays_by_its_own_half_life(tmp_path, clock, own):
+    with MailFilter(tmp_path / "site.db") as site:
+        change(site, half_life=HALF_LIFE)
+        clock(300)
+        teach(site, "a", "spam")
+        clock(330)
+        teach(site, "b", "spam")
+    with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
+        change(mine, half_life=own)
+        teach(mine, "c", "ham")
+        assert seen(mine) == pytest.approx((10, 15))
+        clock(337)
+        left = 10 / 2 if own else 10
+        assert seen(mine) == pytest.approx((left, 15 * 2 ** (-7 / HALF_LIFE)))
