@@ -98,6 +98,9 @@ class Finding:
 def examine(mail: MailFilter) -> list[Finding]:
     """Return what is fine and what is wrong with a filter and its file, and what to do about it."""
     path = mail.path
+    if not path.exists() and mail.shared:
+        alone = f"there is no filter at {path} yet: the shared ones judge alone"
+        return [Finding("remark", alone), *_contents(mail)]
     if not path.exists():
         return [
             Finding("wrong", f"there is no filter at {path}", "suffice mail learn --spam MAIL --ham MAIL makes one")

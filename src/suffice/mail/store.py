@@ -126,9 +126,10 @@ class Store(Database):
 
     def day(self) -> int:
         """Return the number of the day, which never goes back even if the clock does."""
-        if self._settings.half_life is None:
+        settings = self.settings()
+        if settings.half_life is None:
             return today()
-        return max(today(), self._settings.origin, int(self.get("last", 0)))
+        return max(today(), settings.origin, int(self.get("last", 0)))
 
     def weight(self) -> float:
         """Return what a message weighs that is learned now."""
@@ -157,7 +158,8 @@ class Store(Database):
     def state(self) -> _native.mail.State:
         """Return the memory as of now."""
         if self._state is not None and not self.within and self.unchanged():
-            self._state.now = self._settings.weight(self.day())
+            if self._settings.half_life is not None:
+                self._state.now = self._settings.weight(self.day())
             return self._state
         changes = self.changes()
         with self.reading():

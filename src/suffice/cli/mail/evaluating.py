@@ -61,7 +61,10 @@ def evaluate_command(
     _check_pictures(plot, calibration)
     skipped: list[Skipped] = []
     more: list[Outcome] = []
-    with watched(*_mail(index, spam, ham, others, skipped), quiet=quiet or as_json) as (pairs, classes):
+    with watched(*_mail(index, spam, ham, others, skipped), quiet=quiet or as_json, doing="judging") as (
+        pairs,
+        classes,
+    ):
         if folds is None and shuffles is None:
             outcome, counts = streamed(pairs, classes, train=train, cuts=cuts)
         else:

@@ -162,7 +162,7 @@ def _learn_heaps(chosen: MailFilter, classes: dict[str, list[str]], skipped: lis
 
 @contextmanager
 def watched(
-    pairs: Iterator[tuple[bytes, str]], classes: list[str], total: int | None, *, quiet: bool
+    pairs: Iterator[tuple[bytes, str]], classes: list[str], total: int | None, *, quiet: bool, doing: str = "learning"
 ) -> Iterator[tuple[Iterator[tuple[bytes, str]], list[str]]]:
     """Yield messages and classes, with a bar that says how many of all bytes were read, on a terminal alone."""
     if quiet or not sys.stderr.isatty():
@@ -171,15 +171,15 @@ def watched(
     from suffice.cli.output import watching
 
     with watching(quiet) as watch:
-        yield (_told(pairs, watch, total) if watch is not None else pairs), classes
+        yield (_told(pairs, watch, total, doing) if watch is not None else pairs), classes
 
 
-def _told(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None) -> Iterator[tuple[bytes, str]]:
+def _told(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None, doing: str) -> Iterator[tuple[bytes, str]]:
     done = 0
     for data, label in pairs:
         yield data, label
         done += len(data)
-        watch("learning", done, max(total, done) if total else None)
+        watch(doing, done, max(total, done) if total else None)
 
 
 def _learn_each(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], train: Any) -> Tally:

@@ -83,15 +83,16 @@ def the_message(path: str | None) -> bytes:
     place, _, number = path.rpartition(":")
     within = number.isdecimal() and not os.path.lexists(path)
     found: list[Letter] = []
+    why = f"there is no message {path}"
     for each in letters([place if within else path]):
         if not isinstance(each, Letter):
-            raise click.ClickException(f"{each.where}: {each.why}")
-        if not within:
+            why = f"{each.where}: {each.why}"
+        elif not within:
             found.append(each)
         elif each.where == path or (int(number) == 1 and each.where == place):
             return each.data
     if within or not found:
-        raise click.ClickException(f"there is no message {path}")
+        raise click.ClickException(why)
     if len(found) > 1:
         raise click.ClickException(f"{path} holds {len(found)} messages: name one of them, such as {found[0].where}")
     return found[0].data
