@@ -180,7 +180,7 @@ private:
         for (std::size_t i = 0; i < rest.size();) {
             std::size_t end = i;
             while (end < rest.size() && !splits(rest[end])) ++end;
-            if (end > i) word(tag, rest.substr(i, end - i));
+            if (end > i) part(tag, rest.substr(i, end - i));
             i = end + 1;
         }
     }
@@ -225,8 +225,14 @@ private:
         return seen_text_.append(text.substr(from));
     }
 
-    // A long word is remembered by how it begins and about how long it is.
     void word(std::string_view tag, std::string_view found) {
+        if (found.size() > kLongest) return part(tag, found);
+        name_.assign(tag).append(found);
+        put_name();
+    }
+
+    // A part of something, whatever is in it. A long one is remembered by how it begins and about how long it is.
+    void part(std::string_view tag, std::string_view found) {
         if (found.size() <= kLongest) return put(tag, found);
         std::size_t first = 0;
         character(found, first);
@@ -236,11 +242,16 @@ private:
     }
 
     void put(std::string_view tag, std::string_view text) {
-        if (features_.more) return;
         name_.assign(tag).append(cut_utf8(text, 120));
         for (char& c : name_) {
             if (static_cast<unsigned char>(c) <= ' ' || c == 0x7F) c = '_';
         }
+        put_name();
+    }
+
+    // Adds the token that is called name_, which has neither blanks nor controls in it.
+    void put_name() {
+        if (features_.more) return;
         const std::uint64_t hash = text::hash_of(name_.data(), name_.size());
         if (!seen_.add(hash)) return;
         const auto begin = static_cast<std::uint32_t>(features_.names.size());

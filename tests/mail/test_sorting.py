@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -507,8 +508,12 @@ print("done", flush=True)
 
 
 def wait_for(what, seconds=10.0):
+    """Wait until something is so. A message that is moved while folders are listed is seen in both, or in none."""
     until = time.monotonic() + seconds
-    while not what():
+    while True:
+        with suppress(FileNotFoundError, ValueError):
+            if what():
+                return
         assert time.monotonic() < until, "it never came"
         time.sleep(0.01)
 

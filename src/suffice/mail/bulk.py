@@ -36,6 +36,7 @@ def learn_all(store: Store, pairs: Iterable[tuple[bytes, str]], cores: int) -> T
             waiting.append(ahead.submit(_prepared, stream, cores))
             learning.add(*prepared)
         learning.finish()
+        learning.remember()
     return tally
 
 
@@ -94,11 +95,14 @@ class _Learning:
         if self._count >= TRANSACTION or time.monotonic() - self._begun > SECONDS:
             self.finish()
 
+    def remember(self) -> None:
+        """Keep the tokens of the latest messages."""
+        with self._store.writing():
+            self._store.remember(list(self._recent))
+
     def finish(self) -> None:
         """Write down what was learned."""
         if self._count:
-            self._store.remember(list(self._recent))
-            self._recent.clear()
             self._store.put("last", self._store.day())
             self._store.fold()
             self._transaction.close()

@@ -12,11 +12,10 @@ from suffice import _native
 from suffice.mail.errors import MailError
 from suffice.mail.identity import identity
 from suffice.mail.places import default_place
-from suffice.mail.readiness import learned
 from suffice.mail.reading import read, threads
 from suffice.mail.store import Event, Store, today
 from suffice.mail.tally import Became, Tally
-from suffice.mail.verdict import CUTS, Verdict, check_cuts, judged
+from suffice.mail.verdict import Verdict, check_cuts, judged
 
 if TYPE_CHECKING:
     from suffice.mail.explaining import Explanation
@@ -95,8 +94,7 @@ class MailFilter:
     @property
     def cuts(self) -> tuple[float, float]:
         """The probabilities of spam between which a verdict is unsure."""
-        low, high = self.store().get("cuts", CUTS)
-        return low, high
+        return self.store().facts().cuts
 
     @cuts.setter
     def cuts(self, cuts: tuple[float, float]) -> None:
@@ -119,9 +117,8 @@ class MailFilter:
         """Return what each of some messages is that were read; ``anyway`` even if too little was learned to say so."""
         store = self.store()
         totals = store.state().scores(letters, cores)
-        classes, cuts = self.classes, self.cuts
+        classes, cuts, counts = store.facts()
         wide = 1 if len(classes) == 2 else len(classes)
-        counts = learned(store)
         return [
             judged(totals[i * wide : (i + 1) * wide], classes, cuts, letters.trouble(i), counts, anyway=anyway)
             for i in range(len(letters))

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
-from suffice.mail.readiness import learned
 from suffice.mail.store import Store, today
 from suffice.mail.verdict import ENOUGH, is_ready
 
@@ -77,7 +76,7 @@ def status(mail: MailFilter) -> Status:
     last = store.get("last")
     return Status(
         mail.path,
-        learned(store),
+        store.facts().counts,
         len(store.state()),
         store.ask("SELECT COUNT(*) FROM journal")[0][0],
         None if last is None else datetime.fromtimestamp(last * 86400, UTC).date().isoformat(),

@@ -47,6 +47,7 @@ def _put_in_place(temporary: Path, path: Path) -> None:
 
 def fill(connection: sqlite3.Connection) -> None:
     """Make the tables of a filter in an empty database, unless somebody else does."""
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA application_id").fetchone()[0] == 0:

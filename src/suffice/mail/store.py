@@ -12,18 +12,19 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from suffice import _native
 from suffice.mail.database import Database, Settings
 from suffice.mail.errors import MailError
+from suffice.mail.verdict import CUTS
 
 #: Rows of the journal that are folded into the base together.
 FOLD = 256
 #: When a message weighs so much more than the first, all weights are made smaller.
 HEAVIEST = 2.0**20
 #: Messages whose tokens are kept, so that they can be taken back through any copy of them.
-RECENT = 1000
+RECENT = 500
 #: Days for which it is known that a message was marked as spam.
 MARKED = 90
 
@@ -39,6 +40,14 @@ class Event:
     was: int | None = None
     was_weight: float = 1.0
     hashes: bytes | None = None  # of the tokens that are taken back; the message's own if None
+
+
+class Facts(NamedTuple):
+    """What verdicts go by beside the memory."""
+
+    classes: tuple[str, ...]
+    cuts: tuple[float, float]
+    counts: dict[str, int]  # messages that were learned, here and below; with a half-life, what is left of them
 
 
 def today() -> int:
@@ -71,6 +80,7 @@ class Store(Database):
         super().__init__(path, make=make)
         self._state: _native.mail.State | None = None
         self._settings = Settings()
+        self._facts: Facts | None = None
         self._version = -1
         self._position = -1
         self._changes = -1
@@ -154,18 +164,43 @@ class Store(Database):
     def remember(self, rows: list[tuple[bytes, bytes]]) -> None:
         """Keep the tokens of messages that were just learned: identities and hashes."""
         self.do_all("INSERT OR REPLACE INTO recent (id, hashes) VALUES (?, ?)", rows)
+        self.do("DELETE FROM recent WHERE number <= (SELECT MAX(number) FROM recent) - ?", RECENT)
 
     def state(self) -> _native.mail.State:
         """Return the memory as of now."""
         if self._state is not None and not self.within and self.unchanged():
-            if self._settings.half_life is not None:
-                self._state.now = self._settings.weight(self.day())
+            if self._aged():
+                self._facts = None
             return self._state
         changes = self.changes()
         with self.reading():
             state = self._read()
         self._changes = changes
+        self._facts = None
         return state
+
+    def _aged(self) -> bool:
+        """Let what was learned weigh what it does today, here and below; return whether that is less than before."""
+        aged = sum(store._aged() for store in self.below) > 0  # all of them are asked
+        if self._state is not None and self._settings.half_life is not None:
+            weight = self._settings.weight(self.day())
+            aged = aged or weight != self._state.now
+            self._state.now = weight
+        return aged
+
+    def facts(self) -> Facts:
+        """Return what verdicts go by beside the memory."""
+        self.state()
+        if self._facts is None:
+            classes = self.classes()
+            counts = dict.fromkeys(classes, 0.0)
+            for store in (self, *self.below):
+                state = store.state()
+                for label, count in zip(classes, state.messages, strict=False):
+                    counts[label] += count / state.now
+            low, high = self.get("cuts", CUTS)
+            self._facts = Facts(classes, (low, high), {label: round(count) for label, count in counts.items()})
+        return self._facts
 
     def unchanged(self) -> bool:
         """Return whether nobody wrote since the memory was last read, here or below."""
@@ -232,7 +267,6 @@ class Store(Database):
             rows = [(part, data, zlib.crc32(data)) for part, data in state.columns().items()]
             self.do_all("INSERT OR REPLACE INTO base VALUES (?, ?, ?)", rows)
             self.do("DELETE FROM journal")
-            self.do("DELETE FROM recent WHERE number <= (SELECT MAX(number) FROM recent) - ?", RECENT)
             self.do("DELETE FROM judged WHERE day < ?", today() - MARKED)
             version = self.get("version", 0) + 1
             self.put("version", version)
@@ -240,6 +274,13 @@ class Store(Database):
             if self.get("names") > 2 * len(state) + 10_000:
                 self._forget_names(state)
             self._version = version
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Give back to the disk what the file does not need, where that is much."""
+        (free,), (pages,) = self.ask("PRAGMA freelist_count")[0], self.ask("PRAGMA page_count")[0]
+        if 8 * free > pages:
+            self.ask("PRAGMA incremental_vacuum")
 
     def lighten(self, state: _native.mail.State, settings: Settings) -> None:
         """Let today be the day on which a message weighs 1, and all that was learned weigh as much less."""
