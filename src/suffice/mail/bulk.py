@@ -1,10 +1,10 @@
-"""Many messages learned: some threads read while one learns, and some thousands are learned in one transaction."""
+"""Many messages learned: one thread gathers, some read, one learns; some thousands are learned in one transaction."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -29,11 +29,15 @@ def learn_all(store: Store, pairs: Iterable[tuple[bytes, str]], cores: int) -> T
     """Learn messages with their classes; see :meth:`suffice.mail.MailFilter.learn_all`."""
     tally = Tally()
     stream = heaps(pairs, lambda pair: len(pair[0]), TOGETHER, TOGETHER_BYTES)
-    with ThreadPoolExecutor(1) as ahead, ExitStack() as transaction:
+    with ThreadPoolExecutor(1) as gathering, ThreadPoolExecutor(1) as preparing, ExitStack() as transaction:
+
+        def ahead() -> Future[Prepared | None]:
+            return preparing.submit(_prepared, gathering.submit(next, stream, None), cores)
+
         learning = _Learning(store, tally, transaction)
-        waiting = deque(ahead.submit(_prepared, stream, cores) for _ in range(3))
+        waiting = deque(ahead() for _ in range(3))
         while (prepared := _awaited(waiting.popleft(), learning)) is not None:
-            waiting.append(ahead.submit(_prepared, stream, cores))
+            waiting.append(ahead())
             learning.add(*prepared)
         learning.finish()
         learning.remember()
@@ -49,8 +53,8 @@ def _awaited(coming: Future[Prepared | None], learning: _Learning) -> Prepared |
         return coming.result()
 
 
-def _prepared(stream: Iterator[list[tuple[bytes, str]]], cores: int) -> Prepared | None:
-    some = next(stream, None)
+def _prepared(gathered: Future[list[tuple[bytes, str]] | None], cores: int) -> Prepared | None:
+    some = gathered.result()
     if some is None:
         return None
     return read([data for data, _ in some], cores), [identity(data) for data, _ in some], [label for _, label in some]
