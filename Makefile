@@ -69,7 +69,9 @@ $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 sanitize: $(SANITIZED)/installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED)/bin/python -m pytest -q -p no:cacheprovider tests/engines tests/laws tests/text
+	  $(SANITIZED)/bin/python -m pytest -q -p no:cacheprovider tests/engines tests/laws tests/text \
+	    tests/mail/test_pieces.py tests/mail/test_html.py tests/mail/test_words.py tests/mail/test_reading.py \
+	    tests/mail/test_fuzz_mail.py tests/mail/test_bad_mail.py tests/mail/test_arithmetic.py
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -208,12 +208,6 @@ void bind_mail(nb::module_& module) {
                  }
                  return all;
              })
-        .def("digest",
-             [](const Letters& self, std::size_t i) {
-                 std::uint64_t all = 0;
-                 for (const Token& token : features_of(self, i).tokens) all += suffice::text::mixed(token.hash);
-                 return static_cast<std::int64_t>(all);
-             })
         .def("hashes",
              [](const Letters& self, std::size_t i) {
                  std::vector<std::uint64_t> all;
@@ -353,10 +347,4 @@ void bind_mail(nb::module_& module) {
         .def("forget", [](State& self, const nb::bytes& hashes, std::size_t label, double weight) {
             self.forget(values<std::uint64_t>(hashes), label, weight);
         });
-
-    mail.def("hash_of", [](nb::bytes name) { return suffice::text::hash_of(name.c_str(), name.size()); });
-    mail.def("pieces", [](nb::bytes raw) {
-        Message message(view_of(raw), Limits());
-        return listed(message.pieces());
-    });
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice import demo
+from suffice import _native, demo
 from suffice.mail import MailFilter
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.store import Store
@@ -105,3 +105,8 @@ def without_rights(work: Callable[[], Any]) -> Any:
     if what == "raised":
         raise value
     return value
+
+
+def pieces(raw: bytes) -> list[tuple[str, str, str]]:
+    """Return what a message is taken apart into: kind, name, text."""
+    return _native.mail.Letters([raw], 1).pieces(0)

@@ -9,13 +9,13 @@ from time import process_time
 
 import pytest
 
-from suffice import _native
 from suffice.mail import MailFilter
 from suffice.mail.identity import identity
 from suffice.mail.marking import field, marked
 from suffice.mail.reading import read, subject_of
 from suffice.mail.verdict import Verdict
 from tests.mail.hostile import HOSTILE, html, letter, multipart, typed
+from tests.mail.samples import pieces
 
 #: Seconds of work that one message may make. It is a few milliseconds; machines that run tests are slow.
 MOST = 1.0
@@ -181,6 +181,6 @@ def test_text_after_what_nobody_sees_counts():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_pieces_are_text(name):
-    for kind, called, text in _native.mail.pieces(HOSTILE[name].make()):
+    for kind, called, text in pieces(HOSTILE[name].make()):
         assert "\0" not in called + text
         assert (kind, called, text) == (kind, called.encode().decode(), text.encode().decode())

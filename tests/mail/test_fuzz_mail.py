@@ -60,7 +60,7 @@ def check(raw: bytes) -> None:
     again = _native.mail.Letters.unpacked([packed])
     assert again.tokens(0) == tokens
     assert sorted(again.grams(0)) == sorted(grams)
-    assert again.digest(0) == read([raw]).digest(0)
+    assert again.hashes(0) == read([raw]).hashes(0)
     assert again.packed(0) == packed
     assert again.trouble(0) == []
     assert len(identity(raw)) == 16

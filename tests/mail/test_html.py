@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice import _native
 from tests.mail.hostile import html
+from tests.mail.samples import pieces
 
 
 def read(page: str) -> dict[tuple[str, str], str]:
-    return {(kind, name): text for kind, name, text in _native.mail.pieces(html(page.encode())) if kind != "tag"}
+    return {(kind, name): text for kind, name, text in pieces(html(page.encode())) if kind != "tag"}
 
 
 def seen(page: str) -> str:

@@ -6,10 +6,8 @@ from base64 import b64encode
 
 import pytest
 
-from suffice import _native
 from tests.mail.hostile import html
-
-pieces = _native.mail.pieces
+from tests.mail.samples import pieces
 
 
 def found(raw: bytes, kind: str, name: str | None = None) -> list[str]:

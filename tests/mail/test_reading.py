@@ -18,10 +18,10 @@ from urllib.parse import quote
 
 import pytest
 
-from suffice import _native
 from suffice.demo import letters as demo
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.reading import decoded, read, subject_of, threads
+from tests.mail.samples import pieces
 from tests.references.data import unpacked
 
 #: What is said in each charset.
@@ -136,6 +136,7 @@ def test_what_is_asked_too_late_is_an_error_at_most(asked):
     program = f"""
 from suffice._native import mail
 from suffice.mail.reading import read
+from tests.mail.samples import pieces
 Letters = mail.Letters
 raw = [b"x"]
 packed = [read(raw).packed(0)]
@@ -183,7 +184,7 @@ def leaves(message: Message, kind: str) -> Iterator[Message]:
 
 def same_text(raw: bytes, message: Message) -> bool:
     """Tell whether plain text is what Python finds."""
-    found = [text for kind, name, text in _native.mail.pieces(raw) if (kind, name) == ("text", "plain")]
+    found = [text for kind, name, text in pieces(raw) if (kind, name) == ("text", "plain")]
     theirs = [guessed(part.get_payload(decode=True), charset_of(part)) for part in leaves(message, "text/plain")]
     return "".join("".join(found).split()) == "".join("".join(theirs).split())
 
@@ -194,7 +195,7 @@ def same_head(raw: bytes, message: Message) -> bool:
     def even(text: str) -> str:
         return re.sub(r"\s+", " ", text).strip()
 
-    found = [(name, even(text)) for kind, name, text in _native.mail.pieces(raw) if kind == "header"]
+    found = [(name, even(text)) for kind, name, text in pieces(raw) if kind == "header"]
     theirs = []
     for name, value in message.raw_items():
         text = str(value).encode("ascii", "surrogateescape")
@@ -229,7 +230,7 @@ def same_page(raw: bytes, message: Message) -> bool:
     """Tell whether all letters of HTML are seen or hidden."""
     said = "".join(
         text
-        for kind, name, text in _native.mail.pieces(raw)
+        for kind, name, text in pieces(raw)
         if (kind == "text" and name in ("html", "title")) or (kind == "hidden" and name not in ("comment", "outside"))
     )
     pages = [Page(guessed(part.get_payload(decode=True), charset_of(part))) for part in leaves(message, "text/html")]
