@@ -211,9 +211,9 @@ _PAGE = """<!doctype html>
 :root {{ color-scheme: light dark; --for: #d55e00; --against: #0072b2; --line: #8885; }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }}
 table {{ border-collapse: collapse; width: 100%; }}
-th, td {{ text-align: left; padding: .3rem .6rem; border-top: 1px solid var(--line); font-weight: normal;
-  overflow-wrap: anywhere; }}
-.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+th, td {{ text-align: left; padding: .3rem .6rem; border-top: 1px solid var(--line); font-weight: normal; }}
+th {{ overflow-wrap: anywhere; }}
+.number {{ white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }}
 .bar {{ width: 25%; }} .bar span {{ display: block; height: .8rem; border-radius: .2rem; }}
 .for {{ background: var(--for); }} .against {{ background: var(--against); margin-left: auto; }}
 tfoot th, tfoot td {{ border-top: 2px solid; font-weight: 600; }}
