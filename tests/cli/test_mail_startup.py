@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -60,9 +60,10 @@ def test_nothing_heavy_is_read_for_one_message(mine, words):
 
 @pytest.mark.parametrize("words", ONE_MESSAGE[:3], ids=" ".join)
 def test_one_message_takes_a_quarter_of_a_second(mine, words):
+    """Of processor time, and on a core that does nothing else about as much on the clock."""
     seconds = []
     for i in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(
             [sys.executable, "-m", "suffice", "mail", *words, "--filter", str(mine)],
             input=message(f"{words}{i}", TOPICS["spam"]),
@@ -70,6 +71,9 @@ def test_one_message_takes_a_quarter_of_a_second(mine, words):
             check=False,
             timeout=60,
         )
-        seconds.append(time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         assert ran.returncode == 0, ran.stderr
-    assert min(seconds) <= 0.25, seconds
+        if seconds[-1] <= 0.25:
+            return
+    pytest.fail(f"it takes {seconds} s")
