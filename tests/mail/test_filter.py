@@ -23,12 +23,6 @@ HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 
 
 @pytest.fixture
-def mine(tmp_path):
-    with MailFilter(tmp_path / "mail.db") as mail:
-        yield mail
-
-
-@pytest.fixture
 def small_heaps(monkeypatch):
     """Let heaps and transactions be so small that a few messages make several."""
     monkeypatch.setattr(bulk, "TOGETHER", 7)

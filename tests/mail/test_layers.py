@@ -11,12 +11,6 @@ HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 
 
 @pytest.fixture
-def mine(tmp_path):
-    with MailFilter(tmp_path / "mail.db") as mail:
-        yield mail
-
-
-@pytest.fixture
 def site(tmp_path):
     path = tmp_path / "site.db"
     taught(path, stream(90, 9, ("ham", "spam", "work"))).close()

@@ -121,9 +121,9 @@ def _shares(
 
     Their log-odds are against all the rest, so halves of them are log-probabilities up to a constant.
     """
-    others = {name: total / 2 for name, total in zip(classes, totals, strict=False) if name != "spam"}
     if len(classes) == 2:
         return {classes[0]: rest, classes[1]: spam}
+    others = {name: total / 2 for name, total in zip(classes, totals, strict=True) if name != "spam"}
     if counts is not None and any(counts.get(name, 0) > 0 for name in others):
         others = {name: half for name, half in others.items() if counts.get(name, 0) > 0}
     top = max(others.values())
