@@ -93,7 +93,7 @@ def test_it_stops_when_the_slope_is_small():
     assert solution.converged
     assert len(solution.trace) < 30
     assert np.abs(solution.gradient).max() / 2000 <= 3e-3
-    again = StochasticGradient(tol=3e-3).minimise(objective, solution.theta)
+    again = StochasticGradient(tol=3e-3, random_state=1).minimise(objective, solution.theta)
     assert again.converged
     assert again.passes == 1
     assert "at the start" in again.why
