@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign, is_sparse
+from suffice.engines.choice import cluster_of, is_foreign, is_sparse
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -49,6 +50,11 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         return x
     if is_foreign(x):
         return _foreign(model, x, reset)
+    if cluster_of(x) is not None:
+        raise TypeError(
+            f"X is a {type(x).__name__} of {cluster_of(x)}, spread over a cluster, and {type(model).__name__} needs "
+            "all rows here: fetch them (compute(), toPandas()), or choose a model that is fitted from sums"
+        )
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
     try:
         return validate_data(model, x, reset=reset, **checks)
@@ -229,6 +235,25 @@ def known_codes(labels: Labels, column: npt.NDArray[Any], fixed: bool) -> tuple[
     return labels, labels.positions(found)[codes]
 
 
+_one_of_many: ContextVar[bool] = ContextVar("one_of_many", default=False)
+
+
+@contextmanager
+def one_of_many() -> Iterator[None]:
+    """Let rows pass that are some of many: they may all weigh nothing, as long as not all of the many do."""
+    before = _one_of_many.set(True)
+    try:
+        yield
+    finally:
+        _one_of_many.reset(before)
+
+
+def check_weight(total: float) -> None:
+    """Raise where no row weighs anything."""
+    if not total > 0:
+        raise ValueError("all sample weights are zero: there is nothing to learn from")
+
+
 def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     """Return one weight per row in float64, or None where every row counts once."""
     if sample_weight is None:
@@ -247,8 +272,8 @@ def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
     if bad.size:
         raise ValueError(f"sample_weight[{bad[0]}] is {column[bad[0]]:g}; weights must be finite and not negative")
-    if not column.any():
-        raise ValueError("all sample weights are zero: there is nothing to learn from")
+    if not _one_of_many.get():
+        check_weight(float(column.max(initial=0.0)))
     return column
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.engines.reading import Reading
 from suffice.engines.results import named_classes
@@ -43,6 +43,7 @@ class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
         return coef, intercept
 
+    @afar.answered("score")
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
         self._check_fitted()
@@ -55,15 +56,18 @@ class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
         self._check_fitted()
         return self._read(X, *self._scores_of_classes(), reading)
 
+    @afar.answered("prediction")
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, (n,)."""
         codes = self._ask(X, Reading("best"))
         return named_classes(self.classes_, codes)
 
+    @afar.answered("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return p(y | x), (n, k)."""
         return self._ask(X, Reading("posterior"))
 
+    @afar.answered("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return log p(y | x), (n, k)."""
         return self._ask(X, Reading("log_posterior"))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
+from suffice.engines.cluster import Shards
+from suffice.engines.spread import Piece, Spread
 from suffice.families.bernoulli import log_choose
+from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+
+#: What a row may come with, in the order of the arguments of ``fit``.
+COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials")
 
 
 class Arriving(Fitted):
@@ -40,6 +49,32 @@ class Arriving(Fitted):
         if levels == 1 or response.vector_targets:
             response.check_targets(targets)
         return Batch(x, targets, weight, known), levels, constant
+
+    def _rows_spread(self, spread: Spread, trials: bool) -> tuple[Shards, int, float]:
+        """Return rows of a cluster, held by its workers; see :meth:`_rows`."""
+        door.features(self, spread.example(), reset=True)
+        seen = self._look(spread)
+        _, levels = self._targets(seen.example, len(seen.example), reset=True)
+        model = afar.traveller(self._settled(seen))
+        rows = spread.each(partial(_part, model))
+        shards = Shards.of(rows.each(itemgetter(0)))
+        door.check_weight(shards.total)
+        constant = rows.each(itemgetter(2)).total(operator.add) if trials else 0.0
+        return shards, levels, constant or 0.0
+
+    def _look(self, spread: Spread) -> Seen:
+        """Return what there is to know about all targets before any part is read."""
+        seen = spread.only("y", "sample_weight").each(partial(_seen, self._reads_classes())).total(Seen.plus)
+        if seen is None:
+            raise afar.nothing()
+        return seen
+
+    def _reads_classes(self) -> bool:
+        return self._response().family.name == "multinomial"
+
+    def _settled(self, seen: Seen) -> Self:
+        """Return the model with settings that depend on all rows settled."""
+        return self
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         """Return the weights of rows; a classifier multiplies in those of their classes."""
@@ -79,3 +114,37 @@ class Arriving(Fitted):
         each = np.asarray(log_choose(times, successes))
         constant = float(each.sum() if weight is None else weight @ each)
         return successes / times, times if weight is None else weight * times, constant
+
+
+class Seen(NamedTuple):
+    """What all targets together are."""
+
+    example: Any  #: targets of every class; or one row of numbers
+    weights: FloatArray  #: of the classes
+
+    def plus(self, other: Seen) -> Seen:
+        """Return both together."""
+        if not len(self.weights):
+            return self
+        labels, mine, theirs = Labels.of(self.example).union(Labels.of(other.example))
+        sums = np.zeros(len(labels))
+        sums[mine] += self.weights
+        sums[theirs] += other.weights
+        return Seen(door.classes_array(labels, np.asarray(self.example)), sums)
+
+
+def _seen(classes: bool, piece: Piece) -> Seen:
+    if not classes:
+        numbers = door.numbers(piece["y"], len(piece["y"]), several=True)
+        return Seen(numbers[:1], np.empty(0))
+    column = door.targets(piece["y"], len(piece["y"]))
+    labels, codes = Labels.discover(column)
+    with door.one_of_many():
+        weight = door.weights(piece.get("sample_weight"), len(column))
+    sums = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
+    return Seen(door.classes_array(labels, column[:0]), sums)
+
+
+def _part(model: Any, piece: Piece) -> Any:
+    with door.one_of_many():
+        return model._rows(*(piece.get(name) for name in COLUMNS), reset=False)

@@ -13,7 +13,11 @@ from suffice.statistics.base import FloatArray
 
 
 def class_weights(
-    given: Any, labels: Labels, codes: npt.NDArray[np.int64], weight: FloatArray | None
+    given: Any,
+    labels: Labels,
+    codes: npt.NDArray[np.int64],
+    weight: FloatArray | None,
+    total: FloatArray | None = None,
 ) -> FloatArray | None:
     """Return the weights of rows, multiplied by those of their classes; None where every row counts once.
 
@@ -22,6 +26,8 @@ def class_weights(
     given
         ``"balanced"``: inverse to how much the rows of a class weigh in all; a weight for each class by its label, 1
         for those not named; or None.
+    total
+        How much the rows of each class weigh in all, (k,), where these are some of many.
 
     Examples
     --------
@@ -38,7 +44,8 @@ def class_weights(
         if not ((each >= 0) & np.isfinite(each)).all():
             raise ValueError(f"class_weight must hold finite numbers, 0 or more; got {given!r}")
     elif isinstance(given, str) and given == "balanced":
-        total = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
+        if total is None:
+            total = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
         present = np.where(total > 0, total, 1.0)
         each = total.sum() / (len(labels) * present)
     else:

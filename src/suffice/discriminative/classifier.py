@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -10,6 +11,7 @@ import numpy as np
 
 from suffice import door
 from suffice.discriminative.answers import ScoredClasses
+from suffice.discriminative.arriving import Seen
 from suffice.discriminative.classes import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.growing import Growing
@@ -17,6 +19,8 @@ from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.separation import SeparationWarning, find_separation
 from suffice.engines import Engine
+from suffice.engines.cluster import Shards
+from suffice.engines.spread import Spread
 from suffice.families import Response
 from suffice.solvers import Solution
 from suffice.solvers.linear_algebra import Symmetric
@@ -100,7 +104,7 @@ class LinearClassifier(ScoredClasses, Growing):
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
         try:
-            return self._learn_batch(X, y, sample_weight, offset, None, None)
+            return self._learn_batches(X, y, sample_weight, offset, None, None)
         finally:
             self._announced = None
 
@@ -130,6 +134,8 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
+            if isinstance(likelihood.rows, Shards):
+                raise ValueError("penalty='firth' needs all rows here: fetch X, or give l2 > 0")
             return firth(likelihood.engine, likelihood.rows, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
@@ -142,6 +148,9 @@ class LinearClassifier(ScoredClasses, Growing):
         super()._take(likelihood, layout, solution, constant)
         self.separation_ = None
         if self.l2 == 0 and self.l1 == 0 and self.penalty is None and _restless(solution, likelihood):
+            if isinstance(likelihood.rows, Shards):
+                self._suspect_separation()
+                return
             names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
             found = find_separation(
                 likelihood.engine, likelihood.rows, len(self._labels), solution.theta, self.fit_intercept, names
@@ -152,6 +161,29 @@ class LinearClassifier(ScoredClasses, Growing):
                 self.solution_ = replace(self.solution_, converged=False, why=why)
                 self._notes.append(found.message())
                 warnings.warn(f"{type(self).__name__}: {found.message()}", SeparationWarning, stacklevel=4)
+
+    def _suspect_separation(self) -> None:
+        """Say what cannot be looked into with the rows on a cluster."""
+        why = "theta had far to go still: the classes are separated, or nearly; give l2 > 0"
+        self.solution_ = replace(self.solution_, converged=False, why=why)
+        self._notes.append(why)
+        warnings.warn(f"{type(self).__name__}: {why}", SeparationWarning, stacklevel=5)
+
+    def _reads_classes(self) -> bool:
+        return True
+
+    def _announce(self, spread: Spread) -> None:
+        if self._announced is None:
+            self._announced = Labels.of(self._look(spread).example)
+
+    def _settled(self, seen: Seen) -> Self:
+        if self.class_weight != "balanced":
+            return self
+        each = class_weights("balanced", self._labels, np.arange(len(self._labels)), None, seen.weights)
+        assert each is not None
+        settled = copy.copy(self)
+        settled.class_weight = dict(zip(self._labels, each.tolist(), strict=True))
+        return settled
 
     # Answers.
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
+from suffice.engines.cluster import here, remade
 from suffice.families import Multinomial, Response
 from suffice.solvers import Newton
+from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
 
 #: Families with a dispersion of their own, which is estimated: the others' is 1.
@@ -51,50 +56,103 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int,
     constant
         The log-likelihood's terms that the family does not know of, such as binomial coefficients.
     """
-    rows, response, weight = likelihood.rows, likelihood.response, likelihood.weight
-    y, weights = np.asarray(rows.y), rows.weight
-    best = _saturated(response, y, weights)
-    null = null_value(likelihood)
+    response, weight = likelihood.response, likelihood.weight
+    what = partial(_terms, response, likelihood._pinned(theta), likelihood.intercept)
+    terms = reduce(_Terms.plus, likelihood.engine.map(what, likelihood.rows))
+    best = np.nan if response.family.name in ("beta", "dirichlet") else terms.saturated  # their densities have no bound
+    null = _null_value(likelihood, terms)
     deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
     free = weight - rank
     name = response.family.name
     if name == "gaussian":
         # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
-        deviance = _total((y - likelihood.means(theta)) ** 2, weights)
-        if rows.offset is None:
-            null_deviance = _total((y - np.average(y, weights=weights)) ** 2, weights)
+        deviance = terms.squares
+        if not terms.offset:
+            null_deviance = float(terms.targets.spread[0, 0])
         dispersion = deviance / free if free > 0 else np.nan
         full = [gaussian_log_likelihood(weight, each) for each in (deviance, null_deviance)]
     elif name == "gamma":
-        dispersion = _pearson(likelihood, theta) / free if free > 0 else np.nan
-        sums = [_total(np.log(y), weights), weight]
-        full = [_gamma(best - each / 2, dispersion, *sums) for each in (deviance, null_deviance)]
+        dispersion = terms.pearson / free if free > 0 else np.nan
+        full = [_gamma(best - each / 2, dispersion, terms.logs, weight) for each in (deviance, null_deviance)]
     else:
         dispersion = 1.0
-        base = constant + _base(response, y, weights)
+        base = constant + terms.base
         full = [value + base, null + base]
     return Facts(weight, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
 
 
-def null_value(likelihood: Likelihood) -> float:
+def _null_value(likelihood: Likelihood, terms: _Terms) -> float:
     """Return the log-likelihood of the best model without features, offsets and an intercept kept."""
-    rows, response = likelihood.rows, likelihood.response
-    y = np.asarray(rows.y)
-    if rows.offset is None and response.family is Multinomial:
-        counts = np.bincount(y, weights=rows.weight).astype(np.float64)
+    response, counts = likelihood.response, terms.counts
+    if not terms.offset and response.family is Multinomial:
         return float((counts[counts > 0] * np.log(counts[counts > 0] / counts.sum())).sum())
-    if rows.offset is None and y.ndim == 1 and response.predictors(1) == 1:
-        mean = np.average(y, weights=rows.weight)
-        start = response.start(mean)  # the value is linear in y: one row with the mean stands for all
-        return likelihood.weight * float(response.curve(start[None, :], np.array([mean])).value[0])
-    bare = Batch(np.empty((len(y), 0)), y, rows.weight, rows.offset)
-    targets = int(y.max()) + 1 if response.family is Multinomial else (y.shape[1] if y.ndim == 2 else 1)
+    mean = terms.targets.mean[0]
+    if not terms.offset and len(mean) == 1 and response.predictors(1) == 1:
+        start = response.start(mean[0])  # the value is linear in y: one row with the mean stands for all
+        return likelihood.weight * float(response.curve(start[None, :], mean).value[0])
+    targets = len(counts) if response.family is Multinomial else len(mean)
     start = np.zeros((1, response.predictors(targets)))
-    only = Likelihood(likelihood.engine, bare, response, intercept=True)
+    only = Likelihood(likelihood.engine, remade(likelihood.rows, _bare), response, intercept=True)
     if response.family is not Multinomial:
-        mean = np.average(y, axis=0, weights=rows.weight)
-        start[0] = response.start(mean, np.average((y - mean) ** 2, axis=0, weights=rows.weight))
+        each = mean if response.vector_targets else mean[0]
+        start[0] = response.start(each, (terms.targets.spread[0] / terms.targets.weight).reshape(np.shape(each)))
     return Newton().minimise(only, start).log_likelihood
+
+
+def _bare(batch: Batch) -> Batch:
+    """Return rows without features."""
+    return Batch(np.empty((batch.x.shape[0], 0)), batch.y, batch.weight, batch.offset, batch.start, batch.stop)
+
+
+class _Terms(NamedTuple):
+    """What the rows of a fit add up to."""
+
+    targets: DiagonalMoments  #: of y, one class
+    counts: FloatArray  #: the weight of each class, of a multinomial family
+    offset: bool  #: whether rows have offsets
+    saturated: float  #: the log-likelihood of a model that predicts every row
+    base: float  #: the sum of log b(y)
+    logs: float  #: the sum of log y, of a gamma family
+    squares: float  #: of what is left of y, of a gaussian family
+    pearson: float  #: the same over the variance that a gamma family gives its mean
+
+    def plus(self, other: _Terms) -> _Terms:
+        """Return the terms of both."""
+        longest = max(len(self.counts), len(other.counts))
+        mine, theirs = (np.pad(each.counts, (0, longest - len(each.counts))) for each in (self, other))
+        sums = [one + two for one, two in zip(self[3:], other[3:], strict=True)]
+        return _Terms(self.targets + other.targets, mine + theirs, self.offset or other.offset, *sums)
+
+
+def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, kernels: Any) -> _Terms:
+    """Return the terms of a batch."""
+    y = np.asarray(to_host(part.y) if is_foreign(part.y) else part.y)[part.start : part.stop]
+    weights = None if part.weight is None else part.weight[part.start : part.stop]
+    name = response.family.name
+    classes = name == "multinomial"
+    columns = np.zeros((len(y), 1)) if classes else np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    terms = _Terms(
+        targets=DiagonalMoments.of(Batch(columns, None, weights), here().kernels),
+        counts=np.bincount(y, weights=weights).astype(np.float64) if classes else np.empty(0),
+        offset=part.offset is not None,
+        saturated=_saturated(response, y, weights),
+        base=_base(response, y, weights),
+        logs=_total(np.log(y), weights) if name == "gamma" else 0.0,
+        squares=0.0,
+        pearson=0.0,
+    )
+    if name not in ("gaussian", "gamma"):
+        return terms
+    coef, level = (theta[1:], theta[0]) if intercept else (theta, np.zeros(theta.shape[1]))
+    z = kernels.linear_scores(replace(part, y=None, offset=None), np.ascontiguousarray(coef.T), level)
+    z = z if isinstance(z, np.ndarray) else to_host(z)
+    if part.offset is not None:
+        z = z + part.offset[part.start : part.stop].reshape(len(y), -1)
+    mean = np.asarray(response.mean(z))
+    left = (y - mean) ** 2
+    if name == "gaussian":
+        return terms._replace(squares=_total(left, weights))
+    return terms._replace(pearson=_total(left / response.unit_variance(mean), weights))
 
 
 def _total(values: FloatArray, weights: FloatArray | None) -> float:
@@ -115,9 +173,7 @@ def _summed(function: Callable[[Any], Any], y: FloatArray, weights: FloatArray |
 def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the log-likelihood of a model that predicts every row; that of classes, or of 0 and 1, is 0."""
     name = response.family.name
-    if name in ("beta", "dirichlet"):
-        return np.nan  # their densities have no bound
-    if name == "multinomial" or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
+    if name in ("multinomial", "beta", "dirichlet") or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
         return 0.0
     return _summed(response.saturated, y, weights)
 
@@ -145,11 +201,3 @@ def _gamma(value: float, dispersion: float, log_y: float, weight: float) -> floa
         return np.nan
     shape = 1 / dispersion
     return float(shape * value + weight * (shape * np.log(shape) - gammaln(shape)) + (shape - 1) * log_y)
-
-
-def _pearson(likelihood: Likelihood, theta: FloatArray) -> float:
-    """Return the sum of squared residuals, each over the variance that the family gives its mean."""
-    rows, response = likelihood.rows, likelihood.response
-    mean = likelihood.means(theta)
-    y = np.asarray(rows.y)
-    return _total((y - mean) ** 2 / response.unit_variance(mean), rows.weight)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.growing import Growing
 from suffice.engines import Engine
 from suffice.engines.results import beside
@@ -57,7 +57,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         X, y, sample_weight, offset, exposure, trials
             As for :meth:`fit`.
         """
-        return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+        return self._learn_batches(X, y, sample_weight, offset, exposure, trials)
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         response = self._response()
@@ -102,6 +102,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
             moving[int(self.fit_intercept) :, 1] = False  # the precision is one number for all rows
         return np.asarray(moving.T.ravel())
 
+    @afar.answered("prediction")
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """Return the mean of y for each row, (n,); of several classes or parts, (n, k).
 

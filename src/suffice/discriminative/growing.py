@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from suffice import door
+from suffice import afar, door
+from suffice.discriminative.arriving import COLUMNS
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import Regression
 from suffice.discriminative.solving import warn_unless_converged
 from suffice.engines.descent import Pace
+from suffice.engines.spread import Piece, Spread
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.stochastic import chosen_pace
@@ -29,6 +32,23 @@ class Growing(Regression):
 
     _pace: Pace | None = None  # of the next batch
     _seen: float = 0.0  # the weight of all rows learnt by batches
+
+    def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
+        """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
+        spread = afar.spread(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+        if spread is None:
+            return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+        if not self.__sklearn_is_fitted__():
+            self._check_settings()
+            self._announce(spread)
+        learnt = spread.fold(_learnt, afar.traveller(self))
+        if not learnt.__sklearn_is_fitted__():
+            raise afar.nothing()
+        self.__dict__.update({**vars(learnt), "engine": self.engine})
+        return self
+
+    def _announce(self, spread: Spread) -> None:
+        """Take down what the first part need not show: a classifier's classes."""
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Go once through a batch of rows, as they come, by stochastic steps."""
@@ -151,3 +171,7 @@ class Growing(Regression):
             return coef, intercept, solution.log_likelihood + penalty, inner
 
         return walk(values, ratio, start, solve)
+
+
+def _learnt(model: Growing, piece: Piece) -> Growing:
+    return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS))

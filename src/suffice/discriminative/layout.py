@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import array_api_compat
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_sparse
+from suffice.engines.cluster import Shards, remade
 from suffice.engines.results import beside
 from suffice.statistics.base import FloatArray
 
@@ -82,17 +84,21 @@ class Layout:
         return whole
 
 
-def lay_out(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:
-    """Return rows as a solver reads them best, and the way back."""
-    x, features = rows.x, rows.features
-    if is_sparse(x):
+def lay_out(rows: Any, intercept: bool) -> tuple[Any, Layout]:
+    """Return rows, a batch or a cluster's, as a solver reads them best, and the way back."""
+    x, features = rows.sample.x if isinstance(rows, Shards) else rows.x, rows.features
+    if is_sparse(x) and isinstance(rows, Batch):
         return _without_idle_columns(rows, intercept)
-    if not intercept:
+    if not intercept or is_sparse(x):
         return rows, Layout(features, intercept)
     centre = _far_centre(x)
     if centre is None:
         return rows, Layout(features, intercept)
-    return replace(rows, x=_floats(x) - beside(x, centre)), Layout(features, intercept, centre=centre)
+    return remade(rows, partial(_moved, centre), keep=True), Layout(features, intercept, centre=centre)
+
+
+def _moved(centre: FloatArray, rows: Batch) -> Batch:
+    return replace(rows, x=_floats(rows.x) - beside(rows.x, centre))
 
 
 def _without_idle_columns(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:

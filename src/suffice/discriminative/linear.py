@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.least_squares import elastic_net, products_of, with_intercept
 from suffice.discriminative.linear_sums import ReadFromSums
 from suffice.discriminative.objective import Likelihood
@@ -19,6 +20,8 @@ from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
+from suffice.engines.cluster import Shards, engine_of, remade
+from suffice.engines.spread import Piece, Spread
 from suffice.families import Response
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
@@ -118,9 +121,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         Parameters
         ----------
         X
-            Rows, (n, d); or an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory.
+            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory; or a
+            collection of Dask or a data frame of Spark, which is summed where it lives.
         y
-            One target per row, (n,), or several, (n, t).
+            One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
+            and of Spark's must be.
         sample_weight
             One weight per row; every row counts once by default.
         """
@@ -129,8 +134,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self.__dict__.pop("digits_lost_", None)
         if door.is_stream(X):
             return self._fit_stream(X, y, sample_weight)
-        rows = self._rows(X, y, sample_weight, reset=True)
-        self._remember(self._sum(rows))
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        rows: Batch | Shards
+        if spread is None:
+            rows = self._rows(X, y, sample_weight, reset=True)
+            self._remember(self._sum(rows))
+        else:
+            self._remember(self._sum_spread(spread, reset=True))
+            if self.solver != "normal" or self.covariance != "classical":
+                rows = Shards.of(spread.each(partial(_part, afar.traveller(self))))
         self._say_dependent()
         if self.solver != "normal":
             self._find(rows)
@@ -144,6 +156,19 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _sum(self, rows: Batch) -> NormalEquations:
         with door.naming_cells():
             return engine_for(self.engine, rows.x).accumulate(NormalEquations.over(), rows)
+
+    def _sum_spread(self, spread: Spread, reset: bool) -> NormalEquations:
+        """Return the normal equations of rows of a cluster."""
+        if reset:
+            door.features(self, spread.example(), reset=True)
+        found = spread.each(partial(_summed, afar.traveller(self))).total(_both)
+        if found is None:
+            raise afar.nothing()
+        sums, one_target = found
+        door.check_weight(sums.weight)
+        if reset:
+            self._one_target = one_target
+        return sums
 
     def _fit_stream(self, stream: Any, y: Any, sample_weight: Any) -> Self:
         if y is not None or sample_weight is not None:
@@ -165,8 +190,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if first:
             self._check_settings()
         self._forget_the_rows()
-        rows = self._rows(X, y, sample_weight, reset=first)
-        more = self._sum(rows)
+        more = self._sums(X, y, sample_weight, reset=first)
         self._remember(more if first else self._memory + more)
         return self
 
@@ -177,12 +201,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         and nothing is changed.
         """
         self._check_fitted()
-        rows = self._rows(X, y, sample_weight, reset=False)
-        removal = self._memory.remove(self._sum(rows))
+        removal = self._memory.remove(self._sums(X, y, sample_weight, reset=False))
         self._forget_the_rows()
         self._remember(removal.left)
         self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
+
+    def _sums(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> NormalEquations:
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            return self._sum_spread(spread, reset)
+        return self._sum(self._rows(X, y, sample_weight, reset))
 
     def __add__(self, other: Any) -> Self:
         if type(other) is not type(self):
@@ -250,7 +279,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         targets = door.numbers(y, x.shape[0], several=True)
         if reset:
             self._one_target = targets.ndim == 1
-        elif (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
+        elif "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
             raise ValueError(
                 f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
             )
@@ -261,14 +290,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self._robust = self._found = None
         self.__dict__.pop("solution_", None)
 
-    def _find(self, rows: Batch) -> None:
+    def _find(self, rows: Batch | Shards) -> None:
         """Let another solver find theta from the rows, target by target."""
-        targets = rows.y.reshape(rows.rows, -1)
         start = np.zeros((rows.features + self.fit_intercept, 1))
         found = []
-        for column in targets.T:
+        for place in range(self._memory.targets):
             solver = solver_of(self.solver, self.tol, self.max_iter, False, self.random_state)
-            likelihood = self._likelihood(replace(rows, y=np.ascontiguousarray(column)))
+            likelihood = self._likelihood(remade(rows, partial(_of_target, place)))
             found.append(solver.minimise(likelihood, start))
             warn_unless_converged(self, found[-1])
         slowest = max(found, key=lambda solution: solution.passes)
@@ -278,10 +306,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self.solution_ = replace(slowest, theta=self._found, gradient=gradient, log_likelihood=value)
         self._solution = None
 
-    def _likelihood(self, rows: Batch) -> Likelihood:
-        return Likelihood(engine_for(self.engine, rows.x), rows, GAUSSIAN, self.fit_intercept, float(self.l2))
+    def _likelihood(self, rows: Batch | Shards) -> Likelihood:
+        return Likelihood(engine_of(self.engine, rows), rows, GAUSSIAN, self.fit_intercept, float(self.l2))
 
-    def _robust_covariance(self, rows: Batch) -> FloatArray:
+    def _robust_covariance(self, rows: Batch | Shards) -> FloatArray:
         if not self._one_target:
             raise ValueError(f"covariance={self.covariance!r} is for one target; y has several")
         likelihood = self._likelihood(rows)
@@ -300,3 +328,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             CollinearityWarning,
             stacklevel=4,
         )
+
+
+def _of_target(place: int, rows: Batch) -> Batch:
+    return replace(rows, y=np.ascontiguousarray(rows.y.reshape(len(rows.y), -1)[:, place]))
+
+
+def _part(model: LinearRegression, piece: Piece) -> Batch:
+    with door.one_of_many():
+        return model._rows(piece["X"], piece["y"], piece.get("sample_weight"), reset=False)
+
+
+def _summed(model: LinearRegression, piece: Piece) -> tuple[NormalEquations, bool]:
+    rows = _part(model, piece)
+    return model._sum(rows), rows.y.ndim == 1
+
+
+def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) -> tuple[NormalEquations, bool]:
+    return one[0] + two[0], one[1]

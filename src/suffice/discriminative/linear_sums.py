@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.intervals import Interval, interval_of
@@ -104,6 +104,7 @@ class ReadFromSums(LinearPredictor):
 
     # Answers.
 
+    @afar.answered("prediction")
     def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
         """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_sparse
+from suffice.engines.cluster import Shards, here, remade, there
 from suffice.engines.descent import Ascent, Descent, Pace
 from suffice.engines.native_stochastic import Ridge
 from suffice.engines.results import joined, taken
@@ -41,7 +42,7 @@ class Likelihood:
     """
 
     engine: Engine
-    rows: Batch
+    rows: Batch | Shards
     response: Response
     intercept: bool = True
     l2: float = 0.0  #: of every coefficient but the intercepts
@@ -52,6 +53,8 @@ class Likelihood:
     @cached_property
     def weight(self) -> float:
         """The total weight of the rows."""
+        if isinstance(self.rows, Shards):
+            return self.rows.total
         weight = self.rows.weight
         return float(self.rows.rows) if weight is None else float(weight[self.rows.start : self.rows.stop].sum())
 
@@ -75,6 +78,9 @@ class Likelihood:
         Rows that are asked about ``once`` are not copied where they lie side by side.
         """
         rows = self.rows
+        if isinstance(rows, Shards):
+            fetched = replace(self, engine=here(), rows=rows.sample)
+            return replace(fetched, l2=self.l2 * fetched.weight / self.weight).sample(count, once)
         every = max(rows.rows // max(count, 1), 1)
         if once and isinstance(rows.x, np.ndarray):
             some = slice(rows.start + every // 2, rows.stop, every)
@@ -99,13 +105,8 @@ class Likelihood:
                 "another solver"
             )
 
-        def walk(before: Descent | None, batch: Batch, kernels: Any) -> Descent | None:
-            at = self._pinned(theta) if before is None else before.theta
-            order = batch.start + shuffled(batch.rows, order_seed)
-            shrink = 0.0 if self.symmetric else self.l2 / self.weight
-            descent: Descent = kernels.descend(batch, self.response, at, self.intercept, order, pace, shrink)
-            return descent if before is None else before.then(descent)
-
+        shrink = 0.0 if self.symmetric else self.l2 / self.weight
+        walk = partial(_walked, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
         descent = self.engine.fold(walk, None, self.rows)
         assert descent is not None
         if not self.symmetric:
@@ -116,6 +117,8 @@ class Likelihood:
 
     def climb(self, start: FloatArray) -> Climb | None:
         """Return what goes round by the dual; None where there is none, or rows are not CSR in threads."""
+        if isinstance(self.rows, Shards):
+            return None
         kernels: Any = getattr(self.engine, "kernels", None)
         has_dual = self.response.name in ("bernoulli/logit", "multinomial/softmax") and self.l2 > 0
         readable = is_sparse(self.rows.x) and self.rows.features < 2**31 and hasattr(kernels, "dual_ascent")
@@ -152,50 +155,66 @@ class Likelihood:
         """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
-        return replace(self, rows=replace(self.rows, x=taken(self.rows.x, features, axis=1)))
+        return replace(self, rows=remade(self.rows, partial(_narrowed, features)))
 
     def predictors(self, theta: FloatArray) -> FloatArray:
-        """Return the linear predictors of every row, (n, t), on the host."""
+        """Return the linear predictors of every row, (n, t), on the host; for rows that are here."""
+        rows = _at_hand(self.rows)
         theta = self._pinned(theta)
         coef = np.ascontiguousarray(theta[int(self.intercept) :].T)
         level = theta[0] if self.intercept else np.zeros(theta.shape[1])
-        z = to_host(joined(self.engine.map(partial(_scores, coef, level), replace(self.rows, y=None, offset=None))))
-        offset = self.rows.offset
+        z = to_host(joined(self.engine.map(partial(_scores, coef, level), replace(rows, y=None, offset=None))))
+        offset = rows.offset if rows.offset is None else rows.offset[rows.start : rows.stop]
         return z if offset is None else z + offset.reshape(len(offset), -1)
 
     def means(self, theta: FloatArray) -> FloatArray:
-        """Return E[y] of every row, (n,) or (n, k), on the host."""
+        """Return E[y] of every row, (n,) or (n, k), on the host; for rows that are here."""
         return np.asarray(self.response.mean(self.predictors(theta)))
+
+    def curvatures(self, theta: FloatArray) -> FloatArray:
+        """Return minus the second derivatives of every row's value by its predictors, (n, t, t), weighted."""
+        rows = _at_hand(self.rows)
+        bends = self.response.curve(self.predictors(theta), np.asarray(rows.y)).curvature
+        return bends if rows.weight is None else rows.weight[:, None, None] * bends
 
     def diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the information at theta, in its shape."""
-        curves = self.response.curve(self.predictors(theta), np.asarray(self.rows.y)).curvature
-        weight = self.rows.weight
+        pinned = self._pinned(theta)
+        if isinstance(self.rows, Shards):
+            what = partial(_diagonal, self.response, pinned, self.intercept)
+            across = np.sum(list(self.engine.map(what, self.rows)), axis=0)
+        else:
+            across = replace(self, symmetric=False)._diagonal(pinned)
+        if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
+            across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
+        return np.asarray(across + self._penalty(theta).curvature)
+
+    def _diagonal(self, theta: FloatArray) -> FloatArray:
+        """Return the diagonal of the information of the rows alone."""
+        bends = self.curvatures(theta)
         sums = []
-        for place in range(curves.shape[1]):
-            bend = curves[:, place, place] if weight is None else weight * curves[:, place, place]
+        for place in range(bends.shape[1]):
+            bend = np.ascontiguousarray(bends[:, place, place])
             total = self._squares(bend)
             sums.append(np.concatenate([[bend.sum()], total]) if self.intercept else total)
-        if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
-            sums.append(np.max(sums, axis=0))
-        return np.stack(sums, axis=1) + self._penalty(theta).curvature
+        return np.stack(sums, axis=1)
 
     def _squares(self, weight: FloatArray) -> FloatArray:
         """Return the weighted sum of squares of each feature, (d,)."""
-        x = self.rows.x
+        rows = _at_hand(self.rows)
+        x = rows.x
         if is_sparse(x):  # in whatever order its rows are stored
             return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
-        sums = self.engine.accumulate(DiagonalMoments.over(), replace(self.rows, y=None, weight=weight))
+        sums = self.engine.accumulate(DiagonalMoments.over(), replace(rows, y=None, weight=weight))
         return np.asarray(sums.spread[0] + sums.weight * sums.mean[0] ** 2)
 
     def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
         """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""
         if theta.shape[1] > 1:
             return None
-        bends = self.response.curve(self.predictors(theta), np.asarray(self.rows.y)).curvature[:, 0, 0]
-        bends = bends if self.rows.weight is None else self.rows.weight * bends
+        engine = None if isinstance(self.rows, Shards) else self.engine
         # The slope of least squares with targets 0 and these weights is the product, turned round.
-        rows = replace(self.rows, y=np.zeros(len(bends)), weight=bends, offset=None)
+        rows = remade(self.rows, partial(_bent, engine, self.response, theta, self.intercept))
         across = self._penalty(theta).curvature
 
         def product(step: FloatArray) -> FloatArray:
@@ -236,6 +255,44 @@ class Likelihood:
 
 def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any) -> Any:
     return kernels.linear_scores(batch, coef, intercept)
+
+
+def _at_hand(rows: Batch | Shards) -> Batch:
+    assert isinstance(rows, Batch)  # what is asked row by row is asked where the rows are
+    return rows
+
+
+def _narrowed(features: npt.NDArray[np.intp], batch: Batch) -> Batch:
+    return replace(batch, x=taken(batch.x, features, axis=1))
+
+
+def _walked(
+    response: Response,
+    start: FloatArray,
+    intercept: bool,
+    order_seed: int | None,
+    pace: Pace,
+    shrink: float,
+    before: Descent | None,
+    batch: Batch,
+    kernels: Any,
+) -> Descent:
+    """Return where stochastic steps lead through a batch, from where those before it have led."""
+    at = start if before is None else before.theta
+    pace = pace if before is None else replace(pace, first=pace.first + before.steps)
+    order = batch.start + shuffled(batch.rows, order_seed)
+    descent: Descent = kernels.descend(batch, response, at, intercept, order, pace, shrink)
+    return descent if before is None else before.then(descent)
+
+
+def _bent(engine: Engine | None, response: Response, theta: FloatArray, intercept: bool, batch: Batch) -> Batch:
+    """Return rows with targets 0, whose weights are the curvatures of their values."""
+    bends = Likelihood(engine or there(), batch, response, intercept).curvatures(theta)[:, 0, 0]
+    return replace(batch, y=np.zeros(len(bends)), weight=np.ascontiguousarray(bends), offset=None)
+
+
+def _diagonal(response: Response, theta: FloatArray, intercept: bool, batch: Batch, kernels: Any) -> FloatArray:
+    return Likelihood(there(), batch, response, intercept)._diagonal(theta)
 
 
 def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> FloatArray:

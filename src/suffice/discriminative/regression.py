@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.arriving import Arriving
 from suffice.discriminative.facts import facts_of
 from suffice.discriminative.layout import Layout, lay_out
@@ -17,7 +17,7 @@ from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
-from suffice.engines.choice import engine_for
+from suffice.engines.cluster import Shards, engine_of
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY
@@ -110,9 +110,11 @@ class Regression(Arriving):
         Parameters
         ----------
         X
-            Rows, (n, d): NumPy, a data frame, CSR, or an array of torch, CuPy or JAX.
+            Rows, (n, d): NumPy, a data frame, CSR, an array of torch, CuPy or JAX; or a collection of Dask or a data
+            frame of Spark, whose workers hold it and sum it once for every pass.
         y
-            The target of each row.
+            The target of each row. Of a cluster's data frame, this and what follows may be the names of its columns,
+            and of Spark's must be.
         sample_weight
             One weight per row; every row counts once by default.
         offset
@@ -127,7 +129,13 @@ class Regression(Arriving):
         self
         """
         self._check_settings()
-        rows, targets, constant = self._rows(X, y, sample_weight, offset, exposure, trials, reset=True)
+        beside = {"offset": offset, "exposure": exposure, "trials": trials}
+        spread = afar.spread(X, y=y, sample_weight=sample_weight, **beside)
+        rows: Batch | Shards
+        if spread is None:
+            rows, targets, constant = self._rows(X, y, sample_weight, **beside, reset=True)
+        else:
+            rows, targets, constant = self._rows_spread(spread, trials is not None)
         self._forget_facts()
         with door.naming_cells():
             try:
@@ -144,7 +152,7 @@ class Regression(Arriving):
         self._information = self._covariance = None
         self._notes = []
 
-    def _learn(self, rows: Batch, targets: int, constant: float) -> None:
+    def _learn(self, rows: Batch | Shards, targets: int, constant: float) -> None:
         laid, layout = lay_out(rows, self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         if likelihood.symmetric and self.covariance != "classical":
@@ -156,16 +164,14 @@ class Regression(Arriving):
         solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
         self._take(likelihood, layout, solution, constant)
 
-    def _likelihood(self, rows: Batch, targets: int) -> Likelihood:
+    def _likelihood(self, rows: Batch | Shards, targets: int) -> Likelihood:
         response = self._response()
         alike = self._shape(rows, targets)[1] > response.predictors(targets)
         free = None
         if response.family.name == "beta":  # the precision is one number for all rows
             free = np.ones((rows.features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
-        return Likelihood(
-            engine_for(self.engine, rows.x), rows, response, self.fit_intercept, float(self.l2), alike, free
-        )
+        return Likelihood(engine_of(self.engine, rows), rows, response, self.fit_intercept, float(self.l2), alike, free)
 
     def _wants_information(self, likelihood: Likelihood, start: FloatArray) -> bool:
         if self.inference != "auto":
@@ -174,7 +180,7 @@ class Regression(Arriving):
 
     def _start(self, likelihood: Likelihood, targets: int, layout: Layout) -> FloatArray:
         """Return where the solver starts: from the mean of y, or from what was learnt before."""
-        response, rows = likelihood.response, likelihood.rows
+        response, rows = likelihood.response, _some(likelihood.rows)
         shape = self._shape(rows, targets)
         if self.warm_start and "theta_" in vars(self):
             before = self._pinned_theta(shape[1])
@@ -192,7 +198,7 @@ class Regression(Arriving):
             start = _linked(likelihood, start)
         return start
 
-    def _shape(self, rows: Batch, targets: int) -> tuple[int, int]:
+    def _shape(self, rows: Batch | Shards, targets: int) -> tuple[int, int]:
         """Return the shape of theta as a solver sees it."""
         alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
         return rows.features + self.fit_intercept, self._response().predictors(targets) + alike
@@ -280,14 +286,19 @@ class Regression(Arriving):
             )
 
 
+def _some(rows: Batch | Shards) -> Batch:
+    """Return rows to start from: all of those that are here, or some of a cluster's."""
+    return rows.sample if isinstance(rows, Shards) else rows
+
+
 def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     """Return a start whose predictors are near the link of each row's own target, where the plain one is impossible."""
-    rows, response = likelihood.rows, likelihood.response
+    rows, response = _some(likelihood.rows), likelihood.response
     if start.shape[1] > 1:
         return start
     y = np.asarray(rows.y)
     mean = np.average(y, weights=rows.weight)
     aims = np.array([response.start(each)[0] for each in (y + mean) / 2])  # held off the ends of the range
     offset = rows.offset if rows.offset is not None else 0.0
-    sums = likelihood.engine.accumulate(NormalEquations.over(), replace(rows, y=aims - offset, offset=None))
+    sums = engine_of(None, rows).accumulate(NormalEquations.over(), replace(rows, y=aims - offset, offset=None))
     return solve(sums, likelihood.intercept).theta

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from suffice.engines.arrays import ArrayEngine
 from suffice.engines.base import Engine
+from suffice.engines.spread import Spread
 from suffice.engines.threads import ThreadEngine
 
 
@@ -31,6 +32,37 @@ def engine_for(engine: Engine | None, x: Any) -> Engine:
     if engine is not None:
         return engine
     return ArrayEngine() if is_foreign(x) else _threads()
+
+
+def spread_of(x: Any, **beside: Any) -> Spread | None:
+    """Return rows of a cluster in their parts, with what comes beside them; None for rows that are here.
+
+    Examples
+    --------
+    >>> spread_of(np.zeros((1, 1))) is None
+    True
+    """
+    library = cluster_of(x)
+    if library == "dask":
+        from suffice.engines.dask import dask_rows
+
+        return dask_rows(x, **beside)
+    if library == "pyspark":
+        from suffice.engines.spark import spark_rows
+
+        return spark_rows(x, **beside)
+    return None
+
+
+def cluster_of(x: Any) -> str | None:
+    """Return the name of the library that spreads x over a cluster, if one does.
+
+    Examples
+    --------
+    >>> cluster_of(np.zeros((1, 1)))
+    """
+    library = type(x).__module__.partition(".")[0]
+    return library if library in ("dask", "pyspark") else None
 
 
 def is_sparse(x: Any) -> bool:

@@ -14,6 +14,7 @@ from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.kernels import Kernels
+from suffice.engines.spread import Spread
 from suffice.generative import left_out
 from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
@@ -106,6 +107,14 @@ class CategoricalNB(DiscreteNB):
         _check_feature_names(self, table, reset=reset)
         _check_n_features(self, _shaped(columns), reset=reset)
         return coded(columns)
+
+    def _meet(self, spread: Spread) -> None:
+        if isinstance(self.bins, int | np.integer):
+            raise ValueError(
+                f"bins={self.bins!r} cuts at the quantiles of all rows, and those of a cluster are in parts: give the "
+                "inner edges of each feature's bins"
+            )
+        super()._meet(spread)
 
     def _binned(self, x: Any, reset: bool) -> Coded:
         values = np.asarray(to_host(x) if is_foreign(x) else x, dtype=np.float64)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice import door
+from suffice import afar, door
+from suffice.engines.spread import Piece, Spread
 from suffice.generative import left_out, mixture
 from suffice.generative.memory import Memory, is_small
 from suffice.generative.summed import Summed, is_auto
@@ -36,9 +37,11 @@ class Learning(Summed):
         Parameters
         ----------
         X
-            Rows, (n, d); or an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory.
+            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory; or a
+            collection of Dask or a data frame of Spark, which is summed where it lives.
         y
-            The class of each row, (n,): numbers, strings or booleans.
+            The class of each row, (n,): numbers, strings or booleans. Of a cluster's data frame, it may be the name of
+            its column, and of Spark's must be.
         sample_weight
             One weight per row; every row counts once by default.
         unlabelled
@@ -54,6 +57,9 @@ class Learning(Summed):
         self._check_settings()
         if door.is_stream(X):
             return self._fit_stream(X, y, sample_weight, unlabelled)
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            return self._fit_spread(spread, unlabelled)
         rows = self._prepare(X, y, sample_weight)
         self._chosen = {}
         statistics, trace = self._first_sum(rows)
@@ -91,6 +97,33 @@ class Learning(Summed):
         _ = self._joint
         return self
 
+    def _fit_spread(self, spread: Spread, unlabelled: Any) -> Self:
+        """Learn from rows of a cluster: one pass, whose sum is all that comes back."""
+        if unlabelled is not None:
+            raise ValueError(
+                "unlabelled rows are taken in step by step, with all rows here: fetch X"
+            )
+        self._meet(spread)
+        labels, statistics, like = afar.summed(self, spread, Labels(), fixed=False)
+        self._chosen = {}
+        self._remember(labels, like, statistics)
+        if self._wants_tuning():
+            rows, known, like = self._part(afar.sampled(spread), labels, True)
+            self._tune(Rows(*rows, known, like))
+        _ = self._joint
+        return self
+
+    def _meet(self, spread: Spread) -> None:
+        """Take down what features the rows of a cluster have; some of them are looked at where that is needed."""
+        self._features(spread.example(), reset=True)
+
+    def _part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
+        """Return one part of many as rows, codes and weights; with the classes, and an empty array of their type."""
+        x = self._features(piece["X"], reset=False)
+        column = door.targets(piece["y"], x.shape[0])
+        labels, codes = door.known_codes(known, column, fixed)
+        return (x, codes, door.weights(piece.get("sample_weight"), x.shape[0])), labels, column[:0]
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
 
@@ -108,23 +141,29 @@ class Learning(Summed):
         first = not hasattr(self, "_memory")
         if first:
             self._check_settings()
-        x = self._features(X, reset=first)
-        column = door.targets(y, x.shape[0])
-        weight = door.weights(sample_weight, x.shape[0])
-        if first:
             known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
         else:
             known, fixed = self._memory.labels, self._memory.fixed
             self._check_announced(classes)
-        labels, codes = door.known_codes(known, column, fixed)
-        if not first and labels is known and is_small(x) and self._can_wait(x):
-            self._memory.add_later(x, codes, weight, self._sum_batch)
-            return self
-        statistics = self._sum(x, codes, weight, labels)
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            if first:
+                self._meet(spread)
+            labels, statistics, like = afar.summed(self, spread, known, fixed)
+        else:
+            x = self._features(X, reset=first)
+            like = door.targets(y, x.shape[0])
+            weight = door.weights(sample_weight, x.shape[0])
+            labels, codes = door.known_codes(known, like, fixed)
+            if not first and labels is known and is_small(x) and self._can_wait(x):
+                self._memory.add_later(x, codes, weight, self._sum_batch)
+                return self
+            statistics = self._sum(x, codes, weight, labels)
         if first:
             self._chosen = {}
-            self._remember(labels, column if classes is None else np.asarray(classes), statistics, fixed)
+            self._remember(labels, like if classes is None else np.asarray(classes), statistics, fixed)
         else:
+            labels = known.union(labels)[0]
             self._memory.replace(labels, self._memory.statistics + statistics)
             self.classes_ = door.classes_array(labels, self.classes_)
         return self
@@ -156,10 +195,14 @@ class Learning(Summed):
             Where so little would be left that it is rounding noise. Nothing is changed then.
         """
         self._check_fitted()
-        x = self._features(X, reset=False)
-        weight = door.weights(sample_weight, x.shape[0])
-        labels, codes = door.known_codes(self._memory.labels, door.targets(y, x.shape[0]), fixed=True)
-        removal = self._memory.statistics.remove(self._sum(x, codes, weight, labels))
+        labels = self._memory.labels
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            _, statistics, _ = afar.summed(self, spread, labels, fixed=True)
+        else:
+            rows, _, _ = self._part({"X": X, "y": y, "sample_weight": sample_weight}, labels, True)
+            statistics = self._sum(*rows, labels)
+        removal = self._memory.statistics.remove(statistics)
         self._memory.replace(labels, removal.left)
         self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
@@ -206,10 +249,13 @@ class Learning(Summed):
         self._memory = Memory(labels, statistics, fixed)
         self.classes_ = door.classes_array(labels, like)
 
+    def _wants_tuning(self) -> bool:
+        return is_auto(self.temperature) or any(is_auto(getattr(self, name)) for name in self._tuned)
+
     def _tune(self, rows: Rows) -> None:
         """Choose the settings that are "auto" by how well they predict rows held out."""
         wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self, name))}
-        if wanted or is_auto(self.temperature):
+        if self._wants_tuning():
             self._chosen = tuning.choose(self, rows, wanted, is_auto(self.temperature))
             self._memory.unread()
 

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from suffice import door
+from suffice import afar, door
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
+from suffice.engines.spread import Spread
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
@@ -143,6 +144,9 @@ class MixedNB(PriorsGiven):
             self._library = None if frame is None else frame.implementation.value
         kinds = {column.name: kind for column, kind in zip(table, self.column_kinds_.values(), strict=True)}
         return Cells.of(table, kinds)
+
+    def _meet(self, spread: Spread) -> None:
+        self._features(afar.sampled(spread)["X"], reset=True)  # some rows suggest the kinds of columns
 
     def _in_order(self, X: Any) -> Any:
         """Return a data frame with its columns in the order of the first; others as they are."""

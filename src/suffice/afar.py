@@ -1,0 +1,104 @@
+"""The door for rows of a cluster: what is done to each part on its worker, and how parts make one model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import door
+from suffice.engines.choice import spread_of
+from suffice.engines.spread import Piece, Spread
+from suffice.engines.thinning import drawn, together
+from suffice.statistics import Labels, Statistics
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: What is known of a sum's rows: their classes, the sum, and an empty array of the type the labels came in.
+Learnt = tuple[Labels, Statistics, npt.NDArray[Any]]
+
+
+def spread(X: Any, **beside: Any) -> Spread | None:
+    """Return rows of a cluster with what comes beside them, or None for rows that are here."""
+    found = spread_of(X, **beside)
+    if found is not None and "y" in beside and beside["y"] is None:
+        door.targets(None, 0)
+    return found
+
+
+def traveller(model: Any) -> Any:
+    """Return a model as it goes to workers: without an engine, which each of them has."""
+    copied = copy.copy(model)
+    vars(copied)["engine"] = None
+    return copied
+
+
+def sampled(rows: Spread) -> Piece:
+    """Return some of the rows, fetched, with what came beside them."""
+    sample = rows.each(drawn).total(together)
+    if sample is None:
+        raise nothing()
+    return sample[0]
+
+
+def summed(model: Any, rows: Spread, known: Labels, fixed: bool) -> Learnt:
+    """Return the sum that a model wants over all rows, taken on the workers, and the classes that were found.
+
+    The model's door has seen an example of the rows already.
+    """
+    learnt = rows.each(partial(_summed, traveller(model), known, fixed)).total(_both)
+    if learnt is None:
+        raise nothing()
+    door.check_weight(learnt[1].weight)
+    return learnt
+
+
+def nothing() -> ValueError:
+    """Return what is said where a cluster's collection is empty."""
+    return ValueError("no partition has any rows: there is nothing to learn from")
+
+
+def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a method that answers row by row answer rows of a cluster, too, part by part and where they live.
+
+    What comes of them is lazy, and of the cluster's own kind: a Dask array, or a Spark data frame with a column of
+    this name more.
+    """
+
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        @wraps(method)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+            model, X, *others = args
+            rows = spread_of(X)
+            if rows is None:
+                return method(*args, **kwargs)
+            model._check_fitted()  # type: ignore[attr-defined]
+            ask = partial(_asked, method.__name__, traveller(model), others, kwargs)
+            found: R = rows.answers(ask, name, getattr(model, "feature_names_in_", None))
+            return found
+
+        return answer
+
+    return decorate
+
+
+def _asked(method: str, model: Any, others: list[Any], kwargs: dict[str, Any], X: Any) -> Any:
+    return getattr(model, method)(X, *others, **kwargs)
+
+
+def _summed(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learnt:
+    with door.one_of_many():
+        rows, labels, like = model._part(piece, known, fixed)
+        return labels, model._sum(*rows, labels), like
+
+
+def _both(one: Learnt, two: Learnt) -> Learnt:
+    labels = one[0].union(two[0])[0]
+    numbers = one[2].dtype.kind in "biuf" and two[2].dtype.kind in "biuf"
+    kind = np.result_type(one[2], two[2]) if numbers else object
+    return labels, one[1] + two[1], one[2] if one[2].dtype == two[2].dtype else np.empty(0, dtype=kind)

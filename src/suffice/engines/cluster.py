@@ -1,0 +1,141 @@
+"""Batches that live on the workers of a cluster, and the engine that sums them there."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, TypeVar
+
+from suffice.engines.base import Engine
+from suffice.engines.batch import Batch
+from suffice.engines.choice import engine_for
+from suffice.engines.kernels import Kernels
+from suffice.engines.spread import Spread
+from suffice.engines.thinning import drawn, together
+from suffice.engines.threads import ThreadEngine
+from suffice.statistics.base import Statistics
+
+S = TypeVar("S", bound=Statistics)
+R = TypeVar("R")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, eq=False)
+class Shards:
+    """Batches of rows, held by the workers of a cluster: what a :class:`Batch` is to rows that are here."""
+
+    batches: Spread  #: of Batch
+    rows: int
+    features: int
+    total: float  #: the weight of the rows
+    sample: Batch  #: some of the rows, here; weights tell what each stands for
+
+    @classmethod
+    def of(cls, batches: Spread) -> Shards:
+        """Return batches, which are made and held by the workers from here on."""
+        batches = batches.kept()
+        counted = batches.each(_counted).total(_more)
+        if counted is None:
+            raise ValueError("no partition has any rows: there is nothing to learn from")
+        rows, features, total, (columns, stands_for) = counted
+        weight = stands_for if columns["weight"] is None else columns["weight"] * stands_for
+        return cls(batches, rows, features, total, Batch(columns["X"], columns["y"], weight, columns["offset"]))
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the batches, fetched: for an engine that sums here."""
+        return self.batches.results()
+
+    def remade(self, function: Callable[[Batch], Batch], keep: bool = False) -> Shards:
+        """Return other batches of the same rows: made anew each time they are asked for, unless they are to be kept."""
+        made = self.batches.each(function)
+        if keep:
+            made = made.kept()
+        sample = function(self.sample)
+        return Shards(made, self.rows, sample.features, self.total, sample)
+
+
+class ClusterEngine(Engine):
+    """Sums batches on the workers that hold them; only sums travel, along a tree.
+
+    Models choose it by themselves for rows of a cluster.
+    """
+
+    def __init__(self) -> None:
+        self.kernels: Kernels = here().kernels
+
+    def accumulate(self, summarise: Callable[[Batch, Kernels], S], batches: Batch | Iterable[Batch]) -> S:
+        """Return the sum of the statistics of all batches; see :meth:`Engine.accumulate`."""
+        if not isinstance(batches, Shards):
+            return here().accumulate(summarise, batches)
+        total: S | None = batches.batches.each(partial(_summed, summarise)).total(operator.add)
+        if total is None:
+            raise ValueError("no batches: there is nothing to sum")
+        return total
+
+    def map(self, function: Callable[[Batch, Kernels], R], batches: Batch | Iterable[Batch]) -> Iterator[R]:
+        """Yield the results of a function of rows and kernels, in the order of the rows; see :meth:`Engine.map`."""
+        if not isinstance(batches, Shards):
+            return here().map(function, batches)
+        return (result for part in batches.batches.each(partial(_mapped, function)).results() for result in part)
+
+    def fold(self, function: Callable[[A, Batch, Kernels], A], state: A, batches: Batch | Iterable[Batch]) -> A:
+        """Return the state after all batches, one after another; see :meth:`Engine.fold`."""
+        if not isinstance(batches, Shards):
+            return here().fold(function, state, batches)
+        return batches.batches.fold(partial(_folded, function), state)
+
+    def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
+        return here()._map(function, batches)
+
+
+def remade(rows: Any, function: Callable[[Batch], Batch], keep: bool = False) -> Any:
+    """Return what a function makes of a batch, here or on the workers that hold it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> remade(Batch(np.zeros((3, 2))), lambda batch: Batch(batch.x[:2])).rows
+    2
+    """
+    return rows.remade(function, keep) if isinstance(rows, Shards) else function(rows)
+
+
+def engine_of(given: Engine | None, rows: Any) -> Engine:
+    """Return the engine that sums a batch, or a cluster's: the one a model was given, or else what reads the rows."""
+    return ClusterEngine() if isinstance(rows, Shards) else engine_for(given, rows.x)
+
+
+@cache
+def here() -> ThreadEngine:
+    """Return the engine of rows that are here."""
+    return ThreadEngine()
+
+
+@cache
+def there() -> ThreadEngine:
+    """Return a worker's engine: the cluster gives each worker its share of cores already."""
+    return ThreadEngine(threads=1)
+
+
+def _summed(summarise: Callable[[Batch, Kernels], S], batch: Batch) -> S:
+    return there().accumulate(summarise, batch)
+
+
+def _mapped(function: Callable[[Batch, Kernels], R], batch: Batch) -> list[R]:
+    return list(there().map(function, batch))
+
+
+def _folded(function: Callable[[A, Batch, Kernels], A], state: A, batch: Batch) -> A:
+    return there().fold(function, state, batch)
+
+
+def _counted(batch: Batch) -> tuple[int, int, float, Any]:
+    columns = {"X": batch.x, "y": batch.y, "weight": batch.weight, "offset": batch.offset}
+    weight = float(batch.rows if batch.weight is None else batch.weight.sum())
+    return batch.rows, batch.features, weight, drawn(columns)
+
+
+def _more(one: tuple[int, int, float, Any], two: tuple[int, int, float, Any]) -> tuple[int, int, float, Any]:
+    return one[0] + two[0], one[1], one[2] + two[2], together(one[3], two[3])

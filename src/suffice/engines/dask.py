@@ -1,0 +1,250 @@
+"""Rows of Dask collections: parts stay with Dask's workers, and Dask's scheduler moves what is asked of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Self, TypeVar
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+
+from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
+
+R = TypeVar("R")
+
+#: How many sums are added by one task of the tree.
+FAN = 8
+#: A function that pickles to more bytes than this goes to the workers once, not with every task.
+LARGE = 1 << 16
+
+
+class DaskRows(Spread):
+    """Parts that Dask computes, each a delayed value."""
+
+    def __init__(self, parts: Sequence[Delayed], source: Any = None, named: Sequence[str] = ()) -> None:
+        self._parts = list(parts)
+        self._source = source  # X as it came: answers are collections like it
+        self._named = list(named)  # the columns of it that are no features
+
+    def each(self, function: Callable[[Any], Any]) -> Self:
+        """Return what a function makes of each part."""
+        task = dask.delayed(guarded, pure=False)
+        shared = _shared(function)
+        return type(self)([task(shared, number, part) for number, part in enumerate(self._parts)])
+
+    def only(self, *names: str) -> Self:
+        """Return the same rows with less beside them."""
+        task = dask.delayed(_less, pure=False)
+        return type(self)([task(part, names) for part in self._parts])
+
+    def kept(self) -> Self:
+        """Return the parts, computed once and held by the workers."""
+        with _on_workers():
+            return type(self)(list(dask.persist(*self._parts)))
+
+    def released(self) -> None:
+        """Let go of what is held."""
+        self._parts = []
+
+    def total(self, add: Callable[[R, R], R]) -> R | None:
+        """Return all parts added up along a tree."""
+        sums: list[Any] = list(self._parts)
+        task = dask.delayed(added, pure=False)
+        while len(sums) > 1:
+            sums = [task(add, sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
+        with _on_workers():
+            total: R | None = raised(dask.compute(sums[0])[0])
+        return total
+
+    def results(self) -> Iterator[Any]:
+        """Yield the parts in order."""
+        with _on_workers():
+            found = dask.compute(*self._parts)
+        return iter([raised(part) for part in found if part is not None])
+
+    def fold(self, function: Callable[[R, Any], R], state: R) -> R:
+        """Return the state after all parts, one after another: it goes from worker to worker."""
+        task = dask.delayed(_step, pure=False)
+        now: Any = state
+        for number, part in enumerate(self._parts):
+            now = task(function, now, number, part)
+        with _on_workers():
+            last: R = raised(dask.compute(now)[0])
+        return last
+
+    def example(self) -> Any:
+        """Return a made-up row of the kind that X holds."""
+        return _example(self._source, self._named)
+
+    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+        """Return one answer per row, as a Dask array; its chunks are those of the rows."""
+        few = features is not None and hasattr(self._source, "columns") and set(features) <= set(self._source.columns)
+        ask = partial(_of_x, function, list(features) if few and features is not None else None)
+        example = np.asarray(ask({"X": self.example()}))
+        task = dask.delayed(_answered, pure=False)
+        shared = _shared(ask)
+        chunks = self._source.chunks[0] if isinstance(self._source, da.Array) else (math.nan,) * len(self._parts)
+        blocks = [
+            da.from_delayed(task(shared, number, part, example), shape=(rows, *example.shape[1:]), dtype=example.dtype)
+            for number, (part, rows) in enumerate(zip(self._parts, chunks, strict=True))
+        ]
+        return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+
+
+def dask_rows(X: Any, **beside: Any) -> DaskRows:
+    """Return rows and what comes beside them (``y``, ``sample_weight`` and so on) as parts.
+
+    Parameters
+    ----------
+    X
+        A Dask array, data frame, series or bag.
+    **beside
+        One entry per row: Dask arrays or series in the same parts; NumPy arrays where the rows of each part of X are
+        known; the name of a column of X where that is a data frame; or None.
+    """
+    named = {key: value for key, value in beside.items() if isinstance(value, str)}
+    columns: list[str] | None = None
+    if hasattr(X, "columns"):
+        columns = [str(column) for column in X.columns]
+        missing = [value for value in named.values() if value not in columns]
+        if missing:
+            raise ValueError(f"X has no column {missing[0]!r}; its columns are {columns}")
+    elif named:
+        key, value = next(iter(named.items()))
+        raise ValueError(f"{key}={value!r} names a column, and X is a {type(X).__name__}, whose columns have no names")
+    x_parts, rows = _parts_of("X", X)
+    others: dict[str, list[Any]] = {}
+    for key, value in beside.items():
+        if value is not None and key not in named:
+            others[key] = _aligned(key, value, len(x_parts), rows)
+    width = int(X.shape[1]) if isinstance(X, da.Array) and X.ndim == 2 and not math.isnan(X.shape[1]) else None
+    piece = dask.delayed(_piece, pure=False)
+    parts = []
+    for number, x in enumerate(x_parts):
+        also = {key: column[number] for key, column in others.items()}
+        parts.append(piece(number, x, also, named, columns, width))
+    return DaskRows(parts, X, list(named.values()))
+
+
+def _parts_of(name: str, collection: Any) -> tuple[list[Any], list[float] | None]:
+    """Return a collection's parts, and how many rows each has where that is known."""
+    if isinstance(collection, da.Array):
+        if collection.ndim not in (1, 2):
+            raise ValueError(f"{name} must have one or two dimensions; got a Dask array of shape {collection.shape}")
+        if collection.ndim == 2 and collection.numblocks[1] > 1:
+            collection = collection.rechunk({1: -1})
+        rows = [float(size) for size in collection.chunks[0]]
+        known = not any(map(math.isnan, rows))
+        return list(collection.to_delayed().reshape(-1)), rows if known else None
+    return list(collection.to_delayed()), None
+
+
+def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> list[Any]:
+    """Return the parts of what comes beside X, in the parts of X."""
+    if type(column).__module__.partition(".")[0] != "dask":
+        if rows is None:
+            raise ValueError(
+                f"{name} is no Dask collection, and how many rows each part of X has is not known: call "
+                "X.compute_chunk_sizes(), or give a Dask collection in the same parts"
+            )
+        column = da.from_array(np.asarray(column), chunks=(tuple(map(int, rows)), *[-1] * (np.ndim(column) - 1)))
+    pieces, its = _parts_of(name, column)
+    if rows is not None and its is not None and rows != its:
+        if sum(rows) != sum(its):
+            raise ValueError(f"X has {sum(rows):.0f} rows and {name} has {sum(its):.0f}: there must be one per row")
+        pieces, _ = _parts_of(name, column.rechunk({0: tuple(map(int, rows))}))
+    if len(pieces) != parts:
+        raise ValueError(
+            f"X has {parts} parts and {name} has {len(pieces)}, and how many rows each has is not known: give both in "
+            "the same parts, as of one data frame, or call compute_chunk_sizes() on both"
+        )
+    return pieces
+
+
+def _piece(
+    number: int, x: Any, also: Piece, named: dict[str, str], columns: list[str] | None, width: int | None
+) -> Piece | Failure | None:
+    """Return one part on a worker: X and what comes beside it; None where it has no rows."""
+    try:
+        if columns is not None:
+            _check_columns([str(column) for column in x.columns], columns)
+        if width is not None and x.shape[1] != width:
+            raise ValueError(f"X has {x.shape[1]} columns in this partition, and {width} in the first")
+        values = {**also, **{key: x[column] for key, column in named.items()}}
+        if named:
+            x = x.drop(columns=list(dict.fromkeys(named.values())))
+        for key, value in values.items():
+            if len(value) != _length(x):
+                raise ValueError(f"X has {_length(x)} rows in this partition and {key} has {len(value)}")
+        return {"X": x, **values} if _length(x) else None
+    except Exception as error:
+        error.add_note(f"in partition {number}, counted from 0")
+        return Failure(error.with_traceback(None))
+
+
+def _check_columns(got: list[str], expected: list[str]) -> None:
+    if got == expected:
+        return
+    lost = [name for name in expected if name not in got]
+    more = [name for name in got if name not in expected]
+    what = (
+        f"lacks the column {lost[0]!r}" if lost else f"has a column {more[0]!r} more" if more else "has another order"
+    )
+    raise ValueError(f"this partition {what}: its columns are {got}, and those of the first are {expected}")
+
+
+def _length(x: Any) -> int:
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
+def _less(part: Any, names: tuple[str, ...]) -> Any:
+    return part if not isinstance(part, dict) else {key: value for key, value in part.items() if key in names}
+
+
+def _step(function: Callable[[Any, Any], Any], state: Any, number: int, part: Any) -> Any:
+    if isinstance(state, Failure) or part is None:
+        return state
+    return guarded(partial(function, state), number, part)
+
+
+def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Piece) -> Any:
+    return function(piece["X"] if features is None else piece["X"][features])
+
+
+def _answered(function: Callable[[Any], Any], number: int, part: Any, example: Any) -> Any:
+    """Return the answers of one part; none, in the right shape, for a part without rows."""
+    if part is None:
+        return example[:0]
+    answer = np.asarray(raised(guarded(function, number, part)))
+    return answer if answer.dtype == example.dtype else answer.astype(example.dtype)
+
+
+def _example(x: Any, named: list[str]) -> Any:
+    if isinstance(x, da.Array):
+        return np.ones((1, *x.shape[1:]), dtype=x.dtype)
+    if hasattr(x, "_meta_nonempty"):
+        return x._meta_nonempty.drop(columns=named) if named else x._meta_nonempty
+    return [""]  # a bag of texts
+
+
+def _shared(function: Any) -> Any:
+    """Return a function as tasks are given it: once for all of them where it is large."""
+    import cloudpickle
+
+    return dask.delayed(function, traverse=False) if len(cloudpickle.dumps(function)) > LARGE else function
+
+
+@contextmanager
+def _on_workers() -> Iterator[None]:
+    """Say what a failure of the cluster itself means."""
+    try:
+        yield
+    except Exception as error:
+        if lacks_us(error):
+            raise absent("Dask cluster", "on its scheduler too (pip install suffice), and start them again") from error
+        raise

@@ -1,0 +1,130 @@
+"""Rows that live in parts on the workers of a cluster: what is asked of them, whichever cluster it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Self, TypeVar
+
+R = TypeVar("R")
+
+#: What comes with rows, by the name of the argument that brings it; a part's ``piece``.
+Piece = dict[str, Any]
+
+
+class ClusterError(RuntimeError):
+    """A cluster cannot do what was asked of it; the message says what to do there."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that a worker met. It travels as a value: a wrong row is no reason to try a part again."""
+
+    error: Exception
+
+
+class Spread(ABC):
+    """Things in parts that live on the workers of a cluster, in an order.
+
+    A cluster implements a few moves: do something to each part where it lives, hold what came of it there, add all up
+    along a tree, fetch. Functions travel to the workers, so they must pickle.
+    """
+
+    @abstractmethod
+    def each(self, function: Callable[[Any], Any]) -> Self:
+        """Return what a function makes of each part; nothing is done before it is asked for."""
+
+    @abstractmethod
+    def kept(self) -> Self:
+        """Return the parts, made once and then held by the workers."""
+
+    @abstractmethod
+    def released(self) -> None:
+        """Let go of what :meth:`kept` holds."""
+
+    @abstractmethod
+    def total(self, add: Callable[[R, R], R]) -> R | None:
+        """Return all parts added up along a tree, on the workers; parts that are None are left out."""
+
+    @abstractmethod
+    def results(self) -> Iterator[Any]:
+        """Yield the parts in order, fetched from the workers; those that are None are left out."""
+
+    @abstractmethod
+    def fold(self, function: Callable[[R, Any], R], state: R) -> R:
+        """Return the state after ``state = function(state, part)``, part by part in order."""
+
+    @abstractmethod
+    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+        """Return what a function of X gives for each row, as the cluster's own kind of collection, lazily.
+
+        Parameters
+        ----------
+        function
+            What is asked of X.
+        name
+            What the answers are called where rows are known by the names of columns.
+        features
+            The columns that X is to have; others stay beside. All by default.
+        """
+
+    @abstractmethod
+    def example(self) -> Any:
+        """Return a row or two of the kind that X holds in every part, made up."""
+
+    @abstractmethod
+    def only(self, *names: str) -> Self:
+        """Return the same rows with less beside them: only what is named of what came."""
+
+
+def guarded(function: Callable[[Any], Any], number: int, part: Any) -> Any:
+    """Return function(part) on a worker; an error is told with the part's number, and returned."""
+    if part is None or isinstance(part, Failure):
+        return part
+    try:
+        return function(part)
+    except Exception as error:
+        error.add_note(f"in partition {number}, counted from 0")
+        return Failure(error.with_traceback(None))
+
+
+def added(add: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Return parts added up in order, without those that are None; the first failure, if there is one.
+
+    Examples
+    --------
+    >>> from operator import add
+    >>> added(add, [None, 1, 2])
+    3
+    """
+    for part in parts:
+        if isinstance(part, Failure):
+            return part
+    there = [part for part in parts if part is not None]
+    return reduce(add, there) if there else None
+
+
+def raised(result: Any) -> Any:
+    """Return a result that came from workers, or raise the error that it is."""
+    if isinstance(result, Failure):
+        raise result.error
+    return result
+
+
+def lacks_us(error: BaseException) -> bool:
+    """Whether an error, or what led to it, says that a worker has no ``suffice``."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if "No module named 'suffice" in str(seen):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def absent(where: str, how: str) -> ClusterError:
+    """Return what is said where workers have no ``suffice``."""
+    return ClusterError(
+        f"the workers of this {where} have no module 'suffice': install the version that is here on every worker, {how}"
+    )

@@ -1,0 +1,76 @@
+"""A sample of rows that adds up: two samples together, thinned, are a sample of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.engines.choice import is_sparse
+from suffice.engines.spread import Piece
+
+#: A sample holds no more numbers than this.
+MOST = 1_000_000
+
+
+def drawn(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64]]:
+    """Return some rows of a piece, and how many rows of it each stands for.
+
+    Examples
+    --------
+    >>> sample, stands_for = drawn({"X": np.zeros((1000, 2))}, most=100)
+    >>> len(sample["X"]), stands_for.sum()
+    (50, np.float64(1000.0))
+    """
+    x = piece["X"]
+    rows, width = int(x.shape[0]) if hasattr(x, "shape") else len(x), _width(x)
+    return _thinned(piece, np.ones(rows), max(most // width, 1))
+
+
+def together(
+    one: tuple[Piece, npt.NDArray[np.float64]], two: tuple[Piece, npt.NDArray[np.float64]]
+) -> tuple[Piece, npt.NDArray[np.float64]]:
+    """Return two samples as one, no larger than a sample may be."""
+    both = {key: _stacked(one[0][key], two[0][key]) for key in one[0]}
+    return _thinned(both, np.concatenate([one[1], two[1]]), max(MOST // _width(one[0]["X"]), 1))
+
+
+def _thinned(piece: Piece, stands_for: npt.NDArray[np.float64], most: int) -> tuple[Piece, npt.NDArray[np.float64]]:
+    rows = len(stands_for)
+    if rows <= most:
+        return piece, stands_for
+    # One row of each stretch that stands for as many, whatever period the rows may have.
+    ends = np.cumsum(stands_for)
+    each = ends[-1] / most
+    aims = (np.arange(most) + np.random.default_rng((rows, most)).random(most)) * each
+    places = np.minimum(np.searchsorted(ends, aims, "right"), rows - 1)
+    return {key: _taken(value, places) for key, value in piece.items()}, np.full(most, each)
+
+
+def _width(x: Any) -> int:
+    shape: tuple[int, ...] = getattr(x, "shape", ())
+    return max(int(shape[1]), 1) if len(shape) > 1 else 20  # a text is more than one number
+
+
+def _taken(column: Any, places: npt.NDArray[np.intp]) -> Any:
+    if column is None:
+        return None
+    if isinstance(column, list):
+        return [column[place] for place in places]
+    return column.iloc[places] if hasattr(column, "iloc") else column[places]
+
+
+def _stacked(one: Any, two: Any) -> Any:
+    if one is None:
+        return None
+    if isinstance(one, list):
+        return one + two
+    if is_sparse(one):
+        return sparse.vstack([one, two], format="csr")
+    if hasattr(one, "iloc"):
+        import pandas as pd
+
+        return pd.concat([one, two], ignore_index=True)
+    return np.concatenate([one, two])
