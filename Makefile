@@ -40,10 +40,10 @@ demo: $(VENV)/installed-cli
 	$(BIN)/suffice demo --folder suffice-demo
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
 test-all: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(VENV)/installed-check $(VENV)/installed-test
 	$(BIN)/ruff check .

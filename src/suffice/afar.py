@@ -19,6 +19,8 @@ from suffice.statistics import Labels, Statistics
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: What a question may bring for every row.
+PER_ROW = ("offset", "exposure")
 #: What is known of a sum's rows: their classes, the sum, and an empty array of the type the labels came in.
 Learnt = tuple[Labels, Statistics, npt.NDArray[Any]]
 
@@ -58,6 +60,14 @@ def summed(model: Any, rows: Spread, known: Labels, fixed: bool) -> Learnt:
     return learnt
 
 
+def classes_of(rows: Spread) -> Labels:
+    """Return all classes that y has, anywhere."""
+    found = rows.only("y").each(_classes).total(_united)
+    if found is None:
+        raise nothing()
+    return found
+
+
 def nothing() -> ValueError:
     """Return what is said where a cluster's collection is empty."""
     return ValueError("no partition has any rows: there is nothing to learn from")
@@ -74,7 +84,7 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(method)
         def answer(*args: P.args, **kwargs: P.kwargs) -> R:
             model, X, *others = args
-            rows = spread_of(X)
+            rows = spread_of(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if rows is None:
                 return method(*args, **kwargs)
             model._check_fitted()  # type: ignore[attr-defined]
@@ -87,8 +97,23 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def _asked(method: str, model: Any, others: list[Any], kwargs: dict[str, Any], X: Any) -> Any:
-    return getattr(model, method)(X, *others, **kwargs)
+def _asked(method: str, model: Any, others: list[Any], kwargs: dict[str, Any], piece: Piece) -> Any:
+    beside = {key: piece[key] for key in PER_ROW if key in piece}
+    answer = getattr(model, method)(piece["X"], *others, **{**kwargs, **beside})
+    if isinstance(answer, tuple):
+        raise ValueError(
+            f"{method} with {', '.join([*map(repr, others), *kwargs])} gives {len(answer)} arrays, and of rows on a "
+            "cluster it can give one: ask for it with the rows here"
+        )
+    return answer
+
+
+def _classes(piece: Piece) -> Labels:
+    return Labels.of(door.targets(piece["y"], len(piece["y"])))
+
+
+def _united(one: Labels, two: Labels) -> Labels:
+    return one.union(two)[0]
 
 
 def _summed(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learnt:

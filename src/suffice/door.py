@@ -48,13 +48,13 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         else:
             raise _wrong_width(model, x)
         return x
-    if is_foreign(x):
-        return _foreign(model, x, reset)
     if cluster_of(x) is not None:
         raise TypeError(
             f"X is a {type(x).__name__} of {cluster_of(x)}, spread over a cluster, and {type(model).__name__} needs "
             "all rows here: fetch them (compute(), toPandas()), or choose a model that is fitted from sums"
         )
+    if is_foreign(x):
+        return _foreign(model, x, reset)
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
     try:
         return validate_data(model, x, reset=reset, **checks)

@@ -135,7 +135,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if door.is_stream(X):
             return self._fit_stream(X, y, sample_weight)
         spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        rows: Batch | Shards
+        rows: Batch | Shards | None = None
         if spread is None:
             rows = self._rows(X, y, sample_weight, reset=True)
             self._remember(self._sum(rows))
@@ -144,14 +144,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             if self.solver != "normal" or self.covariance != "classical":
                 rows = Shards.of(spread.each(partial(_part, afar.traveller(self))))
         self._say_dependent()
-        if self.solver != "normal":
-            self._find(rows)
-        else:
+        if self.solver == "normal":
             self.solution_ = self._as_solution()
-        if self.covariance != "classical":
-            self._robust = self._robust_covariance(rows)
+        if rows is not None:
+            self._look_again(rows)
         self._solved()  # what cannot be read from the sums is said now, not at the first prediction
         return self
+
+    def _look_again(self, rows: Batch | Shards) -> None:
+        """Ask the rows what their sums do not tell: the way of a solver, and robust covariances."""
+        try:
+            if self.solver != "normal":
+                self._find(rows)
+            if self.covariance != "classical":
+                self._robust = self._robust_covariance(rows)
+        finally:
+            if isinstance(rows, Shards):
+                rows.released()
 
     def _sum(self, rows: Batch) -> NormalEquations:
         with door.naming_cells():

@@ -14,7 +14,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.local_door import beside, check_finite, numbers, warn_of
 from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
@@ -184,6 +184,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = names
         return self
 
+    @afar.answered("prediction")
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
 
@@ -229,12 +230,14 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         return float(self._variance[0]) if not self._shape else self._variance
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    @afar.answered("score")
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of the second class at each query, (n,)."""
         check_is_fitted(self)
         return beside(X, self._asked(X).value[:, 0])
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    @afar.answered("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
@@ -242,6 +245,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         return beside(X, expit(np.hstack([-log_odds, log_odds])))
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
+    @afar.answered("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)

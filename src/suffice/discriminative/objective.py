@@ -107,7 +107,7 @@ class Likelihood:
 
         shrink = 0.0 if self.symmetric else self.l2 / self.weight
         walk = partial(_walked, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
-        descent = self.engine.fold(walk, None, self.rows)
+        descent: Descent | None = self.engine.fold(walk, None, self.rows)
         assert descent is not None
         if not self.symmetric:
             return descent
@@ -175,7 +175,7 @@ class Likelihood:
         """Return minus the second derivatives of every row's value by its predictors, (n, t, t), weighted."""
         rows = _at_hand(self.rows)
         bends = self.response.curve(self.predictors(theta), np.asarray(rows.y)).curvature
-        return bends if rows.weight is None else rows.weight[:, None, None] * bends
+        return np.asarray(bends if rows.weight is None else rows.weight[:, None, None] * bends)
 
     def diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the information at theta, in its shape."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.classes import class_weights
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
@@ -21,6 +23,7 @@ from suffice.engines.descent import Correction
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined, named_classes
+from suffice.engines.spread import Piece
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -179,6 +182,13 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             All classes that will ever come. Only the first call reads them, and only where its y lacks some.
         """
         first = not hasattr(self, "_theta")
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:  # the model goes from worker to worker
+            if first and classes is None:
+                classes = list(afar.classes_of(spread))
+            learnt = spread.fold(partial(_learnt, classes), afar.traveller(self))
+            self.__dict__.update({**vars(learnt), "engine": self.engine})
+            return self
         x = door.features(self, X, reset=first)
         column = door.targets(y, x.shape[0])
         labels = self._labels if not first else Labels.discover(np.asarray(column if classes is None else classes))[0]
@@ -263,11 +273,13 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "_theta"):
             raise AttributeError(f"this {type(self).__name__} has no {name} yet: fit it first")
 
+    @afar.answered("score")
     def decision_function(self, X: Any) -> Any:
         """Return theta' x: (n,), not negative for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @afar.answered("prediction")
     def predict(self, X: Any) -> Any:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:
@@ -330,3 +342,8 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.separated_ = model.mistakes_[-1] == 0
         model.why_ = str(settings["why"])
         return model
+
+
+def _learnt(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:
+    with door.one_of_many():
+        return copy.deepcopy(model).partial_fit(piece["X"], piece["y"], classes, piece.get("sample_weight"))

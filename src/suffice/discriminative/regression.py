@@ -143,6 +143,9 @@ class Regression(Arriving):
             except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
                 self._likelihood(rows, targets).slope(np.zeros(self._shape(rows, targets)))
                 raise
+            finally:
+                if isinstance(rows, Shards):
+                    rows.released()
         return self
 
     def _forget_facts(self) -> None:
@@ -160,9 +163,13 @@ class Regression(Arriving):
                 f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
                 "'classical', l2=0, or SoftmaxRegression"
             )
-        start = self._start(likelihood, targets, layout)
-        solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
-        self._take(likelihood, layout, solution, constant)
+        try:
+            start = self._start(likelihood, targets, layout)
+            solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
+            self._take(likelihood, layout, solution, constant)
+        finally:
+            if isinstance(laid, Shards) and laid is not rows:
+                laid.released()
 
     def _likelihood(self, rows: Batch | Shards, targets: int) -> Likelihood:
         response = self._response()

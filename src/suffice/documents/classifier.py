@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import afar, door
 from suffice.documents.arriving import read as read_documents
 from suffice.documents.arriving import source_of
 from suffice.documents.explanation import TextExplanation
@@ -122,19 +122,23 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
 
     # Answers.
 
+    @afar.answered("prediction")
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
         codes = [np.zeros(0, dtype=np.int64), *self._asked(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
+    @afar.answered("probability")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return p(y | text), (n, k)."""
         return self._stacked(X, "posterior")
 
+    @afar.answered("log_probability")
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return log p(y | text), (n, k)."""
         return self._stacked(X, "log_posterior")
 
+    @afar.answered("score")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or log p(y | text), (n, k)."""
         scores = self.predict_log_proba(X)

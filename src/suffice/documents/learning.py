@@ -10,13 +10,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import afar, door
 from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
 from suffice.documents.choosing import Candidate, candidates
 from suffice.documents.forms import COUNTING, GENERATIVE, Form
 from suffice.documents.kept import Kept
 from suffice.documents.reading import Reading, read
 from suffice.documents.settings import Settings, check
+from suffice.documents.spreading import learnt_from
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.statistics import Labels
@@ -68,9 +69,11 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         X
             Documents: a list, array or data-frame column of str or bytes; a :class:`pathlib.Path`, or
             :class:`suffice.text.folder` or :class:`suffice.text.lines` of one, which bring their classes; or an
-            iterator of pairs (text, label), or of batches (texts, labels) or (texts, labels, weights).
+            iterator of pairs (text, label), or of batches (texts, labels) or (texts, labels, weights); or a bag or
+            column of Dask, or a data frame of Spark with one column of texts, which are counted where they live.
         y
-            The class of each document; None where X brings them.
+            The class of each document; None where X brings them. Of a cluster's data frame, it may be the name of its
+            column, and of Spark's must be.
         sample_weight
             One weight per document; every document counts once by default.
 
@@ -84,6 +87,9 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             if sample_weight is not None:
                 raise ValueError("a stream brings its own weights: leave out sample_weight")
             return self._fit_stream(X)
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            return self._become(learnt_from(self, spread, None))
         fresh = self._fresh()
         came = arrived(X, y, sample_weight, self._features, self.encoding)
         if not len(came.documents):
@@ -136,6 +142,11 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         self
         """
         check(self)
+        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            fixed = hasattr(self, "_learnt") and self._fixed
+            learnt = learnt_from(self, spread, list(self._labels) if fixed else classes)
+            return self._become(self + learnt if hasattr(self, "_learnt") else learnt)
         came = arrived(X, y, sample_weight, self._features, self.encoding)
         if not len(came.documents) and not hasattr(self, "_learnt"):
             raise ValueError("there are no documents to learn from: the first batch is empty")
@@ -281,6 +292,9 @@ class Learning(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is something to predict from."""
         return "_learnt" in vars(self)
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self)
 
     # Settings.
 

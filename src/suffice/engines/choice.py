@@ -84,6 +84,6 @@ def is_foreign(x: Any) -> bool:
     >>> is_foreign(np.zeros(1)), is_foreign([0.0])
     (False, False)
     """
-    if isinstance(x, np.ndarray | list | tuple) or is_sparse(x):
+    if isinstance(x, np.ndarray | list | tuple) or is_sparse(x) or cluster_of(x) is not None:
         return False
     return bool(array_api_compat.is_array_api_obj(x))

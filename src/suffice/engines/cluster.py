@@ -47,6 +47,10 @@ class Shards:
         """Yield the batches, fetched: for an engine that sums here."""
         return self.batches.results()
 
+    def released(self) -> None:
+        """Let the workers go of the batches."""
+        self.batches.released()
+
     def remade(self, function: Callable[[Batch], Batch], keep: bool = False) -> Shards:
         """Return other batches of the same rows: made anew each time they are asked for, unless they are to be kept."""
         made = self.batches.each(function)

@@ -13,7 +13,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
+from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised, stand_in
 
 R = TypeVar("R")
 
@@ -26,10 +26,13 @@ LARGE = 1 << 16
 class DaskRows(Spread):
     """Parts that Dask computes, each a delayed value."""
 
-    def __init__(self, parts: Sequence[Delayed], source: Any = None, named: Sequence[str] = ()) -> None:
+    def __init__(
+        self, parts: Sequence[Delayed], source: Any = None, named: Sequence[str] = (), beside: Sequence[str] = ()
+    ) -> None:
         self._parts = list(parts)
         self._source = source  # X as it came: answers are collections like it
         self._named = list(named)  # the columns of it that are no features
+        self._beside = list(beside)  # what comes with X
 
     def each(self, function: Callable[[Any], Any]) -> Self:
         """Return what a function makes of each part."""
@@ -83,9 +86,9 @@ class DaskRows(Spread):
 
     def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
         """Return one answer per row, as a Dask array; its chunks are those of the rows."""
-        few = features is not None and hasattr(self._source, "columns") and set(features) <= set(self._source.columns)
+        few = features is not None and _is_frame(self._source) and set(features) <= set(self._source.columns)
         ask = partial(_of_x, function, list(features) if few and features is not None else None)
-        example = np.asarray(ask({"X": self.example()}))
+        example = np.asarray(ask(stand_in(self.example(), self._beside)))
         task = dask.delayed(_answered, pure=False)
         shared = _shared(ask)
         chunks = self._source.chunks[0] if isinstance(self._source, da.Array) else (math.nan,) * len(self._parts)
@@ -105,30 +108,45 @@ def dask_rows(X: Any, **beside: Any) -> DaskRows:
         A Dask array, data frame, series or bag.
     **beside
         One entry per row: Dask arrays or series in the same parts; NumPy arrays where the rows of each part of X are
-        known; the name of a column of X where that is a data frame; or None.
+        known; the name of a column of X where that is a data frame, or a list of names; or None.
     """
-    named = {key: value for key, value in beside.items() if isinstance(value, str)}
-    columns: list[str] | None = None
-    if hasattr(X, "columns"):
-        columns = [str(column) for column in X.columns]
-        missing = [value for value in named.values() if value not in columns]
+    columns = list(X.columns) if _is_frame(X) else None
+    named = {key: value for key, value in beside.items() if _is_named(value, columns)}
+    for key, value in named.items():
+        if columns is None:
+            raise ValueError(
+                f"{key}={value!r} names a column, and X is a {type(X).__name__}, whose columns have no names"
+            )
+        missing = [name for name in _listed(value) if name not in columns]
         if missing:
             raise ValueError(f"X has no column {missing[0]!r}; its columns are {columns}")
-    elif named:
-        key, value = next(iter(named.items()))
-        raise ValueError(f"{key}={value!r} names a column, and X is a {type(X).__name__}, whose columns have no names")
     x_parts, rows = _parts_of("X", X)
     others: dict[str, list[Any]] = {}
     for key, value in beside.items():
         if value is not None and key not in named:
             others[key] = _aligned(key, value, len(x_parts), rows)
     width = int(X.shape[1]) if isinstance(X, da.Array) and X.ndim == 2 and not math.isnan(X.shape[1]) else None
+    taken = list(dict.fromkeys(name for value in named.values() for name in _listed(value)))
     piece = dask.delayed(_piece, pure=False)
     parts = []
     for number, x in enumerate(x_parts):
         also = {key: column[number] for key, column in others.items()}
         parts.append(piece(number, x, also, named, columns, width))
-    return DaskRows(parts, X, list(named.values()))
+    return DaskRows(parts, X, taken, [key for key, value in beside.items() if value is not None])
+
+
+def _is_named(value: Any, columns: list[Any] | None) -> bool:
+    """Whether what comes beside X names columns of it; of an array, a list of strings is a list of labels."""
+    several = columns is not None and isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return isinstance(value, str) or several
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _is_frame(x: Any) -> bool:
+    return hasattr(x, "columns") and getattr(x, "ndim", 0) == 2  # a series of Dask has columns, too
 
 
 def _parts_of(name: str, collection: Any) -> tuple[list[Any], list[float] | None]:
@@ -167,21 +185,23 @@ def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> li
 
 
 def _piece(
-    number: int, x: Any, also: Piece, named: dict[str, str], columns: list[str] | None, width: int | None
+    number: int, x: Any, also: Piece, named: dict[str, str | list[str]], columns: list[Any] | None, width: int | None
 ) -> Piece | Failure | None:
     """Return one part on a worker: X and what comes beside it; None where it has no rows."""
     try:
+        x = x if hasattr(x, "shape") else list(x)  # a bag's part may be an iterator
+        also = {key: value if hasattr(value, "shape") else list(value) for key, value in also.items()}
         if columns is not None:
-            _check_columns([str(column) for column in x.columns], columns)
+            _check_columns(list(x.columns), columns)
         if width is not None and x.shape[1] != width:
             raise ValueError(f"X has {x.shape[1]} columns in this partition, and {width} in the first")
         values = {**also, **{key: x[column] for key, column in named.items()}}
         if named:
-            x = x.drop(columns=list(dict.fromkeys(named.values())))
+            x = x.drop(columns=[name for value in named.values() for name in _listed(value)])
         for key, value in values.items():
             if len(value) != _length(x):
                 raise ValueError(f"X has {_length(x)} rows in this partition and {key} has {len(value)}")
-        return {"X": x, **values} if _length(x) else None
+        return {"X": x, **values, "place": (number, 0)} if _length(x) else None
     except Exception as error:
         error.add_note(f"in partition {number}, counted from 0")
         return Failure(error.with_traceback(None))
@@ -203,7 +223,8 @@ def _length(x: Any) -> int:
 
 
 def _less(part: Any, names: tuple[str, ...]) -> Any:
-    return part if not isinstance(part, dict) else {key: value for key, value in part.items() if key in names}
+    wanted = (*names, "place")
+    return {key: part[key] for key in part if key in wanted} if isinstance(part, dict) else part
 
 
 def _step(function: Callable[[Any, Any], Any], state: Any, number: int, part: Any) -> Any:
@@ -213,7 +234,7 @@ def _step(function: Callable[[Any, Any], Any], state: Any, number: int, part: An
 
 
 def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Piece) -> Any:
-    return function(piece["X"] if features is None else piece["X"][features])
+    return function(piece if features is None else {**piece, "X": piece["X"][features]})
 
 
 def _answered(function: Callable[[Any], Any], number: int, part: Any, example: Any) -> Any:
@@ -228,7 +249,8 @@ def _example(x: Any, named: list[str]) -> Any:
     if isinstance(x, da.Array):
         return np.ones((1, *x.shape[1:]), dtype=x.dtype)
     if hasattr(x, "_meta_nonempty"):
-        return x._meta_nonempty.drop(columns=named) if named else x._meta_nonempty
+        some = x._meta_nonempty.iloc[:1]
+        return some.drop(columns=named) if named else some
     return [""]  # a bag of texts
 
 

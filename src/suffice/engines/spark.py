@@ -18,6 +18,7 @@ from pyspark.sql.types import StructField, StructType
 
 from suffice.engines.spark_columns import answer_type, as_answer, check_features, read, stand_in
 from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
+from suffice.engines.spread import stand_in as made_up
 
 R = TypeVar("R")
 
@@ -104,10 +105,11 @@ class SparkRows(Spread):
             raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
         rows = self
         if features is not None and set(features) <= set(self.names):
-            rows = replace(self, columns={"X": list(features)})
-        kind = answer_type(function(rows.example()))
+            rows = replace(self, columns={**self.columns, "X": list(features)})
+        beside = [key for key in rows.columns if key != "X"]
+        kind = answer_type(function(made_up(rows.example(), beside)))
         schema = StructType([*self.frame.schema.fields, StructField("answer", kind)])
-        found = self.frame.mapInArrow(partial(_answered, function, self.names, rows.columns["X"]), schema)
+        found = self.frame.mapInArrow(partial(_answered, function, self.names, rows.columns), schema)
         return found.toDF(*self.names, name)
 
     def _run(self, task: Callable[..., Iterator[tuple[int, Any]]]) -> DataFrame:
@@ -160,11 +162,20 @@ def _worked(
     """Yield what a task makes of the parts of one partition, pickled; the worker's side of :meth:`SparkRows._run`."""
     context = TaskContext.get()
     number = context.partitionId() if context is not None else 0
-    things = (_stepped(steps, number, thing) for thing in source(batches))
+    things = (_stepped(steps, number, _placed(thing, number, order)) for order, thing in enumerate(source(batches)))
     for place, thing in task(thing for thing in things if thing is not None):
         columns = [pa.array([number], pa.int32()), pa.array([place], pa.int32())]
         columns.append(pa.array([pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)], pa.binary()))
         yield pa.RecordBatch.from_arrays(columns, ["part", "place", "thing"])
+
+
+def _placed(thing: Any, number: int, order: int) -> Any:
+    """Return a piece with its place in the order of all, and a failure with its partition."""
+    if isinstance(thing, dict) and "place" not in thing:
+        return {**thing, "place": (number, order)}
+    if isinstance(thing, Failure) and not hasattr(thing.error, "__notes__"):
+        thing.error.add_note(f"in partition {number}, counted from 0")
+    return thing
 
 
 def _stepped(steps: tuple[Callable[[Any], Any], ...], number: int, thing: Any) -> Any:
@@ -222,15 +233,18 @@ def _one_row(piece: Piece) -> Any:
 
 
 def _answered(
-    function: Callable[[Any], Any], names: tuple[str, ...], features: list[str], batches: Iterator[pa.RecordBatch]
+    function: Callable[[Any], Any],
+    names: tuple[str, ...],
+    columns: dict[str, list[str]],
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches with a column of answers more."""
     context = TaskContext.get()
     number = context.partitionId() if context is not None else 0
     for batch in batches:
         if batch.num_rows:
-            piece = read(pa.Table.from_batches([batch]).rename_columns(names), {"X": features})
-            answer = raised(guarded(lambda piece: function(piece["X"]), number, piece))
+            piece = read(pa.Table.from_batches([batch]).rename_columns(names), columns)
+            answer = raised(guarded(function, number, piece))
             yield batch.append_column("answer", as_answer(answer))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Self, TypeVar
 
+import numpy as np
+
 R = TypeVar("R")
 
-#: What comes with rows, by the name of the argument that brings it; a part's ``piece``.
+#: What comes with rows, by the name of the argument that brings it; and the "place" of the piece in the order of all.
 Piece = dict[str, Any]
 
 
@@ -58,12 +60,12 @@ class Spread(ABC):
 
     @abstractmethod
     def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        """Return what a function of X gives for each row, as the cluster's own kind of collection, lazily.
+        """Return what a function of a piece gives for each row, as the cluster's own kind of collection, lazily.
 
         Parameters
         ----------
         function
-            What is asked of X.
+            What is asked of each piece.
         name
             What the answers are called where rows are known by the names of columns.
         features
@@ -77,6 +79,11 @@ class Spread(ABC):
     @abstractmethod
     def only(self, *names: str) -> Self:
         """Return the same rows with less beside them: only what is named of what came."""
+
+
+def stand_in(x: Any, beside: Iterable[str]) -> Piece:
+    """Return a made-up piece, with ones for what comes beside X."""
+    return {"X": x, **{name: np.ones(len(x) if isinstance(x, list) else x.shape[0]) for name in beside}}
 
 
 def guarded(function: Callable[[Any], Any], number: int, part: Any) -> Any:

@@ -24,6 +24,7 @@ def drawn(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64
     >>> len(sample["X"]), stands_for.sum()
     (50, np.float64(1000.0))
     """
+    piece = {key: value for key, value in piece.items() if key != "place"}
     x = piece["X"]
     rows, width = int(x.shape[0]) if hasattr(x, "shape") else len(x), _width(x)
     return _thinned(piece, np.ones(rows), max(most // width, 1))

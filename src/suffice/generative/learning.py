@@ -100,9 +100,7 @@ class Learning(Summed):
     def _fit_spread(self, spread: Spread, unlabelled: Any) -> Self:
         """Learn from rows of a cluster: one pass, whose sum is all that comes back."""
         if unlabelled is not None:
-            raise ValueError(
-                "unlabelled rows are taken in step by step, with all rows here: fetch X"
-            )
+            raise ValueError("unlabelled rows are taken in step by step, with all rows here: fetch X")
         self._meet(spread)
         labels, statistics, like = afar.summed(self, spread, Labels(), fixed=False)
         self._chosen = {}

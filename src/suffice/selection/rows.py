@@ -66,24 +66,28 @@ class Folds:
 
     def others(self, model: Model) -> list[Statistics]:
         """Return, for each fold, the sum over all other folds."""
-        sums = [model._first_sum(part)[0] for part in self.parts]
-        # Added, not subtracted from the whole: subtraction costs digits, and there are few folds.
-        before, after = [sums[0]], [sums[-1]]
-        for one in sums[1:-1]:
-            before.append(before[-1] + one)
-        for one in sums[-2:0:-1]:
-            after.append(after[-1] + one)
-        after.reverse()
-        inner = [left + right for left, right in zip(before[:-1], after[1:], strict=True)]
-        return [after[0], *inner, before[-1]]
+        return sums_of_others([model._first_sum(part)[0] for part in self.parts])
 
     def read(self, models: Sequence[Model], others: Sequence[Statistics], what: str) -> Iterator[list[Any]]:
         """Yield, fold by fold, a reading of its rows under what each model has learnt from the other folds."""
         for part, sums in zip(self.parts, others, strict=True):
-            yield models[0]._ask_many(_read_all(models, sums), part.x, what)
+            yield models[0]._ask_many(read_all(models, sums), part.x, what)
 
 
-def _read_all(models: Sequence[Model], sums: Statistics) -> list[Any]:
+def sums_of_others(sums: Sequence[Statistics]) -> list[Statistics]:
+    """Return, for each of several sums, the sum of all others."""
+    # Added, not subtracted from the whole: subtraction costs digits, and there are few folds.
+    before, after = [sums[0]], [sums[-1]]
+    for one in sums[1:-1]:
+        before.append(before[-1] + one)
+    for one in sums[-2:0:-1]:
+        after.append(after[-1] + one)
+    after.reverse()
+    inner = [left + right for left, right in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *inner, before[-1]]
+
+
+def read_all(models: Sequence[Model], sums: Statistics) -> list[Any]:
     """Return what each model reads from a sum; several at a time where there are many."""
     if len(models) < 8:
         return [model._read(sums) for model in models]

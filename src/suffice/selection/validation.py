@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
+from suffice.engines.choice import spread_of
 from suffice.selection import tuning
 from suffice.selection.rows import Folds, Index, Rows
+from suffice.selection.spreading import scores_of
 from suffice.statistics.base import FloatArray
 
 Scoring = Literal["accuracy", "neg_log_loss"]
@@ -81,15 +83,16 @@ def cross_validate(
     model
         A generative classifier of this package; it is not changed.
     X, y, sample_weight
-        Rows, their classes and weights.
+        Rows, their classes and weights; or a collection of Dask or a data frame of Spark, as for ``fit``.
     grid
         For each setting the values to try, as scikit-learn's ``ParameterGrid`` takes them; the model as it is by
         default.
     folds
         How many stratified folds, in the order of the rows as scikit-learn's ``cv`` cuts them; "loo" to leave out one
-        row at a time; a splitter of scikit-learn; or a list of the row numbers of each fold.
+        row at a time; a splitter of scikit-learn; or a list of the row numbers of each fold. Rows of a cluster are
+        cut into the same folds as if they were here, by their number or "loo" alone.
     scoring
-        "accuracy", "neg_log_loss", or a function of the true class codes and the posteriors, (n, k).
+        "accuracy", "neg_log_loss", or a function of the true class codes and the posteriors, (n, k), of rows here.
 
     Returns
     -------
@@ -118,12 +121,24 @@ def cross_validate(
     ):
         alike = list(places)  # they read the same sums
         first = candidates[alike[0]]
+        spread = spread_of(X, y=y, sample_weight=sample_weight)
+        if spread is not None:
+            first._meet(spread)
+            models = [_elsewhere(copy.copy(first).set_params(**settings[place])) for place in alike]
+            scores.update(zip(alike, scores_of(models, spread, folds, scoring), strict=True))
+            continue
         rows = first._prepare(X, y, sample_weight)
         # What the door has learnt about the features holds for all of them.
         models = [copy.copy(first).set_params(**settings[place]) for place in alike]
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)
+
+
+def _elsewhere(model: Any) -> Any:
+    """Return a model as it goes to workers, without its engine."""
+    vars(model)["engine"] = None
+    return model
 
 
 def _shape(model: Any) -> str:

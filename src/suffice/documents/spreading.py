@@ -1,0 +1,52 @@
+"""Documents of a cluster: counted on its workers, vocabularies united on the way to one sum."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+from suffice import afar, door
+from suffice.documents.arriving import Arrived, arrived
+from suffice.documents.choosing import candidates
+from suffice.documents.forms import GENERATIVE, Form
+from suffice.engines.spread import Piece, Spread
+from suffice.statistics import Labels
+
+
+def learnt_from(model: Any, spread: Spread, classes: Any) -> Any:
+    """Return a model like this one that has learnt from the documents of a cluster."""
+    part = model._fresh()
+    part.engine = None
+    if model.model == "auto":
+        part.model = model.model_ if hasattr(model, "_learnt") else _form(model, spread)
+    if part.model not in GENERATIVE:
+        raise ValueError(
+            f"model={model.model!r} keeps all documents, and those of a cluster stay there: choose one of "
+            f"{', '.join(GENERATIVE)}, or fetch the documents"
+        )
+    learnt: Any = spread.each(partial(_counted, part, classes)).total(operator.add)
+    if learnt is None:
+        raise afar.nothing()
+    learnt.model, learnt.engine = model.model, model.engine
+    return learnt
+
+
+def _form(model: Any, spread: Spread) -> Form:
+    """Return the form that predicts some of the documents best, of those that are read from counts."""
+    came = _came(model, afar.sampled(spread))
+    labels, codes = Labels.discover(door.targets(came.labels, len(came.documents)))
+    found = candidates(model._kept(came.documents, codes, came.weight, labels), model.alpha, model.l2, model._engine)
+    return next(one.model for one in found if one.model in GENERATIVE)
+
+
+def _counted(blank: Any, classes: Any, piece: Piece) -> Any:
+    """Return what one part of the documents teaches."""
+    with door.one_of_many():
+        part = blank._fresh()
+        part._learn(_came(part, piece), classes)
+        return part
+
+
+def _came(model: Any, piece: Piece) -> Arrived:
+    return arrived(piece["X"], piece["y"], piece.get("sample_weight"), model._features, model.encoding)

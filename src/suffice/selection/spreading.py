@@ -1,0 +1,153 @@
+"""Cross-validation of rows on a cluster: folds are summed and scored where the rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.engines.spread import Piece, Spread
+from suffice.selection import tuning
+from suffice.selection.rows import Codes, Rows, read_all, sums_of_others
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+#: The number of rows of each class in the pieces before one, by the piece's place.
+Before = dict[tuple[int, int], npt.NDArray[np.int64]]
+
+
+def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -> list[list[float]]:
+    """Return the scores of models that read the same sums, fold by fold; the folds are those of rows that are here."""
+    if scoring not in ("accuracy", "neg_log_loss"):
+        raise ValueError(f"rows of a cluster are scored by 'accuracy' or 'neg_log_loss'; got scoring={scoring!r}")
+    first = models[0]
+    counted = sorted(spread.each(partial(_counted, first)).results(), key=lambda found: found[0])
+    if not counted:
+        raise ValueError("no partition has any rows: there is nothing to learn from")
+    labels = Labels.of([name for _, found, _ in counted for name in found])
+    before, totals = _before(labels, counted)
+    if isinstance(folds, str):
+        if folds != "loo":
+            raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
+        whole = spread.each(partial(_fold_sums, first, labels, before, _all_alike(totals))).total(_each_added)
+        assert whole is not None
+        scored = spread.each(partial(_left_out, models, whole[0], labels, scoring)).total(_both)
+    else:
+        allocation = _allocation(totals, folds)
+        sums = spread.each(partial(_fold_sums, first, labels, before, allocation)).total(_each_added)
+        assert sums is not None
+        others = sums_of_others(sums)
+        scored = spread.each(partial(_held_out, models, others, labels, before, allocation, scoring)).total(_both)
+    assert scored is not None
+    values, weights = scored  # (models, folds), (folds,)
+    return [list(map(float, row / weights)) for row in values]
+
+
+def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], Labels, npt.NDArray[np.int64]]:
+    """Return a piece's place, its classes, and how many rows of each it has."""
+    (_, codes, _), labels, _ = model._part(piece, Labels(), False)
+    return piece["place"], labels, np.bincount(codes, minlength=len(labels))
+
+
+def _before(labels: Labels, counted: Sequence[Any]) -> tuple[Before, npt.NDArray[np.int64]]:
+    totals = np.zeros(len(labels), dtype=np.int64)
+    before = {}
+    for place, found, counts in counted:
+        before[place] = totals.copy()
+        totals[labels.positions(found)] += counts
+    return before, totals
+
+
+def _all_alike(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return totals[None, :]
+
+
+def _allocation(totals: npt.NDArray[np.int64], folds: Any) -> npt.NDArray[np.int64]:
+    """Return how many rows of each class go to each fold, (folds, k), as scikit-learn's StratifiedKFold counts them."""
+    if not isinstance(folds, int | np.integer):
+        raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2; got {folds}")
+    if folds > totals.sum():
+        raise ValueError(f"{totals.sum()} rows cannot be cut into {folds} folds")
+    ends = np.cumsum(totals)
+    starts = ends - totals
+    # Of the rows in order of their classes, every folds-th goes to a fold.
+    fold = np.arange(folds)[:, None]
+    return (ends - fold + folds - 1) // folds - (starts - fold + folds - 1) // folds
+
+
+def _folds(codes: Codes, before: npt.NDArray[np.int64], allocation: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the fold of each row: a class's rows fill one fold after another, in their order."""
+    fold = np.empty(len(codes), dtype=np.int64)
+    for code in np.unique(codes):
+        places = np.flatnonzero(codes == code)
+        ends = np.cumsum(allocation[:, code])
+        fold[places] = np.searchsorted(ends, before[code] + np.arange(len(places)), "right")
+    return fold
+
+
+def _rows(model: Any, labels: Labels, piece: Piece) -> Rows:
+    (x, codes, weight), _, like = model._part(piece, labels, True)
+    return Rows(x, codes, weight, labels, like)
+
+
+def _fold_sums(
+    model: Any, labels: Labels, before: Before, allocation: npt.NDArray[np.int64], piece: Piece
+) -> list[Statistics]:
+    """Return the sum of each fold's rows in a piece."""
+    rows = _rows(model, labels, piece)
+    fold = _folds(rows.codes, before[piece["place"]], allocation)
+    parts = [rows.take(np.flatnonzero(fold == number)) for number in range(len(allocation))]
+    return [model._sum(part.x, part.codes, part.weight, labels) for part in parts]
+
+
+def _each_added(one: list[Statistics], two: list[Statistics]) -> list[Statistics]:
+    return [mine + theirs for mine, theirs in zip(one, two, strict=True)]
+
+
+def _held_out(
+    models: Sequence[Any],
+    others: Sequence[Statistics],
+    labels: Labels,
+    before: Before,
+    allocation: npt.NDArray[np.int64],
+    scoring: str,
+    piece: Piece,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of a piece's rows, added up by model and fold, and the weights of the folds."""
+    rows = _rows(models[0], labels, piece)
+    fold = _folds(rows.codes, before[piece["place"]], allocation)
+    values, weights = np.zeros((len(models), len(allocation))), np.zeros(len(allocation))
+    for number, sums in enumerate(others):
+        part = rows.take(np.flatnonzero(fold == number))
+        if not len(part):
+            continue
+        joints = models[0]._ask_many(read_all(models, sums), part.x, "joint")
+        values[:, number] = [_score(scoring, model, part, joint) for model, joint in zip(models, joints, strict=True)]
+        weights[number] = part.weights.sum()
+    return values, weights
+
+
+def _left_out(
+    models: Sequence[Any], whole: Statistics, labels: Labels, scoring: str, piece: Piece
+) -> tuple[FloatArray, FloatArray]:
+    rows = _rows(models[0], labels, piece)
+    values = [[_score(scoring, model, rows, model._left_out(whole, rows))] for model in models]
+    return np.array(values), np.array([rows.weights.sum()])
+
+
+def _score(scoring: str, model: Any, rows: Rows, joint: Any) -> float:
+    """Return the sum of the rows' scores."""
+    if scoring == "accuracy":
+        return float(rows.weights @ (np.asarray(joint).argmax(axis=1) == rows.codes))
+    return tuning.log_score(np.asarray(joint), rows.codes, rows.weights, model._temperature()) * float(
+        rows.weights.sum()
+    )
+
+
+def _both(one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    return one[0] + two[0], one[1] + two[1]
