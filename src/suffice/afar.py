@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
 from suffice.engines.choice import spread_of
@@ -87,7 +88,7 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             rows = spread_of(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if rows is None:
                 return method(*args, **kwargs)
-            model._check_fitted()  # type: ignore[attr-defined]
+            check_is_fitted(model)
             ask = partial(_asked, method.__name__, traveller(model), others, kwargs)
             found: R = rows.answers(ask, name, getattr(model, "feature_names_in_", None))
             return found

@@ -73,7 +73,10 @@ def naming_cells() -> Iterator[None]:
             raise
         kind = "NaN" if found.group(1) == "nan" else "infinity"
         cell = found.group().replace("x[", "X[")
-        raise ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in") from None
+        said = ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in")
+        for note in getattr(error, "__notes__", []):
+            said.add_note(note)
+        raise said from None
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from .backends import BACKENDS, Backend, optional
+from .clusters import cluster, dask_cluster, spark_cluster  # noqa: F401
 
 
 @pytest.fixture(scope="module", params=BACKENDS.values(), ids=BACKENDS.keys())

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice import afar, door
 from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
-from suffice.engines.cluster import Shards
+from suffice.engines.cluster import Counted, Shards
 from suffice.engines.spread import Piece, Spread
 from suffice.families.bernoulli import log_choose
 from suffice.statistics import Labels
@@ -53,21 +55,23 @@ class Arriving(Fitted):
     def _rows_spread(self, spread: Spread, trials: bool) -> tuple[Shards, int, float]:
         """Return rows of a cluster, held by its workers; see :meth:`_rows`."""
         door.features(self, spread.example(), reset=True)
-        seen = self._look(spread)
-        _, levels = self._targets(seen.example, len(seen.example), reset=True)
-        model = afar.traveller(self._settled(seen))
-        rows = spread.each(partial(_part, model))
-        shards = Shards.of(rows.each(itemgetter(0)))
-        door.check_weight(shards.total)
-        constant = rows.each(itemgetter(2)).total(operator.add) if trials else 0.0
-        return shards, levels, constant or 0.0
-
-    def _look(self, spread: Spread) -> Seen:
-        """Return what there is to know about all targets before any part is read."""
-        seen = spread.only("y", "sample_weight").each(partial(_seen, self._reads_classes())).total(Seen.plus)
+        came = spread.each(partial(_came, afar.traveller(self), self._reads_classes()))
+        seen: Seen | None
+        kept, seen = came.kept(Seen.of, Seen.plus)
         if seen is None:
             raise afar.nothing()
-        return seen
+        try:
+            _, levels = self._targets(seen.example, len(seen.example), reset=True)
+            told = partial(_told, afar.traveller(self._settled(seen)))
+            sample = told(Came(seen.counted.batch(), seen.labels))
+            total = seen.counted.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
+            door.check_weight(total)
+            constant = kept.each(_constant).total(operator.add) if trials else 0.0
+        except Exception:
+            kept.released()
+            raise
+        shards = Shards(kept.each(told), seen.counted.rows, seen.counted.features, total, sample)
+        return shards, levels, constant or 0.0
 
     def _reads_classes(self) -> bool:
         return self._response().family.name == "multinomial"
@@ -75,6 +79,12 @@ class Arriving(Fitted):
     def _settled(self, seen: Seen) -> Self:
         """Return the model with settings that depend on all rows settled."""
         return self
+
+    def _settled_weights(self, seen: Seen) -> FloatArray:
+        """Return the weight of each class's rows, as it counts."""
+        weight = self._settled(seen)._weights(np.arange(len(seen.weights)), seen.weights)
+        assert weight is not None
+        return weight
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         """Return the weights of rows; a classifier multiplies in those of their classes."""
@@ -116,35 +126,75 @@ class Arriving(Fitted):
         return successes / times, times if weight is None else weight * times, constant
 
 
-class Seen(NamedTuple):
-    """What all targets together are."""
+class Came(NamedTuple):
+    """Rows on a worker; where y is classes, it holds codes of the labels that these rows have."""
 
+    batch: Batch
+    labels: Labels | None = None
+    constant: float = 0.0
+    like: Any = None  #: an empty array of the type the labels came in
+
+
+class Seen(NamedTuple):
+    """What there is to know about all rows."""
+
+    counted: Counted
+    labels: Labels | None  #: all classes
+    weights: FloatArray  #: of the rows of each class
     example: Any  #: targets of every class; or one row of numbers
-    weights: FloatArray  #: of the classes
+
+    @classmethod
+    def of(cls, came: Came) -> Seen:
+        """Return what there is to know about some rows."""
+        batch, labels, _, like = came
+        if labels is None:
+            return cls(Counted.of(batch), None, np.empty(0), batch.y[:1])
+        weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
+        return cls(Counted.of(batch), labels, weights, door.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
-        """Return both together."""
-        if not len(self.weights):
-            return self
-        labels, mine, theirs = Labels.of(self.example).union(Labels.of(other.example))
-        sums = np.zeros(len(labels))
-        sums[mine] += self.weights
-        sums[theirs] += other.weights
-        return Seen(door.classes_array(labels, np.asarray(self.example)), sums)
+        """Return what there is to know about both; codes are those of the labels of both."""
+        if self.labels is None or other.labels is None:
+            return self._replace(counted=self.counted.plus(other.counted))
+        labels, mine, theirs = self.labels.union(other.labels)
+        weights = np.zeros(len(labels))
+        weights[mine] += self.weights
+        weights[theirs] += other.weights
+        counted = _recoded(self.counted, mine).plus(_recoded(other.counted, theirs))
+        return Seen(counted, labels, weights, door.classes_array(labels, self.example))
 
 
-def _seen(classes: bool, piece: Piece) -> Seen:
-    if not classes:
-        numbers = door.numbers(piece["y"], len(piece["y"]), several=True)
-        return Seen(numbers[:1], np.empty(0))
-    column = door.targets(piece["y"], len(piece["y"]))
-    labels, codes = Labels.discover(column)
+def _recoded(counted: Counted, places: npt.NDArray[np.intp]) -> Counted:
+    columns, stands_for = counted.sample
+    return counted._replace(sample=({**columns, "y": places[columns["y"]]}, stands_for))
+
+
+def _came(model: Any, classes: bool, piece: Piece) -> Came:
+    """Return one part as it is kept by its worker."""
+    columns = [piece.get(name) for name in COLUMNS]
     with door.one_of_many():
-        weight = door.weights(piece.get("sample_weight"), len(column))
-    sums = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
-    return Seen(door.classes_array(labels, column[:0]), sums)
+        if not classes:
+            model = copy.copy(model)
+            model._targets(piece["y"], len(piece["y"]), reset=True)
+            batch, _, constant = model._rows(*columns, reset=False)
+            return Came(batch, None, constant)
+        x = door.features(model, piece["X"], reset=False)
+        column = door.targets(piece["y"], x.shape[0])
+        labels, codes = Labels.discover(column)
+        weight = door.weights(piece.get("sample_weight"), x.shape[0])
+        offset = door.per_row("offset", piece.get("offset"), x.shape[0])
+        return Came(Batch(x, codes, weight, offset), labels, like=column[:0])
 
 
-def _part(model: Any, piece: Piece) -> Any:
-    with door.one_of_many():
-        return model._rows(*(piece.get(name) for name in COLUMNS), reset=False)
+def _told(model: Any, came: Came) -> Batch:
+    """Return rows as kernels read them, once all classes are known."""
+    batch, labels = came.batch, came.labels
+    if labels is None:
+        return batch
+    targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)
+    y = targets[batch.y]
+    return replace(batch, y=y, weight=model._weights(y, batch.weight))
+
+
+def _constant(came: Came) -> float:
+    return came.constant

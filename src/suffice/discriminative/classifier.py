@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice import door
+from suffice import afar, door
 from suffice.discriminative.answers import ScoredClasses
 from suffice.discriminative.arriving import Seen
 from suffice.discriminative.classes import class_weights
@@ -174,7 +174,7 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _announce(self, spread: Spread) -> None:
         if self._announced is None:
-            self._announced = Labels.of(self._look(spread).example)
+            self._announced = afar.classes_of(spread)
 
     def _settled(self, seen: Seen) -> Self:
         if self.class_weight != "balanced":

@@ -293,9 +293,6 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         """Whether there is something to predict from."""
         return "_learnt" in vars(self)
 
-    def _check_fitted(self) -> None:
-        check_is_fitted(self)
-
     # Settings.
 
     @property

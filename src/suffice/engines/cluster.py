@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from suffice.engines.base import Engine
 from suffice.engines.batch import Batch
@@ -35,13 +35,11 @@ class Shards:
     @classmethod
     def of(cls, batches: Spread) -> Shards:
         """Return batches, which are made and held by the workers from here on."""
-        batches = batches.kept()
-        counted = batches.each(_counted).total(_more)
+        counted: Counted | None
+        kept, counted = batches.kept(Counted.of, Counted.plus)
         if counted is None:
             raise ValueError("no partition has any rows: there is nothing to learn from")
-        rows, features, total, (columns, stands_for) = counted
-        weight = stands_for if columns["weight"] is None else columns["weight"] * stands_for
-        return cls(batches, rows, features, total, Batch(columns["X"], columns["y"], weight, columns["offset"]))
+        return cls(kept, counted.rows, counted.features, counted.weight, counted.batch())
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches, fetched: for an engine that sums here."""
@@ -55,9 +53,36 @@ class Shards:
         """Return other batches of the same rows: made anew each time they are asked for, unless they are to be kept."""
         made = self.batches.each(function)
         if keep:
-            made = made.kept()
+            return Shards.of(made)
         sample = function(self.sample)
         return Shards(made, self.rows, sample.features, self.total, sample)
+
+
+class Counted(NamedTuple):
+    """What is told of batches when they are made."""
+
+    rows: int
+    features: int
+    weight: float
+    sample: Any
+
+    @classmethod
+    def of(cls, batch: Batch) -> Counted:
+        """Return what there is to tell of one batch."""
+        columns = {"X": batch.x, "y": batch.y, "weight": batch.weight, "offset": batch.offset}
+        weight = float(batch.rows if batch.weight is None else batch.weight.sum())
+        return cls(batch.rows, batch.features, weight, drawn(columns))
+
+    def plus(self, other: Counted) -> Counted:
+        """Return the same of both."""
+        sample = together(self.sample, other.sample)
+        return Counted(self.rows + other.rows, self.features, self.weight + other.weight, sample)
+
+    def batch(self) -> Batch:
+        """Return the sample as a batch, whose weights tell what each row stands for."""
+        columns, stands_for = self.sample
+        weight = stands_for if columns["weight"] is None else columns["weight"] * stands_for
+        return Batch(columns["X"], columns["y"], weight, columns["offset"])
 
 
 class ClusterEngine(Engine):
@@ -133,13 +158,3 @@ def _mapped(function: Callable[[Batch, Kernels], R], batch: Batch) -> list[R]:
 
 def _folded(function: Callable[[A, Batch, Kernels], A], state: A, batch: Batch) -> A:
     return there().fold(function, state, batch)
-
-
-def _counted(batch: Batch) -> tuple[int, int, float, Any]:
-    columns = {"X": batch.x, "y": batch.y, "weight": batch.weight, "offset": batch.offset}
-    weight = float(batch.rows if batch.weight is None else batch.weight.sum())
-    return batch.rows, batch.features, weight, drawn(columns)
-
-
-def _more(one: tuple[int, int, float, Any], two: tuple[int, int, float, Any]) -> tuple[int, int, float, Any]:
-    return one[0] + two[0], one[1], one[2] + two[2], together(one[3], two[3])

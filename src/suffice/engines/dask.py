@@ -11,9 +11,21 @@ from typing import Any, Self, TypeVar
 import dask
 import dask.array as da
 import numpy as np
+from dask.base import get_scheduler
 from dask.delayed import Delayed
 
-from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised, stand_in
+from suffice.engines.spread import (
+    ClusterError,
+    Failure,
+    Piece,
+    Spread,
+    absent,
+    added,
+    guarded,
+    lacks_us,
+    raised,
+    stand_in,
+)
 
 R = TypeVar("R")
 
@@ -45,10 +57,11 @@ class DaskRows(Spread):
         task = dask.delayed(_less, pure=False)
         return type(self)([task(part, names) for part in self._parts])
 
-    def kept(self) -> Self:
-        """Return the parts, computed once and held by the workers."""
+    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+        """Return the parts, computed once and held by the workers; and a function of each, added up."""
         with _on_workers():
-            return type(self)(list(dask.persist(*self._parts)))
+            kept = type(self)(list(dask.persist(*self._parts)))
+        return kept, kept.each(function).total(add)
 
     def released(self) -> None:
         """Let go of what is held."""
@@ -86,8 +99,9 @@ class DaskRows(Spread):
 
     def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
         """Return one answer per row, as a Dask array; its chunks are those of the rows."""
-        few = features is not None and _is_frame(self._source) and set(features) <= set(self._source.columns)
-        ask = partial(_of_x, function, list(features) if few and features is not None else None)
+        few = list(features) if features is not None and _is_frame(self._source) else None
+        _check_there(few or [], self._source)
+        ask = partial(_of_x, function, few)
         example = np.asarray(ask(stand_in(self.example(), self._beside)))
         task = dask.delayed(_answered, pure=False)
         shared = _shared(ask)
@@ -115,11 +129,10 @@ def dask_rows(X: Any, **beside: Any) -> DaskRows:
     for key, value in named.items():
         if columns is None:
             raise ValueError(
-                f"{key}={value!r} names a column, and X is a {type(X).__name__}, whose columns have no names"
+                f"{key}={value!r} names a column, and X is no data frame of Dask: give {key} as a Dask collection"
             )
-        missing = [name for name in _listed(value) if name not in columns]
-        if missing:
-            raise ValueError(f"X has no column {missing[0]!r}; its columns are {columns}")
+        _check_there(_listed(value), X)
+    _check_workers()
     x_parts, rows = _parts_of("X", X)
     others: dict[str, list[Any]] = {}
     for key, value in beside.items():
@@ -139,6 +152,12 @@ def _is_named(value: Any, columns: list[Any] | None) -> bool:
     """Whether what comes beside X names columns of it; of an array, a list of strings is a list of labels."""
     several = columns is not None and isinstance(value, list) and all(isinstance(name, str) for name in value)
     return isinstance(value, str) or several
+
+
+def _check_there(names: list[str], x: Any) -> None:
+    missing = [name for name in names if name not in x.columns]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}; its columns are {list(x.columns)}")
 
 
 def _listed(names: str | list[str]) -> list[str]:
@@ -167,8 +186,8 @@ def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> li
     if type(column).__module__.partition(".")[0] != "dask":
         if rows is None:
             raise ValueError(
-                f"{name} is no Dask collection, and how many rows each part of X has is not known: call "
-                "X.compute_chunk_sizes(), or give a Dask collection in the same parts"
+                f"{name} is no Dask collection, and how many rows each part of X has is not known: give the name of a "
+                "column of X, or a Dask collection in the same parts; of an array, X.compute_chunk_sizes() finds out"
             )
         column = da.from_array(np.asarray(column), chunks=(tuple(map(int, rows)), *[-1] * (np.ndim(column) - 1)))
     pieces, its = _parts_of(name, column)
@@ -194,7 +213,7 @@ def _piece(
         if columns is not None:
             _check_columns(list(x.columns), columns)
         if width is not None and x.shape[1] != width:
-            raise ValueError(f"X has {x.shape[1]} columns in this partition, and {width} in the first")
+            raise ValueError(f"X has {x.shape[1]} columns in this partition, and {width} by its shape")
         values = {**also, **{key: x[column] for key, column in named.items()}}
         if named:
             x = x.drop(columns=[name for value in named.values() for name in _listed(value)])
@@ -215,7 +234,7 @@ def _check_columns(got: list[str], expected: list[str]) -> None:
     what = (
         f"lacks the column {lost[0]!r}" if lost else f"has a column {more[0]!r} more" if more else "has another order"
     )
-    raise ValueError(f"this partition {what}: its columns are {got}, and those of the first are {expected}")
+    raise ValueError(f"this partition {what}: its columns are {got}, and those of X are {expected}")
 
 
 def _length(x: Any) -> int:
@@ -249,8 +268,13 @@ def _example(x: Any, named: list[str]) -> Any:
     if isinstance(x, da.Array):
         return np.ones((1, *x.shape[1:]), dtype=x.dtype)
     if hasattr(x, "_meta_nonempty"):
-        some = x._meta_nonempty.iloc[:1]
-        return some.drop(columns=named) if named else some
+        some = x._meta_nonempty.iloc[:1].copy()
+        if not _is_frame(x):
+            return some
+        some = some.drop(columns=named)
+        # What is no number is told of a real cell, on a worker: a made-up one passes everywhere.
+        some[[name for name in some if some[name].dtype.kind == "O"]] = "1"
+        return some
     return [""]  # a bag of texts
 
 
@@ -261,6 +285,20 @@ def _shared(function: Any) -> Any:
     return dask.delayed(function, traverse=False) if len(cloudpickle.dumps(function)) > LARGE else function
 
 
+def _check_workers() -> None:
+    """Raise where a worker has no ``suffice``: Dask itself would lose such workers one by one, and wait for ever."""
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "run"):  # Dask computes in this process
+        return
+    found = client.run(eval, "bool(__import__('importlib.util').util.find_spec('suffice'))", {}, on_error="return")
+    if any(each is False or isinstance(each, ModuleNotFoundError) for each in found.values()):
+        raise _absent()
+
+
+def _absent() -> ClusterError:
+    return absent("Dask cluster", "on its scheduler too (pip install suffice), and start them again")
+
+
 @contextmanager
 def _on_workers() -> Iterator[None]:
     """Say what a failure of the cluster itself means."""
@@ -268,5 +306,5 @@ def _on_workers() -> Iterator[None]:
         yield
     except Exception as error:
         if lacks_us(error):
-            raise absent("Dask cluster", "on its scheduler too (pip install suffice), and start them again") from error
+            raise _absent() from error
         raise

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
-from pyspark import StorageLevel, TaskContext
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import col
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.functions import col, spark_partition_id
+from pyspark.sql.functions import max as largest
+from pyspark.sql.types import ArrayType, StructField, StructType
 
+from suffice.engines.spark_blocks import Block, LostBlockError
 from suffice.engines.spark_columns import answer_type, as_answer, check_features, read, stand_in
 from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
 from suffice.engines.spread import stand_in as made_up
@@ -24,10 +30,12 @@ R = TypeVar("R")
 
 #: Rows are taken together until they hold this many cells: small batches cost more than they hold.
 CELLS = 1 << 20
-#: How many sums one task of the tree adds. Fewer come to the driver at once.
-FAN = 16
-#: A thing that a worker made, with its place in the order.
+#: How many sums one task of the tree adds. No more than twice as many come to the driver at once.
+FAN = 8
+#: A thing that a worker made: the partition it is of, its place among those of the partition, and itself.
 MADE = "part int, place int, thing binary"
+
+Placed = tuple[int, int, Any]  # the same on a worker
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class SparkRows(Spread):
     columns: dict[str, list[str]] = field(default_factory=dict)  #: by the argument they stand for
     steps: tuple[Callable[[Any], Any], ...] = ()
     made: bool = False  #: whether the frame holds things that workers made, rather than rows
+    parts: int | None = None  #: how many partitions there are at most, where that is known
+    origin: SparkRows | None = None  #: what kept things were made from
 
     def each(self, function: Callable[[Any], Any]) -> SparkRows:
         """Return what a function makes of each part."""
@@ -52,41 +62,59 @@ class SparkRows(Spread):
         frame = self.frame.select(*(f"c{place}" for place in places)).toDF(*(f"c{i}" for i in range(len(places))))
         return replace(self, frame=frame, names=tuple(self.names[place] for place in places), columns=columns)
 
-    def kept(self) -> SparkRows:
-        """Return the parts, made once and held by the executors, on disk where memory is short."""
-        made = self._run(_emitted).persist(StorageLevel.MEMORY_AND_DISK)
-        return SparkRows(made, made=True)
+    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[SparkRows, Any]:
+        """Return the parts, made once and held by the executors, on their disks; and a function of each, added up."""
+        kept = SparkRows(self._run(_stored).persist(StorageLevel.MEMORY_AND_DISK), made=True, origin=self)
+        try:
+            total = kept.each(function).total(add)
+            with _on_executors():
+                last = kept.frame.agg(largest("part")).collect()[0][0]
+        except Exception:
+            kept.released()
+            raise
+        return replace(kept, parts=0 if last is None else last + 1), total
 
     def released(self) -> None:
         """Let go of what is held."""
+        with suppress(Exception):  # a cluster that is gone has let go of everything
+            self.frame.mapInArrow(partial(_worked, _blocks, (), _removed), MADE).collect()
         self.frame.unpersist()
 
     def total(self, add: Callable[[R, R], R]) -> R | None:
-        """Return all parts added up along a tree."""
+        """Return all parts added up along a tree, in an order that does not change."""
         sums = self._run(partial(_added_up, add))
-        with _on_executors():
-            parts = sums.rdd.getNumPartitions() if hasattr(sums, "rdd") else FAN
-            while parts > 2 * FAN:
-                parts = -(-parts // FAN)
-                sums = sums.repartition(parts, (col("part") / FAN).cast("int"))
-                sums = SparkRows(sums, made=True)._run(partial(_added_up, add))
-            found = sorted(sums.collect())
-        total: R | None = raised(added(add, [pickle.loads(row.thing) for row in found]))
+        # To ask Spark how many there are may run all that comes before: where that is not known, some more are assumed.
+        left, width = FAN * FAN if self.parts is None else self.parts, 1
+        while left > 2 * FAN:
+            left, width = -(-left // FAN), width * FAN
+            many = () if self.parts is None and _adapts(sums) else (left,)
+            groups = sums.repartition(*many, (col("part") / width).cast("int")).sortWithinPartitions("part", "place")
+            sums = SparkRows(groups, made=True)._run(partial(_added_up, add))
+        try:
+            total: R | None = raised(added(add, _collected(sums)))
+        except LostBlockError:
+            return self._anew().total(add)
         return total
 
     def results(self) -> Iterator[Any]:
         """Yield the parts in order."""
-        with _on_executors():
-            found = sorted(self._run(_emitted).collect())
-        return iter([raised(pickle.loads(row.thing)) for row in found])
+        try:
+            return iter([raised(thing) for thing in _collected(self._run(_emitted))])
+        except LostBlockError:
+            return self._anew().results()
 
     def fold(self, function: Callable[[R, Any], R], state: R) -> R:
         """Return the state after all parts, one after another: one task reads them all."""
-        alone = replace(self, frame=self.frame.coalesce(1))
-        with _on_executors():
-            found = alone._run(partial(_folded, function, state)).collect()
-        last: R = raised(pickle.loads(found[0].thing)) if found else state
+        if self.origin is not None:  # what was kept lies with many executors
+            return self._anew().fold(function, state)
+        found = _collected(self._run(partial(_folded, function, state), alone=True))
+        last: R = raised(found[0]) if found else state
         return last
+
+    def _anew(self) -> SparkRows:
+        """Return the same made from where kept things came from: a file may be on another machine than its task."""
+        assert self.origin is not None
+        return replace(self.origin, steps=(*self.origin.steps, *self.steps))
 
     def example(self) -> Any:
         """Return a made-up row of the kind that X holds."""
@@ -94,7 +122,8 @@ class SparkRows(Spread):
         example = stand_in({name: kinds[name].dataType for name in self.columns["X"]})
         if example is not None:
             return example
-        first = next(self.each(_one_row).results(), None)  # how long arrays are is known to the rows alone
+        some = replace(self, frame=self.frame.limit(1))  # how long arrays are is known to the rows alone
+        first = next(some.each(_one_row).results(), None)
         if first is None:
             raise ValueError("X has no rows")
         return first
@@ -104,18 +133,22 @@ class SparkRows(Spread):
         if name in self.names:
             raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
         rows = self
-        if features is not None and set(features) <= set(self.names):
+        if features is not None and not isinstance(self.frame.schema[0].dataType, ArrayType):
+            _check_there(list(features), list(self.names))
             rows = replace(self, columns={**self.columns, "X": list(features)})
         beside = [key for key in rows.columns if key != "X"]
         kind = answer_type(function(made_up(rows.example(), beside)))
         schema = StructType([*self.frame.schema.fields, StructField("answer", kind)])
-        found = self.frame.mapInArrow(partial(_answered, function, self.names, rows.columns), schema)
+        numbered = self.frame.select("*", spark_partition_id().alias("part"))
+        found = numbered.mapInArrow(partial(_answered, function, self.names, rows.columns), schema)
         return found.toDF(*self.names, name)
 
-    def _run(self, task: Callable[..., Iterator[tuple[int, Any]]]) -> DataFrame:
-        """Return what a task makes of all parts of each partition: a frame of things."""
+    def _run(self, task: Callable[..., Iterator[Placed]], alone: bool = False) -> DataFrame:
+        """Return what a task makes of all parts of each partition, or of all partitions alone: a frame of things."""
         source = _things if self.made else partial(_pieces, self.names, self.columns)
-        return self.frame.mapInArrow(partial(_worked, source, self.steps, task), MADE)
+        frame = self.frame if self.made else self.frame.select("*", spark_partition_id().alias("part"))
+        frame = frame.coalesce(1) if alone else frame
+        return frame.mapInArrow(partial(_worked, source, self.steps, task), MADE)
 
 
 def spark_rows(X: Any, **beside: Any) -> SparkRows:
@@ -135,9 +168,7 @@ def spark_rows(X: Any, **beside: Any) -> SparkRows:
                 f"{key} must be the name of a column of X, a Spark data frame; got a {type(value).__name__}: rows of "
                 "Spark have no order in which something else could be put beside them"
             )
-        missing = [name for name in names if name not in X.columns]
-        if missing:
-            raise ValueError(f"X has no column {missing[0]!r}; its columns are {X.columns}")
+        _check_there(names, X.columns)
         columns[key] = names
     taken = set(itertools.chain.from_iterable(columns.values()))
     columns["X"] = [name for name in X.columns if name not in taken]
@@ -150,82 +181,141 @@ def spark_rows(X: Any, **beside: Any) -> SparkRows:
     return SparkRows(X.toDF(*(f"c{place}" for place in range(len(X.columns)))), tuple(X.columns), columns)
 
 
+def _adapts(frame: DataFrame) -> bool:
+    """Whether Spark decides by their size how many tasks read sums."""
+    return bool(frame.sparkSession.conf.get("spark.sql.adaptive.enabled", "true") == "true")
+
+
+def _collected(made: DataFrame) -> list[Any]:
+    """Return things that workers made, fetched, in order."""
+    with _on_executors():
+        found = sorted(made.collect(), key=lambda row: (row.part, row.place))
+    return [pickle.loads(row.thing) for row in found]
+
+
+def _check_there(names: list[str], columns: list[str]) -> None:
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}; its columns are {columns}")
+
+
 # What workers do.
 
 
 def _worked(
-    source: Callable[[Iterable[pa.RecordBatch]], Iterator[Any]],
+    source: Callable[[Iterable[pa.RecordBatch]], Iterator[Placed]],
     steps: tuple[Callable[[Any], Any], ...],
-    task: Callable[[Iterator[Any]], Iterator[tuple[int, Any]]],
+    task: Callable[[Iterator[Placed]], Iterator[Placed]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield what a task makes of the parts of one partition, pickled; the worker's side of :meth:`SparkRows._run`."""
-    context = TaskContext.get()
-    number = context.partitionId() if context is not None else 0
-    things = (_stepped(steps, number, _placed(thing, number, order)) for order, thing in enumerate(source(batches)))
-    for place, thing in task(thing for thing in things if thing is not None):
-        columns = [pa.array([number], pa.int32()), pa.array([place], pa.int32())]
+    things = ((part, place, _stepped(steps, part, thing)) for part, place, thing in source(batches))
+    for part, place, thing in task(placed for placed in things if placed[2] is not None):
+        columns = [pa.array([part], pa.int32()), pa.array([place], pa.int32())]
         columns.append(pa.array([pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)], pa.binary()))
         yield pa.RecordBatch.from_arrays(columns, ["part", "place", "thing"])
+    _spare_collections()
 
 
-def _placed(thing: Any, number: int, order: int) -> Any:
-    """Return a piece with its place in the order of all, and a failure with its partition."""
-    if isinstance(thing, dict) and "place" not in thing:
-        return {**thing, "place": (number, order)}
-    if isinstance(thing, Failure) and not hasattr(thing.error, "__notes__"):
-        thing.error.add_note(f"in partition {number}, counted from 0")
-    return thing
+def _spare_collections() -> None:
+    """Take what was imported out of the garbage collector's sight, once for each Python worker.
+
+    Spark collects garbage after every task of a worker. To look through all that our imports brought took a quarter of
+    a second, many times what a pass over some rows takes.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
-def _stepped(steps: tuple[Callable[[Any], Any], ...], number: int, thing: Any) -> Any:
+def _stepped(steps: tuple[Callable[[Any], Any], ...], part: int, thing: Any) -> Any:
     for step in steps:
-        thing = guarded(step, number, thing)
+        thing = guarded(step, part, thing)
     return thing
 
 
 def _pieces(
     names: tuple[str, ...], columns: dict[str, list[str]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[Piece | Failure]:
-    """Yield the rows of a partition, some batches of Arrow at a time."""
+) -> Iterator[Placed]:
+    """Yield rows, some batches of Arrow at a time; the last column says of which partition they are."""
+    for part, mine in itertools.groupby(_runs(batches), key=itemgetter(0)):
+        for place, held in enumerate(_some_at_a_time(batch for _, batch in mine)):
+            piece = read(pa.Table.from_batches(held).drop_columns("part").rename_columns(names), columns)
+            if isinstance(piece, Failure):
+                piece.error.add_note(f"in partition {part}, counted from 0")
+            else:
+                piece["place"] = part, place
+            yield part, place, piece
+
+
+def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield batches whose rows are of one partition, and its number."""
+    for batch in batches:
+        parts = batch.column("part").to_numpy()
+        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(parts)) + 1), len(parts)]):
+            if stop > start:
+                yield int(parts[start]), batch.slice(start, stop - start)
+
+
+def _some_at_a_time(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield lists of batches that hold enough cells to be worth a sum of their own."""
     held: list[pa.RecordBatch] = []
     cells = 0
     for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-            cells += batch.num_rows * max(batch.num_columns, 1)
+        held.append(batch)
+        cells += batch.num_rows * batch.num_columns
         if cells >= CELLS:
-            yield read(pa.Table.from_batches(held).rename_columns(names), columns)
+            yield held
             held, cells = [], 0
     if held:
-        yield read(pa.Table.from_batches(held).rename_columns(names), columns)
+        yield held
 
 
-def _things(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+def _things(batches: Iterable[pa.RecordBatch]) -> Iterator[Placed]:
     """Yield what workers made before."""
+    for part, place, thing in _blocks(batches):
+        try:
+            yield part, place, thing.read() if isinstance(thing, Block) else thing
+        except LostBlockError as error:
+            yield part, place, Failure(error)
+
+
+def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Placed]:
+    """Yield what workers made before; the names of the files of what they kept."""
     for batch in batches:
-        for thing in batch.column("thing"):
-            yield pickle.loads(thing.as_buffer())
+        for part, place, thing in zip(*batch.columns, strict=True):
+            yield part.as_py(), place.as_py(), pickle.loads(thing.as_buffer())
 
 
-def _emitted(things: Iterator[Any]) -> Iterator[tuple[int, Any]]:
-    return enumerate(things)
+def _stored(things: Iterator[Placed]) -> Iterator[Placed]:
+    for part, place, thing in things:
+        yield part, place, thing if isinstance(thing, Failure) else Block.of(thing)
 
 
-def _added_up(add: Callable[[Any, Any], Any], things: Iterator[Any]) -> Iterator[tuple[int, Any]]:
-    total = None
-    for thing in things:
-        total = added(add, [total, thing])
-    if total is not None:
-        yield 0, total
+def _removed(blocks: Iterator[Placed]) -> Iterator[Placed]:
+    for _, _, block in blocks:
+        if isinstance(block, Block):
+            block.remove()
+    return iter(())
 
 
-def _folded(function: Callable[[Any, Any], Any], state: Any, things: Iterator[Any]) -> Iterator[tuple[int, Any]]:
-    for thing in things:
-        if isinstance(state, Failure):
-            break
-        state = thing if isinstance(thing, Failure) else guarded(partial(function, state), 0, thing)
-    yield 0, state
+def _emitted(things: Iterator[Placed]) -> Iterator[Placed]:
+    return things
+
+
+def _added_up(add: Callable[[Any, Any], Any], things: Iterator[Placed]) -> Iterator[Placed]:
+    first = next(things, None)
+    if first is not None:
+        part, place, total = first
+        for _, _, thing in things:
+            total = added(add, [total, thing])
+        yield part, place, total
+
+
+def _folded(function: Callable[[Any, Any], Any], state: Any, things: Iterator[Placed]) -> Iterator[Placed]:
+    for part, _, thing in things:
+        if not isinstance(state, Failure):
+            state = thing if isinstance(thing, Failure) else guarded(partial(function, state), part, thing)
+    yield 0, 0, state
 
 
 def _one_row(piece: Piece) -> Any:
@@ -239,13 +329,11 @@ def _answered(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches with a column of answers more."""
-    context = TaskContext.get()
-    number = context.partitionId() if context is not None else 0
-    for batch in batches:
-        if batch.num_rows:
-            piece = read(pa.Table.from_batches([batch]).rename_columns(names), columns)
-            answer = raised(guarded(function, number, piece))
-            yield batch.append_column("answer", as_answer(answer))
+    for part, batch in _runs(batches):
+        rows = batch.drop_columns("part")
+        piece = read(pa.Table.from_batches([rows]).rename_columns(names), columns)
+        yield rows.append_column("answer", as_answer(raised(guarded(function, part, piece))))
+    _spare_collections()
 
 
 @contextmanager

@@ -39,8 +39,8 @@ class Spread(ABC):
         """Return what a function makes of each part; nothing is done before it is asked for."""
 
     @abstractmethod
-    def kept(self) -> Self:
-        """Return the parts, made once and then held by the workers."""
+    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+        """Return the parts, made once and then held by the workers; and a function of each, added up on the way."""
 
     @abstractmethod
     def released(self) -> None:

@@ -36,7 +36,7 @@ class Sampled(Multiplied, Climbed, Protocol):
     def count(self) -> int:
         """How many rows there are."""
 
-    def sample(self, count: int, once: bool = False) -> Objective:
+    def sample(self, count: int, once: bool = False) -> Sampled:
         """Return the log-likelihood of about ``count`` rows, spread over all of them; they may be asked about once."""
 
 
@@ -93,7 +93,7 @@ class Auto:
         information = there.information
         damping = DAMPING * more.weight / few.weight * first.information.diagonal()
         np.fill_diagonal(information, information.diagonal() + damping)
-        trace.passes = ((rough.passes + 1) * few.weight + more.weight) / objective.weight
+        trace.passes = ((rough.passes + 1) * few.count + more.count) / objective.count
         solve = inverse_of(information)
         share = more.weight / objective.weight
         theta = rough.theta + solve(there.gradient) if np.isfinite(there.value) else rough.theta

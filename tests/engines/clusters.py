@@ -1,0 +1,172 @@
+"""Clusters as tests see them: tables go in, in parts of given sizes, and answers come back in the order of the rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import shutil
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+#: Rows of a part: none in the first, most in one, few in another.
+SIZES = (0, 150, 3, 87)
+
+
+class Cluster(ABC):
+    """A cluster, and how a table gets there and answers come back."""
+
+    name: str
+
+    @abstractmethod
+    def frame(self, table: pd.DataFrame, sizes: Sequence[int] = SIZES) -> Any:
+        """Return a table as the cluster's data frame, in parts of these sizes."""
+
+    @abstractmethod
+    def fetched(self, answers: Any, column: str = "prediction") -> np.ndarray:
+        """Return answers, one per row, in the order of the rows; they are in this column of a data frame."""
+
+
+class Dask(Cluster):
+    """Dask with workers that are processes of their own."""
+
+    name = "dask"
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+
+    def frame(self, table: pd.DataFrame, sizes: Sequence[int] = SIZES) -> Any:
+        import dask.dataframe as dd
+
+        return dd.from_map(lambda piece: piece, cut(table, sizes), meta=table.iloc[:0])
+
+    def array(self, values: Any, sizes: Sequence[int] = SIZES) -> Any:
+        import dask.array as da
+
+        values = np.asarray(values)
+        return da.from_array(values, chunks=(tuple(sizes), *((size,) for size in values.shape[1:])))
+
+    def fetched(self, answers: Any, column: str = "prediction") -> np.ndarray:
+        return np.asarray(answers.compute())
+
+
+class Spark(Cluster):
+    """Spark with executors that are processes of their own."""
+
+    name = "spark"
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def frame(self, table: pd.DataFrame, sizes: Sequence[int] = SIZES) -> Any:
+        import pyarrow as pa
+
+        pieces = [pa.RecordBatch.from_pandas(piece, preserve_index=False) for piece in cut(table, sizes)]
+        return self.dealt(pieces, self.schema(pieces[0].schema))
+
+    def dealt(self, pieces: Sequence[Any], schema: Any) -> Any:
+        """Return a data frame whose parts are these batches of Arrow."""
+
+        def deal(ids: Iterator[Any]) -> Iterator[Any]:
+            for batch in ids:
+                for number in batch.column("id").to_pylist():
+                    if pieces[number].num_rows:
+                        yield pieces[number]
+
+        return self.session.range(0, len(pieces), 1, len(pieces)).mapInArrow(deal, schema)
+
+    def schema(self, arrow: Any) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return from_arrow_schema(arrow)
+
+    def fetched(self, answers: Any, column: str = "prediction") -> np.ndarray:
+        values = [row[column] for row in answers.select(f"`{column}`").collect()]
+        return np.array(values)
+
+
+def cut(table: pd.DataFrame, sizes: Sequence[int]) -> list[pd.DataFrame]:
+    """Return the pieces of a table."""
+    ends = np.cumsum([0, *sizes])
+    assert ends[-1] == len(table)
+    return [table.iloc[start:stop] for start, stop in pairwise(ends)]
+
+
+def needed(component: str, reason: str) -> None:
+    """Skip for want of a component; fail where ``SUFFICE_NEEDS`` names it, as the project's own checks do."""
+    if component in os.environ.get("SUFFICE_NEEDS", "").split(","):
+        pytest.fail(f"{reason}, and SUFFICE_NEEDS names {component}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def dask_cluster() -> Iterator[Dask]:
+    if importlib.util.find_spec("distributed") is None:
+        needed("dask", "there is no Dask with its distributed scheduler")
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield Dask(client)
+
+
+@pytest.fixture(scope="session")
+def spark_cluster() -> Iterator[Spark]:
+    if importlib.util.find_spec("pyspark") is None:
+        needed("spark", "there is no PySpark")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        needed("spark", "there is no Java, which Spark runs on")
+    session = spark_session("local-cluster[2,1,1024]")
+    yield Spark(session)
+    session.stop()
+    from pyspark import SparkContext
+
+    SparkContext._gateway.shutdown()
+    SparkContext._gateway.proc.stdin.close()
+    SparkContext._gateway.proc.wait(20)
+
+
+def spark_session(master: str, **settings: str) -> Any:
+    """Return a session of Spark whose driver listens to this machine alone."""
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("suffice")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "1g",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+        **settings,
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+#: PySpark says so of every function that goes to its workers.
+PANDAS = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+#: A test that every cluster must pass asks for ``cluster``.
+CLUSTERS = [
+    pytest.param("dask", marks=pytest.mark.xdist_group("dask")),
+    pytest.param("spark", marks=[pytest.mark.xdist_group("spark"), PANDAS]),
+]
+
+
+@pytest.fixture(params=CLUSTERS)
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    found: Cluster = request.getfixturevalue(f"{request.param}_cluster")
+    return found
