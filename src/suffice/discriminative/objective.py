@@ -97,6 +97,11 @@ class Likelihood:
         """How many rows there are."""
         return self.rows.rows
 
+    @property
+    def is_far(self) -> bool:
+        """Whether the rows are on a cluster, which takes its time for every pass."""
+        return isinstance(self.rows, Shards)
+
     def descend(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
         """Return where one epoch of stochastic steps leads, in the order of a seed, or as the rows come."""
         if self.free is not None:

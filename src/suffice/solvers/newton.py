@@ -40,9 +40,9 @@ class Newton:
     tol: float = 1e-8
     max_iter: int = 100
 
-    def minimise(self, objective: Objective, start: FloatArray) -> Solution:
-        """Return where minus the log-likelihood is least."""
-        trace = Trace.of(objective)
+    def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
+        """Return where minus the log-likelihood is least; ``trace`` is what went before, if anything did."""
+        trace = trace or Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         here = objective.curvature(theta)
         norm = trace.add(here.value, here.gradient)
