@@ -209,7 +209,7 @@ def table(results: dict[str, Any]) -> str:
                 lines.append(f"| {task} | {best['suffice']:.2f} s | {rival} | {its} |")
         lines.append("")
     if "scaling" in results:
-        lines += ["## From one worker to two", "", "| fit | one | two | ratio |", "|---|---:|---:|---:|"]
+        lines += ["From one worker of Dask to two:", "", "| fit | one | two | ratio |", "|---|---:|---:|---:|"]
         for task, best in results["scaling"].items():
             lines.append(f"| {task} | {best['1']:.2f} s | {best['2']:.2f} s | {best['1'] / best['2']:.2f} |")
     return "\n".join(lines).rstrip() + "\n"

@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from suffice.tables import TableError, fit, open_table
+from tests.tables.servers import postgres
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 
 
-def _programs() -> Path | None:
-    found = shutil.which("initdb")
-    places = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return places[-1] if places else None
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    programs = _programs()
-    if programs is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    as_user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []  # the server does not run as root
-    if as_user and subprocess.run([*as_user, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("there is no user to run a PostgreSQL server as")
-    folder = Path(subprocess.run([*as_user, "mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
-    start = [str(programs / "pg_ctl"), "-D", str(folder / "data"), "-w", "-t", "30", "-l", str(folder / "log")]
-    try:
-        subprocess.run(
-            [*as_user, str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "postgres", "-N"],
-            check=True,
-            capture_output=True,
-        )
-        how = f"-k {folder} -c listen_addresses= -c fsync=off"
-        subprocess.run([*as_user, *start, "-o", how, "start"], check=True, capture_output=True)
-        try:
-            yield f"postgresql://postgres@/postgres?host={folder}"
-        finally:
-            subprocess.run([*as_user, *start, "-m", "immediate", "stop"], check=False, capture_output=True)
-    finally:
-        subprocess.run([*as_user, "rm", "-rf", str(folder)], check=False)
+    with postgres() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -89,5 +60,5 @@ def test_what_the_server_says_is_said_in_a_sentence(server: str, houses: str) ->
         fit(f"{server}::castles", "sold", "nb")
     with pytest.raises(TableError, match="say which table"):
         open_table(server)
-    with pytest.raises(TableError, match="database says"):
+    with pytest.raises(TableError, match="server is running"):
         fit("postgresql://nobody@/nothing?host=/nowhere::houses", "sold", "nb")

@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "explaining",
     "report": "reporting",
     "info": "describing",
+    "sql": "scoring",
     "sample": "drawing",
     "impute": "drawing",
     "outliers": "drawing",

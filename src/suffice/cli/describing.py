@@ -43,7 +43,8 @@ def _show(model: Any, size: int) -> None:
     classes = ": " + ", ".join(map(str, model._labels)) if schema.task == "classes" else ""
     can = "predict, explain, learn more, merge, forget" if form.exact else "predict, explain"
     print_line(f"  predicts  {schema.target} ({schema.task}{classes})")
-    print_line(f"  learnt    {model.rows_:,} rows")
+    where = "" if model.summed_ == "here" else f", sums taken {model.summed_}"
+    print_line(f"  learnt    {model.rows_:,} rows{where}")
     print_line(f"  file      {size / 1000:,.0f} kB")
     print_line(f"  can       {can}, sample, impute, find outliers")
     show_columns(model)

@@ -52,6 +52,11 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
     help="Rows, drawn at random, that models are fitted to which are no sums over rows.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@click.option(
+    "--in-database/--no-in-database",
+    default=None,
+    help="Whether sums are taken by DuckDB or PostgreSQL, where the rows lie; where that is faster, otherwise.",
+)
 @table_options
 @json_option
 @quiet_option
@@ -66,6 +71,7 @@ def fit(
     folds: int,
     rows: int | None,
     seed: int,
+    in_database: bool | None,
     as_json: bool,
     quiet: bool,
     **how: Any,
@@ -77,12 +83,17 @@ def fit(
     """
     from suffice.cli.output import say, show_json, watching
     from suffice.tables.ahead import Started
+    from suffice.tables.databases import chosen
 
     kinds = kinds_of(kind, ignore)
-    source = Started(opened(table, kinds, **how))  # reads while libraries are loaded
+    source = opened(table, kinds, **how)
+    if chosen(source, in_database, model) is None:
+        source = Started(source)  # reads while libraries are loaded
     from suffice.tables import TableModel
 
-    fresh = TableModel(model, columns=kinds, task=task, folds=folds, most_rows=rows, random_state=seed)
+    fresh = TableModel(
+        model, columns=kinds, task=task, folds=folds, most_rows=rows, random_state=seed, in_database=in_database
+    )
     with watching(quiet) as watch:
         fitted = fresh.fit(source, target, watch=watch)
     if output is not None:
@@ -111,6 +122,7 @@ def about(model: Any, name: str, output: str | None) -> dict[str, Any]:
         "rows": model.rows_,
         "rows_without_target": model.skipped_,
         "rows_fitted": model.fitted_rows_,
+        "sums_taken": model.summed_,
         "columns": [
             {"name": field.name, "kind": field.kind, "why": field.why or None}
             for field in schema.fields
@@ -209,3 +221,7 @@ def _show(model: Any, name: str) -> None:
         else f"; fitted to {model.fitted_rows_:,} of them, drawn at random (--rows all for all)"
     )
     print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{fitted}")
+    if model.summed_ != "here":
+        print_line(f"sums were taken {model.summed_}; rows were read to tell kinds and to compare models")
+    if model.summed_note_:
+        say(f"rows were read: {model.summed_note_}", "warning")

@@ -3,6 +3,20 @@
 from suffice.engines.arrays import ArrayEngine
 from suffice.engines.base import Engine
 from suffice.engines.batch import Batch
+from suffice.engines.cluster import ClusterEngine
+from suffice.engines.spread import ClusterError
+from suffice.engines.sql import SqlEngine
+from suffice.engines.sql_rows import Expression, Relation
 from suffice.engines.threads import ThreadEngine
 
-__all__ = ["ArrayEngine", "Batch", "Engine", "ThreadEngine"]
+__all__ = [
+    "ArrayEngine",
+    "Batch",
+    "ClusterEngine",
+    "ClusterError",
+    "Engine",
+    "Expression",
+    "Relation",
+    "SqlEngine",
+    "ThreadEngine",
+]

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from suffice.tables.csv import Dialect
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
     from suffice.tables.explaining import Reason, RowExplanation
+    from suffice.tables.fitting import fit_in_database
     from suffice.tables.measures import Evaluation
     from suffice.tables.model import TableModel, fit
     from suffice.tables.outlying import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
+    from suffice.tables.scoring import to_sql
     from suffice.tables.source import Source
 from suffice.tables.sources import open_table
 
@@ -37,8 +39,10 @@ _MODULES = {
     "UsageError": "errors",
     "compare": "comparing",
     "fit": "model",
+    "fit_in_database": "fitting",
     "open_table": "sources",
     "outliers": "outlying",
+    "to_sql": "scoring",
 }
 __all__ = [
     "Candidate",
@@ -58,8 +62,10 @@ __all__ = [
     "UsageError",
     "compare",
     "fit",
+    "fit_in_database",
     "open_table",
     "outliers",
+    "to_sql",
 ]
 
 

@@ -99,6 +99,7 @@ class Algebra(Answering):
         both._bins, both._noise = self._bins, self._noise
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
         both.fitted_rows_ = both.rows_
+        both.summed_ = self.summed_ if self.summed_ == other.summed_ else f"{self.summed_} and {other.summed_}"
         return both
 
     def _temper(self, one: Algebra, two: Algebra) -> None:

@@ -39,6 +39,8 @@ class Answering(BaseEstimator):  # type: ignore[misc]
     rows_: int
     skipped_: int
     fitted_rows_: int
+    summed_: str
+    summed_note_: str
     _labels: Labels  # the classes
     _bins: Bins | None  # of the numbers, as classes of the description
     _description: Description | None  # where the predictor is none itself

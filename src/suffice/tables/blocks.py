@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -225,13 +226,25 @@ def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
     column = flat(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    written = [_name(each) for each in column.dictionary.to_pylist()]
+    distinct = named(column.dictionary.to_pylist(), missing)
+    places = np.append(distinct.codes, -1)
+    codes = column.indices
+    codes = codes.fill_null(len(places) - 1) if codes.null_count else codes
+    return Names(distinct.vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+
+
+def named(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Names:
+    """Return values of any type as names; blanks alone, and what stands for nothing, are missing.
+
+    Examples
+    --------
+    >>> named([1.0, " x ", None, True]).vocabulary.names
+    ('1', 'true', 'x')
+    """
+    written = [_name(each) for each in values]
     gaps = {"", *missing}
     vocabulary = Labels.of([each for each in written if each not in gaps])
-    places = np.append(vocabulary._places(written), -1)  # a name of blanks alone is in no vocabulary: missing
-    codes = column.indices
-    codes = codes.fill_null(len(written)) if codes.null_count else codes
-    return Names(vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+    return Names(vocabulary, vocabulary._places(written))
 
 
 def _name(value: Any) -> str:

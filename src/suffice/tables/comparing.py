@@ -98,7 +98,7 @@ def compare(
     >>> sorted(found.curves), found.sizes.tolist()
     (['gda', 'nb'], [12, 34, 100])
     """
-    found = reading.read(open_table(table), target, columns, task, watch=watch)
+    found = reading.read(reading.Streamed(open_table(table), watch=watch), target, columns, task)
     forms = _forms(found.schema, len(found.labels), models)
     measures = {
         "classes": ("error", "log loss"),

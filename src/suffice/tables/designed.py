@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics import Labels, NormalEquations
+from suffice.statistics import Labels, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.tables.blocks import Block
@@ -68,6 +68,25 @@ class Designed(Predictor):
         parameters = matrix.shape[1] * max(len(self.labels) - 1, 1)
         products = float(matrix.shape[0]) * parameters**2
         return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
+
+    def summed_by(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
+        """Learn from sums over all rows that another takes, over the columns of this design.
+
+        Parameters
+        ----------
+        sums
+            Takes them: of what :class:`NormalEquations` is, or of what a function of the classes makes.
+        sample
+            Some rows, by which the estimator gets to know its columns.
+        values
+            Their codes or numbers.
+        """
+        with quiet():
+            self.inner.partial_fit(self.design.encode(sample), self._targets(values))
+        what: Any = NormalEquations if self.task != "classes" else self.inner._what
+        self.inner = _with_sums(self.inner, sums(what), self.labels)
+        self.settle()
+        return self
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
@@ -188,6 +207,15 @@ def _moved(inner: Any, design: Design, target: Design) -> Any:
     statistics = {name: transformed(each, A, b) for name, each in contents.statistics.items()}
     settings = {**contents.settings, "features": target.width}
     return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
+
+
+def _with_sums(inner: Any, statistics: Statistics, labels: Labels) -> Any:
+    """Return a model that has learnt something else: these sums."""
+    contents = inner._contents()
+    settings = dict(contents.settings)
+    if "classes" in settings:
+        settings["classes"] = {**settings["classes"], "names": list(labels)}
+    return type(inner)._from_contents(Contents(contents.kind, settings, {"sum": statistics}, contents.arrays))
 
 
 def _estimator(form: Form, task: Task, penalty: float) -> Any:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suffice.engines.sql_dialect import quoted
 from suffice.tables.csv import READ, Dialect, complaint, first_gaps, first_text, later_gap, literal, ragged_line
+from suffice.tables.databases import DuckDatabase
 from suffice.tables.errors import MissingExtraError, TableError
 from suffice.tables.source import BATCH, Source
 
@@ -24,6 +26,8 @@ _ANONYMOUS = re.compile(r"column\d+")
 
 class DuckSource(Source):
     """A table that DuckDB reads: a query over files, or over a database of its own."""
+
+    _sums_fast = True  # whether going through it several times costs little
 
     def __init__(
         self,
@@ -84,7 +88,7 @@ class DuckSource(Source):
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
-        names = "*" if columns is None else ", ".join('"' + each.replace('"', '""') + '"' for each in columns)
+        names = "*" if columns is None else ", ".join(map(quoted, columns))
         done = 0
         while True:
             rest = f" offset {done}" if done else ""  # which would keep DuckDB to one thread
@@ -107,6 +111,26 @@ class DuckSource(Source):
         """Return how many rows there are, where that is known without reading them."""
         return self._rows
 
+    def counted(self) -> None:
+        """Find out how many rows a table of DuckDB's own has."""
+        ((self._rows,),) = self.asked(f"select count(*) from ({self._sql()}\n)")
+
+    def database(self) -> DuckDatabase:
+        """Return DuckDB, which can sum the rows where they lie."""
+        return DuckDatabase(self.asked, self._sql(), self._sums_fast)
+
+    def asked(self, sql: str, arrow: bool = False) -> Any:
+        """Return what a query over the table gives: rows, or an Arrow table."""
+        while True:
+            try:
+                found = self.connection.sql(sql)
+                return found.to_arrow_table() if arrow else found.fetchall()
+            except (OSError, _duckdb().Error) as error:
+                if "INTERRUPT" in str(error):
+                    raise KeyboardInterrupt from None
+                if not self._mends(error):
+                    raise self._complaint(error) from None
+
     def _complaint(self, error: Exception) -> TableError:
         text = str(error).strip()
         first = text.splitlines()[0] if text else type(error).__name__
@@ -118,6 +142,8 @@ class DuckSource(Source):
 
 class TextSource(DuckSource):
     """Delimited text, as DuckDB reads it."""
+
+    _sums_fast = False  # finding cells in text takes longer than summing them
 
     def __init__(
         self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
@@ -152,8 +178,7 @@ class TextSource(DuckSource):
         whole = [name for name, kind in zip(names, found.types, strict=True) if str(kind) == "BIGINT"]
         whole = [name for name in whole if name not in self._types]
         if whole:
-            quoted = ['"' + name.replace('"', '""') + '"' for name in whole]
-            largest = ", ".join(f"max(abs({name}::HUGEINT))" for name in quoted)
+            largest = ", ".join(f"max(abs({quoted(name)}::HUGEINT))" for name in whole)
             try:
                 (most,) = self.connection.sql(f"select {largest} from (from data limit 20000)").fetchall()
             except _duckdb().Error:

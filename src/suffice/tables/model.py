@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.store import Contents, Stored
@@ -15,14 +16,17 @@ from suffice.tables.algebra import Algebra
 from suffice.tables.answering import with_target
 from suffice.tables.blocks import Block
 from suffice.tables.choosing import Candidate, judge
+from suffice.tables.databases import RowsElsewhereError, TableDatabase, chosen
 from suffice.tables.described import Described
 from suffice.tables.describing import Description
+from suffice.tables.designed import Designed
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form, candidates, form_of
 from suffice.tables.nesting import nested, unnested
 from suffice.tables.predictors import Predictor, restored
+from suffice.tables.pushing import Pushed
 from suffice.tables.schema import Schema
-from suffice.tables.source import Watch
+from suffice.tables.source import Source, Watch
 from suffice.tables.targets import Bins
 
 
@@ -52,6 +56,10 @@ class TableModel(Stored, Algebra):
         all, with None. Those that are sums take in every row in any case.
     random_state
         The seed of the folds, and of the rows that are drawn.
+    in_database
+        Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL, and only the first rows
+        and those that are drawn are read. By default where that is faster: of a server always, of Parquet files and
+        DuckDB's tables from a million rows on.
 
     Attributes
     ----------
@@ -61,6 +69,7 @@ class TableModel(Stored, Algebra):
     classes_ : (k,), where classes are predicted
     rows_, skipped_ : rows learnt, and rows left out because they have no target
     fitted_rows_ : rows that the model was fitted to
+    summed_ : where sums were taken: "here", "in DuckDB", "in PostgreSQL, of words here"
     noise_ : of numbers, how far they lie from what is expected of them: the root of the mean square
     estimator_ : the estimator that does the work
     description_ : naive Bayes over the rows
@@ -89,6 +98,7 @@ class TableModel(Stored, Algebra):
         folds: int = 5,
         most_rows: int | None = 500_000,
         random_state: int = 0,
+        in_database: bool | None = None,
     ) -> None:
         self.model = model
         self.columns = columns
@@ -96,6 +106,7 @@ class TableModel(Stored, Algebra):
         self.folds = folds
         self.most_rows = most_rows
         self.random_state = random_state
+        self.in_database = in_database
 
     def fit(self, table: Any, target: Any, *, watch: Watch | None = None) -> Self:
         """Learn to predict a column of a table from the others.
@@ -117,10 +128,26 @@ class TableModel(Stored, Algebra):
         source, name = with_target(table, target, strings=strings)
         start = time.perf_counter()
 
-        found = reading.read(source, name, self.columns, self.task, self._drawn, self._summed, self.random_state, watch)
-        self._settle(found, watch)
+        database = chosen(source, self.in_database, self.model)
+        try:
+            self._settle(self._read(source, name, database, watch), watch)
+        finally:
+            if database is not None:
+                database.close()
         self.seconds_ = time.perf_counter() - start
         return self
+
+    def _read(self, source: Source, target: str, database: TableDatabase | None, watch: Watch | None) -> reading.Read:
+        """Go through a table: in its database, if there is one and it can; else by reading it."""
+        asked, note = (target, self.columns, self.task, self._drawn, self._summed), ""
+        if database is not None:
+            try:
+                return reading.read(Pushed(source, database, self.random_state, watch), *asked)
+            except RowsElsewhereError as error:
+                if self.in_database:
+                    raise
+                note = str(error)
+        return reading.read(reading.Streamed(source, self.random_state, watch, note), *asked)
 
     def _drawn(self, schema: Schema) -> int:
         """Return how many rows to draw: those that models are compared by, and others are fitted to."""
@@ -146,7 +173,8 @@ class TableModel(Stored, Algebra):
         form = form_of(best.model, schema)
         if watch is not None:
             watch(f"fitting {form.name}", 0, None)
-        self.predictor_ = self._fitted(form, best.penalty, found, sample)
+        self.summed_, self.summed_note_ = found.where, found.note
+        self.predictor_ = self._fitted(form, best.penalty, found, sample, values)
         if form.is_tempered:
             self.predictor_.inner.set_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, Described) else found.description
@@ -157,7 +185,9 @@ class TableModel(Stored, Algebra):
         if schema.task == "numbers":
             self._noise = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
 
-    def _fitted(self, form: Form, penalty: float, found: reading.Read, sample: Block) -> Predictor:
+    def _fitted(
+        self, form: Form, penalty: float, found: reading.Read, sample: Block, values: npt.NDArray[Any]
+    ) -> Predictor:
         """Return the model of all rows, or of as many as it may have."""
         predictor = Predictor.of(form, found.schema.task, found.labels, penalty)
         self.fitted_rows_ = found.rows
@@ -169,10 +199,37 @@ class TableModel(Stored, Algebra):
         predictor.prepare(sample)
         if found.rows > sample.rows:
             predictor.complete(found.description)
+        if found.sums is not None and isinstance(predictor, Designed) and form.exact:
+            if self.in_database or found.sums.database.multiplies_faster(predictor.design.width):
+                return found.sums.learnt(predictor, sample, values)
+            self.summed_ += f", of products {reading.HERE}"
         if form.exact or self.most_rows is None:
             return predictor.learn(found.again())
         self.fitted_rows_ = found.sample.num_rows
         return predictor.learn(found.drawn())
+
+    def to_sql(self, dialect: str = "duckdb", *, table: str = "data", keep: Sequence[str] = ()) -> str:
+        """Return a SELECT that gives the predictions for a table's rows, inside its database.
+
+        Parameters
+        ----------
+        dialect
+            "duckdb" or "postgresql".
+        table
+            The name of the table, whose columns are those that the model was fitted to; it is quoted.
+        keep
+            Columns to be passed on, such as the key of a row.
+
+        Returns
+        -------
+        str
+            The query. It gives ``prediction`` and, of classes, one column ``p_<class>`` for each, whose values are
+            those of :meth:`predict_proba`. Models of text and of rows nearby have none.
+        """
+        from suffice.tables.scored import table_query
+
+        self._check_fitted()
+        return table_query(self, dialect, table, keep)
 
     # Files.
 
@@ -194,6 +251,7 @@ class TableModel(Stored, Algebra):
                 "skipped": self.skipped_,
                 "noise": self._noise,
                 "fitted_rows": self.fitted_rows_,
+                "summed": self.summed_,
             },
             parts,
         )
@@ -213,6 +271,7 @@ class TableModel(Stored, Algebra):
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model._noise = float(settings["noise"])
         model.fitted_rows_ = int(settings["fitted_rows"])
+        model.summed_ = str(settings.get("summed", reading.HERE))
         return model
 
 

@@ -1,16 +1,26 @@
-"""Tables of a PostgreSQL server, as Arrow batches from its driver."""
+"""Tables of a PostgreSQL server: read as Arrow batches from its driver, or summed by the server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from suffice.engines.sql_dialect import POSTGRESQL, quoted
+from suffice.engines.sql_errors import DatabaseError, explained
+from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError
-from suffice.tables.source import Source
+from suffice.tables.source import Source, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: What types are read as that the driver hands on as they are: decimals as numbers, names of all kinds as strings.
+_READ_AS = {"numeric": "::float8", "money": "::numeric::float8", "uuid": "::text", "citext": "::text"}
 
 
 class PostgresSource(Source):
@@ -22,31 +32,149 @@ class PostgresSource(Source):
             raise TableError("say which table of the database, as postgresql://...::name, or give a query")
         self.name = table or "the query"
         self._address = address
-        self._sql = query.rstrip("; \n") if query else 'select * from "' + table.replace('"', '""') + '"'
+        self._query = query.rstrip("; \n") if query else None
 
     @contextmanager
     def _answer(self, sql: str) -> Iterator[Any]:
         """Yield the batches that a query gives."""
-        try:
-            from adbc_driver_postgresql import dbapi
-        except ImportError:
-            raise MissingExtraError("PostgreSQL needs a driver: pip install 'suffice[postgres]'") from None
-        try:
-            with dbapi.connect(self._address) as connection, connection.cursor() as cursor:
-                cursor.execute(sql)
-                with cursor.fetch_record_batch() as reader:
-                    yield reader
-        except (dbapi.Error, OSError) as error:
-            first = str(error).strip().splitlines()[0]
-            raise TableError(f"the database says: {first}") from None
+        with complaining(self.name), _driver().connect(self._address) as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            with cursor.fetch_record_batch() as reader:
+                yield reader
+
+    @cached_property
+    def _given(self) -> str:
+        """The query that gives the table as it is; schema.table is a table of a schema, unless one is called so."""
+        if self._query is not None:
+            return self._query
+        table = quoted(self.name)
+        schema, dot, inner = self.name.partition(".")
+        if dot and schema and inner:
+            with self._answer(f"select to_regclass({POSTGRESQL.string(table)}) is null as lacks") as reader:
+                if reader.read_all().column(0)[0].as_py():
+                    table = f"{quoted(schema)}.{quoted(inner)}"
+        return f"select * from {table}"
+
+    @cached_property
+    def select(self) -> str:
+        """The query that gives the table, its columns of types that Arrow can hold."""
+        with self._answer(f"select * from ({self._given}\n) as data limit 0") as reader:
+            fields = list(reader.schema)
+        repeated = sorted({field.name for field in fields if [each.name for each in fields].count(field.name) > 1})
+        if repeated:
+            raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+        columns = [f"{quoted(field.name)}{_read_as(field)} as {quoted(field.name)}" for field in fields]
+        return f"select {', '.join(columns)} from ({self._given}\n) as data"
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
-        with self._answer(f"select * from ({self._sql}\n) as data limit 0") as reader:
+        with self._answer(f"{self.select} limit 0") as reader:
             return reader.schema
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows, of all columns or of some."""
-        with self._answer(self._sql) as reader:
-            for batch in reader:
-                yield batch if columns is None else batch.select(list(columns))
+        names = "*" if columns is None else ", ".join(map(quoted, columns))
+        with self._answer(f"select {names} from ({self.select}\n) as data") as reader:
+            yield from reader
+
+    def database(self) -> PostgresDatabase:
+        """Return the server, which can sum the rows where they lie."""
+        return PostgresDatabase(self._address, self.select, self.name)
+
+
+class PostgresDatabase(TableDatabase):
+    """A PostgreSQL server, as what sums a table.
+
+    All queries see the table as it was at the first of them, whatever is written to it meanwhile.
+    """
+
+    dialect = POSTGRESQL
+
+    def __init__(self, address: str, select: str, name: str) -> None:
+        super().__init__(select)
+        self._address = address
+        self._name = name
+
+    @cached_property
+    def _connection(self) -> Any:
+        connection = _driver().connect(self._address, autocommit=True)  # the one transaction is begun and kept here
+        weakref.finalize(self, _close, connection)
+        with connection.cursor() as cursor:
+            cursor.execute("begin isolation level repeatable read read only")
+            # Compiling hundreds of aggregates takes longer than it saves: seconds, for the products of 20 columns.
+            cursor.execute("set local jit = off")
+        return connection
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows that a query gives."""
+        rows: list[tuple[Any, ...]] = self._answered(sql, lambda cursor: list(cursor.fetchall()))
+        return rows
+
+    def arrow(self, sql: str) -> pa.Table:
+        """Return what a query gives as an Arrow table."""
+        return self._answered(sql, lambda cursor: cursor.fetch_arrow_table())
+
+    def _answered(self, sql: str, fetched: Callable[[Any], Any]) -> Any:
+        with complaining(self._name), self._connection.cursor() as cursor:
+            cursor.execute("savepoint question")
+            try:
+                cursor.execute(sql)
+                return fetched(cursor)
+            except _driver().Error:
+                with suppress(_driver().Error, OSError):  # so that others can be asked, if the server is still there
+                    cursor.execute("rollback to savepoint question")
+                raise
+
+    def draw(self, columns: str, where: str, share: float, rows: int, seed: int) -> pa.Table:
+        """Return so many rows, drawn at random."""
+        random = np.random.default_rng(seed)
+        self.ask(f"select setseed({random.random()})")
+        most = min(1.0, share + 5 * float(np.sqrt(share / max(rows, 1))))  # a few more, of which some are let go again
+        chosen = f"{where} and" if where else " where"
+        found = self.arrow(f"select {columns} from {self.source}{chosen} random() < {most!r}")
+        if found.num_rows <= rows:
+            return found
+        return found.take(arrow().array(np.sort(random.choice(found.num_rows, rows, replace=False))))
+
+    def close(self) -> None:
+        """Let go of the table, which others may wait to change."""
+        if "_connection" in vars(self):
+            _close(self._connection)
+
+    def is_faster(self, rows: int | None) -> bool:
+        """Whether sums are taken sooner there; always: rows of a server come over a wire."""
+        return True
+
+
+@contextmanager
+def complaining(name: str) -> Iterator[None]:
+    """Turn what the driver raises into one sentence about a table."""
+    error_type = _driver().Error
+    try:
+        yield
+    except (error_type, OSError) as error:
+        sentence: DatabaseError = explained(error, name)
+        if isinstance(sentence, ArithmeticError):
+            raise sentence from None
+        raise TableError(str(sentence)) from None
+
+
+def _driver() -> Any:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError("PostgreSQL needs a driver: pip install 'suffice[postgres]'") from None
+    return dbapi
+
+
+def _close(connection: Any) -> None:
+    try:
+        connection.close()
+    except Exception:  # it is gone already
+        return
+
+
+def _read_as(field: Any) -> str:
+    """Return how a column's type is changed on reading."""
+    kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+    return "::text" if kind.startswith("unnamed<oid") else _READ_AS.get(kind, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,12 @@ from suffice.tables.targets import Answers, Bins
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from suffice.tables.sums import Sums
+
 #: Rows that models are compared by, at most.
 COMPARED = 30_000
+#: Where sums are taken of rows that are read.
+HERE = "here"
 
 
 @dataclass
@@ -43,6 +47,9 @@ class Read:
     summed: Predictor | None  # the model of all rows, where it was asked for and is a sum
     rows: int
     skipped: int  # rows without a target
+    sums: Sums | None = None  # what takes more sums where the rows lie
+    where: str = HERE  # where sums were taken
+    note: str = ""  # why they were not taken where the rows lie
 
     @property
     def holds_all(self) -> bool:
@@ -109,22 +116,32 @@ def _after(held: list[Any], stream: Iterator[Any]) -> Generator[Any, None, None]
             stream.close()
 
 
+class Passes(Protocol):
+    """A way of going through a table."""
+
+    source: Source
+
+    def head(self) -> tuple[pa.Table, bool]:
+        """Return the first rows, and whether these are all."""
+
+    def go(self, schema: Schema, head: pa.Table, most: int, form: Form | None, said: str | None) -> Read:
+        """Sum all rows, and draw some: so many at most. ``said`` is what the user says of the target."""
+
+
 def read(
-    source: Source,
+    passes: Passes,
     target: str,
     kinds: Any = None,
     task: str | None = None,
     most: Callable[[Schema], int] = lambda _: COMPARED,
     form: Callable[[Schema], Form | None] = lambda _: None,
-    seed: int = 0,
-    watch: Watch | None = None,
 ) -> Read:
     """Go through a table once, or once more where the first rows misled about a column.
 
     Parameters
     ----------
-    source
-        The table.
+    passes
+        The table, and where its sums are taken.
     target
         The column to predict.
     kinds, task
@@ -133,29 +150,20 @@ def read(
         How many rows to draw.
     form
         Which model to sum on the way, if any.
-    seed
-        Of the rows that are drawn.
-    watch
-        Told how far it is.
     """
-    stream: Iterator[Any]
-    held, stream, whole = head_of(source)
-    if not held or not sum(batch.num_rows for batch in held):
-        raise TableError(f"{source.name} has no rows: there is nothing to learn from")
-    head = arrow().Table.from_batches(held)[:LOOKED_AT]
-    schema = infer(head, target, kinds, task, whole, source.missing)
+    head, whole = passes.head()
+    if not head.num_rows:
+        raise TableError(f"{passes.source.name} has no rows: there is nothing to learn from")
+    schema = infer(head, target, kinds, task, whole, passes.source.missing)
     said = task or (kinds or {}).get(target)
     while True:
         try:
-            found = _read(
-                source, stream, schema, head, Sample(most(schema), seed, source.rows()), form(schema), said, watch
-            )
+            found = passes.go(schema, head, most(schema), form(schema), said)
         except KindError as error:  # the first rows misled: once more, as all rows are
             if error.column in (kinds or {}):
                 raise  # the user asked for it
             why = f"some cells are no {schema.field(error.column).kind}"
             schema = schema.with_kind(error.column, error.cure, why)
-            stream = source.batches()
             continue
         alike = {} if whole else found.description.constants()
         alike = {name: value for name, value in alike.items() if name in schema.columns and name not in (kinds or {})}
@@ -163,62 +171,95 @@ def read(
             return found
         for name, value in alike.items():  # the first rows did not tell, and the others do not either
             schema = schema.with_kind(name, "ignore", f"always {value}")
-        stream = source.batches()
 
 
-def _read(
-    source: Source,
-    stream: Iterator[Any],
-    schema: Schema,
-    head: Any,
-    sample: Sample,
-    form: Form | None,
-    said: str | None,
-    watch: Watch | None,
-) -> Read:
-    columns = [*schema.columns, schema.target]
-    bins = None if schema.task == "classes" else Bins.of(Answers.of(flat(head.column(schema.target)), schema).values)
-    description = Description.over(schema.features)
-    expected = source.rows()
-    summed = None if form is None else Predictor.of(form, schema.task, Labels())
-    statistics: Any = None
-    rows = skipped = 0
-    prepared = False
-    labels = Labels()
-    for batch in ahead(stream):
-        batch = batch.select(columns)
-        block, answers = rows_of(batch, schema, rows)
-        if not answers.known.all():
-            batch = batch.filter(arrow().array(answers.known))
-        skipped += len(answers.known) - batch.num_rows
-        rows += len(answers.known)
-        if watch is not None:
-            watch("reading", rows, expected)
-        if not batch.num_rows:
-            continue
-        labels = labels.union(answers.labels)[0]
-        if bins is None:
-            more = description.summed(block, answers.values, answers.labels)
-        else:
-            more = description.summed(block, bins.codes(answers.values), bins.labels)
-        statistics = more if statistics is None else statistics + more
-        if summed is not None:
-            if not prepared:
-                summed.prepare(block)
-                prepared = True
-            summed.labels = labels
-            summed.add(block, answers.into(labels) if bins is None else answers.values)
-        sample.add(batch)
-    if statistics is None:
-        raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to learn from")
+def check_labels(labels: Labels, schema: Schema, said: str | None) -> None:
+    """Raise where a target has too many classes, or one only."""
     if len(labels) > 4 * FEW_CLASSES and said is None and schema.field(schema.target).type == "whole":
         raise TableError(
             f"the target {schema.target!r} takes {len(labels)} values: say whether they are classes, numbers or "
             "counts, with --task (task= in Python)"
         )
-    if bins is None and len(labels) == 1:
+    if len(labels) == 1:
         raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to tell apart")
-    description.remember(statistics)
-    if summed is not None:
-        summed.settle()
-    return Read(source, schema, labels, bins, description, sample.table(), summed, rows - skipped, skipped)
+
+
+class Streamed:
+    """A table that is read, batch by batch.
+
+    Parameters
+    ----------
+    source
+        The table.
+    seed
+        Of the rows that are drawn.
+    watch
+        Told how far it is.
+    note
+        Why sums are not taken where the rows lie, where that is worth saying.
+    """
+
+    def __init__(self, source: Source, seed: int = 0, watch: Watch | None = None, note: str = "") -> None:
+        self.source = source
+        self.note = note
+        self._seed = seed
+        self._watch = watch
+        self._stream: Iterator[Any] | None = None
+
+    def head(self) -> tuple[pa.Table, bool]:
+        """Return the first rows, and whether these are all."""
+        held, self._stream, whole = head_of(self.source)
+        return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:LOOKED_AT], whole
+
+    def go(self, schema: Schema, head: pa.Table, most: int, form: Form | None, said: str | None) -> Read:
+        """Sum all rows while they are read, and draw some."""
+        stream, self._stream = self._stream or self.source.batches(), None
+        sample = Sample(most, self._seed, self.source.rows())
+        columns = [*schema.columns, schema.target]
+        bins = None
+        if schema.task != "classes":
+            bins = Bins.of(Answers.of(flat(head.column(schema.target)), schema).values)
+        description = Description.over(schema.features)
+        expected = self.source.rows()
+        summed = None if form is None else Predictor.of(form, schema.task, Labels())
+        statistics: Any = None
+        rows = skipped = 0
+        prepared = False
+        labels = Labels()
+        for batch in ahead(stream):
+            batch = batch.select(columns)
+            block, answers = rows_of(batch, schema, rows)
+            if not answers.known.all():
+                batch = batch.filter(arrow().array(answers.known))
+            skipped += len(answers.known) - batch.num_rows
+            rows += len(answers.known)
+            if self._watch is not None:
+                self._watch("reading", rows, expected)
+            if not batch.num_rows:
+                continue
+            labels = labels.union(answers.labels)[0]
+            if bins is None:
+                more = description.summed(block, answers.values, answers.labels)
+            else:
+                more = description.summed(block, bins.codes(answers.values), bins.labels)
+            statistics = more if statistics is None else statistics + more
+            if summed is not None:
+                if not prepared:
+                    summed.prepare(block)
+                    prepared = True
+                summed.labels = labels
+                summed.add(block, answers.into(labels) if bins is None else answers.values)
+            sample.add(batch)
+        if statistics is None:
+            raise TableError(
+                f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
+            )
+        if bins is None:
+            check_labels(labels, schema, said)
+        description.remember(statistics)
+        if summed is not None:
+            summed.settle()
+        table = sample.table()
+        return Read(
+            self.source, schema, labels, bins, description, table, summed, rows - skipped, skipped, note=self.note
+        )

@@ -11,6 +11,8 @@ from suffice.tables.errors import MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from suffice.tables.databases import TableDatabase
+
 #: Told what is being done, how much of it is done, and of how much, where that is known.
 Watch = Callable[[str, int, int | None], None]
 
@@ -35,6 +37,10 @@ class Source(ABC):
 
     def rows(self) -> int | None:
         """Return how many rows there are, about; None where nobody knows before they were read."""
+        return None
+
+    def database(self) -> TableDatabase | None:
+        """Return what can sum the rows where they lie; None where they must be read."""
         return None
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from suffice.engines.sql_dialect import quoted
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import TableError, listed
@@ -198,6 +199,7 @@ def _open_database(file: str, table: str, query: str | None) -> Source:
     tables = "select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal"
     names = [row[0] for row in source.connection.sql(tables).fetchall()]
     source.ask(f"from {quoted_table(file, table, names)}")
+    source.counted()
     return source
 
 
@@ -209,7 +211,7 @@ def quoted_table(file: str, table: str, names: Sequence[str]) -> str:
         have = f"it has {listed(sorted(names))}" if names else "it has none"
         asked = f"{file} has no table {table!r}" if table else f"{file} is a database: say which table"
         raise TableError(f"{asked}; {have}; write {file}::name")
-    return '"' + table.replace('"', '""') + '"'
+    return quoted(table)
 
 
 _STARTS = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"), (b"\x1f\x8b", ".csv.gz"), (b"\x28\xb5\x2f\xfd", ".csv.zst"))

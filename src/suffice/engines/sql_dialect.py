@@ -1,0 +1,186 @@
+"""How a database is spoken to: names, strings and numbers as its SQL writes them, and what it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Protocol
+from uuid import UUID
+
+from suffice.engines.sql_errors import explained
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What SQL differs in, from one database to another.
+
+    Parameters
+    ----------
+    name
+        "duckdb" or "postgresql".
+    title
+        What the database calls itself.
+    most
+        Results that one query may have: PostgreSQL allows 1664, and plans of more take long to make.
+    fence
+        What ends a query within a query whose results are used many times, so that they are computed once.
+    """
+
+    name: str
+    title: str
+    most: int
+    fence: str = ""
+
+    def number(self, value: float) -> str:
+        """Return a number, to its last digit, that is a binary one from the start: a decimal one is rounded twice.
+
+        Examples
+        --------
+        >>> DUCKDB.number(0.1), DUCKDB.number(-1e-9), POSTGRESQL.number(0.1)
+        ('0.1e0', '(-1e-09)', "'0.1'::float8")
+        """
+        text = repr(float(value))
+        if self.name == "postgresql" or not math.isfinite(value):
+            return f"'{text}'::float8"
+        text = text if "e" in text else f"{text}e0"
+        return f"({text})" if text.startswith("-") else text
+
+    def string(self, text: str) -> str:
+        r"""Return a string, in which quotes are doubled; no backslash means anything.
+
+        Examples
+        --------
+        >>> POSTGRESQL.string("Rock 'n' Roll")
+        "'Rock ''n'' Roll'"
+        """
+        if "\0" in text:
+            raise ValueError(f"{text!r} holds a zero byte, which no database's string can: correct it")
+        quoted = "'" + text.replace("'", "''") + "'"
+        # A server may be set to read backslashes in plain strings; it never does so of strings that say how they are.
+        return " E" + quoted.replace("\\", "\\\\") if self.name == "postgresql" and "\\" in text else quoted
+
+    def value(self, value: Any) -> str:
+        """Return a cell of any plain type."""
+        match value:
+            case None:
+                return "null"
+            case bool():
+                return "true" if value else "false"
+            case int() | Decimal():
+                return str(value) if value >= 0 else f"({value})"
+            case float():
+                return self.number(value)
+            case str() | UUID():
+                return self.string(str(value))
+            case date() if not isinstance(value, datetime):
+                return f"date '{value.isoformat()}'"
+        raise TypeError(f"{value!r} of type {type(value).__name__} has no place in a query")
+
+    def is_nan(self, cell: str) -> str:
+        """Return the condition that a number is NaN.
+
+        DuckDB believes what Parquet files say of their least and greatest cells, of which NaN is none: it takes a
+        comparison with NaN, and even ``isnan``, for false without a look at the cells. What is finite it looks for.
+        """
+        if self.name == "duckdb":
+            return f"(not isfinite({cell}) and not isinf({cell}))"
+        return f"{cell} = {self.number(math.nan)}"
+
+    def is_infinite(self, cell: str) -> str:
+        """Return the condition that a number is infinite."""
+        return f"isinf({cell})" if self.name == "duckdb" else f"abs({cell}) = {self.number(math.inf)}"
+
+    def known(self, cell: str) -> str:
+        """Return a number, NULL where it is NaN."""
+        if self.name == "duckdb":
+            return f"(case when isfinite({cell}) or isinf({cell}) then {cell} end)"
+        return f"nullif({cell}, {self.number(math.nan)})"
+
+
+def quoted(name: str) -> str:
+    """Return a name of a table or column, whatever it holds.
+
+    Examples
+    --------
+    >>> quoted('a "b"; drop table c')
+    '"a ""b""; drop table c"'
+    """
+    if "\0" in name or not name:
+        raise ValueError(f"{name!r} is no name of a table or column")
+    return '"' + name.replace('"', '""') + '"'
+
+
+DUCKDB = Dialect("duckdb", "DuckDB", 1000)
+POSTGRESQL = Dialect("postgresql", "PostgreSQL", 1600, " offset 0")
+DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, POSTGRESQL)}
+
+
+def dialect_of(name: str) -> Dialect:
+    """Return a dialect by its name."""
+    found = DIALECTS.get({"postgres": "postgresql"}.get(name, name))
+    if found is None:
+        raise ValueError(f"{name!r} is no dialect of SQL known here; they are {', '.join(DIALECTS)}")
+    return found
+
+
+class Database(Protocol):
+    """What answers queries."""
+
+    dialect: Dialect
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows that a query gives."""
+
+
+class Connected:
+    """A database behind an open connection: of DuckDB, or of any driver that follows Python's database API.
+
+    Parameters
+    ----------
+    connection
+        The connection; it stays open, and nothing is written through it.
+    dialect
+        "duckdb" or "postgresql", where the connection's library does not tell.
+    """
+
+    def __init__(self, connection: Any, dialect: str | None = None) -> None:
+        self._connection = connection
+        library = type(connection).__module__
+        if dialect is None:
+            dialect = "duckdb" if "duckdb" in library else "postgresql"
+        self.dialect = dialect_of(dialect)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows that a query gives, or say in a sentence what the database objects to."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+        except Exception as error:
+            self._roll_back()
+            raise explained(error) from None
+        finally:
+            cursor.close()
+
+    def _roll_back(self) -> None:
+        """Let a connection whose query failed answer others."""
+        roll_back = getattr(self._connection, "rollback", None)
+        if self.dialect is POSTGRESQL and roll_back is not None:
+            try:
+                roll_back()
+            except Exception:  # the connection is gone: that is what is being said
+                return
+
+
+def chunks(items: list[str], most: int) -> Iterable[list[str]]:
+    """Yield items, so many at a time.
+
+    Examples
+    --------
+    >>> list(chunks(["a", "b", "c"], 2))
+    [['a', 'b'], ['c']]
+    """
+    return (items[start : start + most] for start in range(0, len(items), most))

@@ -1,0 +1,336 @@
+"""Sums taken inside DuckDB and PostgreSQL: the model is that of rows that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import suffice
+from suffice.tables import TableError, TableModel, databases, fit, open_table, pushing, reading
+from suffice.tables.databases import chosen
+from tests.tables.servers import postgres
+
+duckdb = pytest.importorskip("duckdb")
+
+#: A name that ends a string, a name and a query.
+HOSTILE = "a'b\"c\\; drop table rows; --"
+KINDS = {"id64": "category", "note": "text"}
+
+Put = Callable[[pa.Table], str]
+
+
+def table(n: int = 400, seed: int = 0) -> pa.Table:
+    """Return rows with columns of every kind, gaps among them, and names that need quoting."""
+    random = np.random.default_rng(seed)
+    sold = random.random(n) < 0.4
+
+    def gaps(values: Any, share: float = 0.1) -> list[Any]:
+        return [None if gone else value for value, gone in zip(values, random.random(n) < share, strict=True)]
+
+    rare = np.arange(n) % 97 == 3  # a class that most parts of a table lack
+    target = np.where(rare, "a class, rarely", np.where(sold, HOSTILE, "no"))
+    return pa.table(
+        {
+            HOSTILE: gaps(random.normal(1e6 + 3 * sold, 2)),
+            "spread": pa.array([*random.normal(sold, 1e-3).tolist()[:-1], float("nan")]),
+            "rooms": random.poisson(3 + sold),
+            "garden": gaps(np.where(random.random(n) < 0.3 + 0.3 * sold, "yes", "no").tolist()),
+            "new": gaps((random.random(n) < 0.5).tolist()),
+            "street": gaps(random.choice(["calm", " loud", "it's", "", 'a"b\\c'], n).tolist()),
+            "id64": random.choice([2**60 + 1, 2**60 + 3, -7], n),
+            "fee": pa.array([Decimal(int(cents)).scaleb(-2) for cents in random.integers(0, 9999, n)]),
+            "listed": pa.array(
+                (np.datetime64("2020-01-01T00:00:00", "us") + random.integers(0, 10**13, n)), pa.timestamp("us")
+            ),
+            "note": random.choice(["a big garden and sun", "no Sun at all here", "Straße über GÄRTEN", "quiet"], n),
+            "price": 5 + 3 * sold + random.normal(size=n),
+            "sold": gaps(target.tolist(), 0.05),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as address:
+        yield address
+
+
+def run(server: str, *statements: str) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        connection.commit()
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgresql"])
+def put(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Put:
+    """Return what puts rows into a database, and says where they are."""
+    folder = tmp_path_factory.mktemp("tables")
+    count = iter(range(1000))
+
+    def in_duckdb(rows: pa.Table) -> str:
+        path = folder / f"{next(count)}.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", rows)
+            connection.execute(f"create table {quoted()} as from given")
+        return f"{path}::{HOSTILE}"
+
+    def in_postgres(rows: pa.Table) -> str:
+        from adbc_driver_postgresql import dbapi
+
+        server, name = request.getfixturevalue("server"), f"{HOSTILE} {next(count)}"
+        with dbapi.connect(server) as connection, connection.cursor() as cursor:
+            cursor.adbc_ingest(name, rows)
+            connection.commit()
+        return f"{server}::{name}"
+
+    return {"duckdb": in_duckdb, "postgresql": in_postgres}[request.param]
+
+
+def quoted() -> str:
+    return '"' + HOSTILE.replace('"', '""') + '"'
+
+
+@pytest.fixture(scope="module")
+def place(put: Put) -> str:
+    return put(table())
+
+
+def both(place: Any, target: str, model: str, **settings: Any) -> tuple[TableModel, TableModel]:
+    """Return the model by sums of the database, and that by rows that were read."""
+    settings = {"columns": KINDS, "task": "counts" if target == "rooms" else None, **settings}
+    there, here = (fit(place, target, model, in_database=where, **settings) for where in (True, False))
+    assert there.summed_.startswith("in ")
+    assert here.summed_ == "here"
+    return there, here
+
+
+def same_sums(one: Any, two: Any, tolerance: float = 1e-10) -> None:
+    mine, theirs = one.to_arrays(), two.to_arrays()
+    assert mine.keys() == theirs.keys()
+    for name, array in mine.items():
+        if array.dtype.kind == "f":
+            np.testing.assert_allclose(array, theirs[name], rtol=tolerance, atol=tolerance, err_msg=name)
+        else:
+            np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [("sold", "nb"), ("sold", "gda"), ("sold", "gda-full"), ("price", "linear"), ("rooms", "linear")],
+)
+def test_the_model_is_that_of_rows_that_are_read(place: str, target: str, model: str) -> None:
+    there, here = both(place, target, model)
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+    if model != "nb":
+        same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
+    assert (there.rows_, there.skipped_) == (here.rows_, here.skipped_)
+    rows = table(50, seed=1).drop_columns([target])
+    if there.schema_.task == "classes":
+        assert there.classes_.tolist() == here.classes_.tolist()
+        assert HOSTILE in there.classes_
+        np.testing.assert_allclose(there.predict_proba(rows), here.predict_proba(rows), atol=1e-10)
+    else:
+        np.testing.assert_allclose(there.predict(rows), here.predict(rows), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("target", "model"), [("sold", "logistic"), ("rooms", "poisson")])
+def test_models_that_are_no_sums_are_fitted_to_drawn_rows(place: str, target: str, model: str) -> None:
+    there, here = both(place, target, model)
+    rows = table(50, seed=1).drop_columns([target])
+    np.testing.assert_allclose(there._answers(rows), here._answers(rows), rtol=1e-9)
+
+
+def test_the_best_is_chosen_as_if_rows_were_read(place: str) -> None:
+    there, here = both(place, "price", "auto")
+    assert there.model_ == here.model_
+    assert [each.loss for each in there.candidates_] == pytest.approx([each.loss for each in here.candidates_])
+
+
+def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "COMPARED", 300)
+    where = put(table(1000))
+    there, here = both(where, "sold", "nb")
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+    again, _ = both(where, "sold", "nb")
+    assert again.candidates_[0].loss == there.candidates_[0].loss  # the same rows are drawn
+    gda, read = both(where, "sold", "gda")
+    rows = table(50, seed=1)
+    for model in (gda, read):
+        model.estimator_.set_params(temperature=1.0)
+    np.testing.assert_allclose(gda.predict_proba(rows), read.predict_proba(rows), atol=1e-10)
+
+
+def test_what_first_rows_suggest_is_corrected_by_all(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (pushing, reading):
+        monkeypatch.setattr(module, "LOOKED_AT", 100)
+    random = np.random.default_rng(0)
+    counts = random.poisson(2, 300).astype(float)
+    truths = (random.random(300) < 0.5).astype(float)
+    counts[250], truths[260] = 2.5, 3.0
+    where = put(pa.table({"k": counts, "t": truths, "same": np.ones(300), "y": random.choice(["a", "b"], 300)}))
+    there = fit(where, "y", "nb", in_database=True)
+    assert {each.name: each.kind for each in there.schema_.fields} == {
+        "k": "numeric",
+        "t": "numeric",
+        "same": "ignore",
+        "y": "category",
+    }
+    assert there.schema_.field("same").why == "always 1"
+    with pytest.raises(TableError, match=r"column 'k' is 2\.5 in some row, which is no count"):
+        fit(where, "y", "nb", in_database=True, columns={"k": "count"})
+
+
+def test_cells_that_must_not_be_are_named(put: Put) -> None:
+    rows = {"x": [1.0, float("inf"), 2.0, 3.0], "y": ["a", "b", "a", "b"], "z": [1.0, 2.0, 3.0, float("-inf")]}
+    where = put(pa.table(rows))
+    with pytest.raises(TableError, match=r"column 'x' holds inf; it must be finite"):
+        fit(where, "y", "nb", in_database=True, columns={"x": "numeric"})
+    with pytest.raises(TableError, match=r"the target 'z' is -inf in row 4, which is no number"):
+        fit(where, "z", "linear", in_database=True, task="numbers", columns={"x": "ignore"})
+    with pytest.raises(TableError, match="the target 'y' is always 'a'"):
+        fit(put(pa.table({"x": [1.0, 2.0], "y": ["a", "a"]})), "y", "nb", in_database=True)
+    with pytest.raises(TableError, match=r"no row .* has a target in 'y'|all cells of the target 'y' are missing"):
+        fit(put(pa.table({"x": [1.0, 2.0], "y": pa.array([None, None], pa.string())})), "y", "nb", in_database=True)
+
+
+def test_numbers_and_dates_as_strings_are_read(put: Put) -> None:
+    days = ["2024-01-01", "2024-02-02", "2024-03-03", "2024-01-04"] * 5
+    where = put(pa.table({"x": ["1", "2", "3", "4"] * 5, "d": days, "y": ["a", "b", "a", "b"] * 5}))
+    asked: dict[str, Any] = {"columns": {"x": "numeric", "d": "ignore"}}
+    with pytest.raises(TableError, match="column 'x' holds numbers as strings"):
+        fit(where, "y", "nb", in_database=True, **asked)
+    with pytest.raises(TableError, match="column 'd' holds dates as strings"):
+        fit(where, "y", "nb", in_database=True, columns={"x": "ignore", "d": "date"})
+    model = fit(where, "y", "nb", **asked)
+    assert model.summed_ == "here"
+    assert model.rows_ == 20
+
+
+def test_columns_of_types_of_their_own(server: str) -> None:
+    run(
+        server,
+        "create type mood as enum ('sad', 'ok')",
+        "create schema shop",
+        "create table shop.visits as select case when i % 3 = 0 then 'sad' else 'ok' end::mood as m, "
+        "(i::numeric / 7)::numeric(12, 4) as d, (i % 5)::money as fee, "
+        "'2024-01-01'::timestamptz + i * '7 hours'::interval as at, "
+        "case when i % 4 = 0 then 'y' else 'n' end::char(3) as y, (i + 9007199254740993)::bigint as id "
+        "from generate_series(1, 200) i",
+    )
+    there, here = both(f"{server}::shop.visits", "y", "gda", columns={"id": "ignore"})
+    kinds = {each.name: each.kind for each in there.schema_.fields}
+    assert (kinds["m"], kinds["d"], kinds["fee"], kinds["at"]) == ("category", "numeric", "count", "date")
+    assert there.classes_.tolist() == ["n", "y"]
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+    same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
+
+
+# Servers that say no.
+
+
+def test_a_right_that_is_lacking_is_named(server: str) -> None:
+    run(server, "create table secret as select 1 as x, 'a' as y", "create role reader login")
+    address = server.replace("postgres@", "reader@")
+    with pytest.raises(TableError) as caught:
+        fit(f"{address}::secret", "y", "nb")
+    assert str(caught.value) == (
+        "the database does not let you read the table 'secret': have its owner GRANT SELECT ON secret to you"
+    )
+
+
+def test_a_connection_that_drops_is_said(server: str) -> None:
+    run(server, "create table few as select i as x, (i % 2)::text as y from generate_series(1, 50) i")
+    database = open_table(f"{server}::few").database()
+    assert database is not None
+    ((backend,),) = database.ask("select pg_backend_pid()")
+    run(server, f"select pg_terminate_backend({backend})")
+    with pytest.raises(
+        TableError, match=r"the connection to the database was lost while 'few' was read: .* start again"
+    ):
+        database.ask("select 1")
+
+
+def test_all_sums_see_the_same_rows(server: str) -> None:
+    run(server, "create table moving as select i % 7 as x, (i % 2)::text as y from generate_series(1, 50) i")
+    source = open_table(f"{server}::moving")
+    database = source.database()
+    assert database is not None
+    passes = pushing.Pushed(source, database)
+    head, _ = passes.head()
+    run(server, "insert into moving select i, 'new' from generate_series(1, 50) i")
+    schema = fit(head, "y", "nb").schema_
+    assert passes.go(schema, head, 1000, None, None).rows == 50
+
+
+def test_a_query_that_fails_leaves_the_others_be(server: str) -> None:
+    run(
+        server,
+        "create table small_numbers as select i * 1e-200::float8 as x, (i % 2)::text as y from generate_series(1, 9) i",
+    )
+    database = open_table(f"{server}::small_numbers").database()
+    assert database is not None
+    with pytest.raises(TableError, match="database says"):
+        database.ask("select nonsense from nowhere()")
+    assert database.ask("select 1 as one") == [(1,)]
+    there, here = both(f"{server}::small_numbers", "y", "nb", columns={"x": "numeric"})  # whose squares are no numbers
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+
+
+# Where sums are taken.
+
+
+def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = open_table(place)
+    on_a_server = place.startswith("postgresql")
+    assert (chosen(source, None) is not None) == on_a_server
+    assert chosen(source, False) is None
+    assert chosen(source, True) is not None
+    monkeypatch.setattr(databases, "MANY", 100)
+    assert chosen(source, None) is not None
+    monkeypatch.setattr(databases, "NARROW", 5)
+    assert (chosen(source, None, "gda") is not None) == on_a_server  # its products are many
+    assert fit(place, "sold", "nb", columns=KINDS).summed_ in (
+        "in DuckDB, of words here",
+        "in PostgreSQL, of words here",
+    )
+
+
+def test_a_parquet_file_is_summed_where_it_lies(tmp_path: Path) -> None:
+    """NaN is among its cells, which the least and greatest cells that the file tells of itself hide from DuckDB."""
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(table(), path)
+    for target, model in (("sold", "nb"), ("price", "linear")):
+        there, here = both(path, target, model)
+        same_sums(there.description_.statistics_, here.description_.statistics_)
+        same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
+
+
+def test_text_files_and_frames_are_read(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.arange(40.0) % 7, "y": ["a", "b"] * 20})
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    assert fit(path, "y", "nb").summed_ == "here"
+    there, here = both(path, "y", "nb", columns=None)
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+    with pytest.raises(TableError, match="in no database that could sum it"):
+        fit(frame, "y", "nb", in_database=True)
+
+
+def test_where_sums_were_taken_is_kept(place: str, tmp_path: Path) -> None:
+    model = fit(place, "sold", "nb", columns=KINDS, in_database=True)
+    model.save(tmp_path / "model.suffice")
+    assert suffice.load(tmp_path / "model.suffice").summed_ == model.summed_
+    here = fit(place, "sold", "nb", columns=KINDS, in_database=False)
+    assert (model + model).summed_ == model.summed_
+    assert (model + here).summed_ == f"{model.summed_} and here"

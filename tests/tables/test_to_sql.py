@@ -1,0 +1,265 @@
+"""Models as a SELECT, which gives their probabilities in DuckDB and PostgreSQL; and estimators fitted there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import suffice
+from suffice.tables import TableError, fit, fit_in_database, to_sql
+from tests.tables.servers import postgres
+from tests.tables.test_databases import HOSTILE, KINDS, table
+
+duckdb = pytest.importorskip("duckdb")
+
+N = 240
+NAMES = [f"{HOSTILE}{j}" for j in range(4)]
+
+
+def rows() -> dict[str, Any]:
+    """Return what estimators are fitted to: numbers at an offset, counts, categories, and targets."""
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 3, N)
+    return {
+        "numbers": random.normal(size=(N, 4)) + codes[:, None] + [0, 1e4, 0, 5],
+        "counts": random.poisson(1.0 + codes[:, None], size=(N, 4)).astype(float),
+        "names": random.integers(0, 4, size=(N, 4)),
+        "classes": np.array([HOSTILE, "b", "c"])[codes],
+        "weight": random.gamma(1.0, size=N),
+        "number": codes + random.normal(size=N),
+        "count": random.poisson(1.0 + codes).astype(float),
+    }
+
+
+ROWS = rows()
+
+
+class Base:
+    """A database: what holds a table, what it is called, and who is asked."""
+
+    def __init__(self, dialect: str, connection: Any) -> None:
+        self.dialect, self.connection = dialect, connection
+
+    def put(self, frame: pa.Table) -> str:
+        """Put rows into a table, and return its name."""
+        self.clear()
+        if self.dialect == "duckdb":
+            self.connection.register("given", frame)
+            self.connection.execute('create table "' + HOSTILE.replace('"', '""') + '" as from given')
+        else:
+            with self.connection.cursor() as cursor:
+                cursor.adbc_ingest(HOSTILE, frame)
+            self.connection.commit()
+        return HOSTILE
+
+    def clear(self) -> None:
+        name = '"' + HOSTILE.replace('"', '""') + '"'
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"drop table if exists {name}")
+        if self.dialect != "duckdb":
+            self.connection.commit()
+
+    def ask(self, sql: str) -> pa.Table:
+        if self.dialect == "duckdb":
+            return self.connection.sql(sql).to_arrow_table()
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetch_arrow_table()
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgresql"])
+def base(request: pytest.FixtureRequest) -> Iterator[Base]:
+    if request.param == "duckdb":
+        with duckdb.connect() as connection:
+            yield Base("duckdb", connection)
+        return
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    with postgres() as address, dbapi.connect(address) as connection:
+        yield Base("postgresql", connection)
+
+
+@pytest.fixture(scope="module")
+def put(base: Base) -> Callable[[Any], str]:
+    """Return what puts an array into the table, with a key and all targets."""
+
+    def place(x: Any) -> str:
+        columns = {name: x[:, j] for j, name in enumerate(NAMES[: x.shape[1]])}
+        beside = {name: ROWS[name] for name in ("classes", "number", "count", "weight")}
+        return base.put(pa.table({"key": np.arange(len(x)), **columns, **beside}))
+
+    return place
+
+
+CLASSIFIERS = {
+    "GaussianNB": (suffice.GaussianNB(), "numbers"),
+    "GDA": (suffice.GDA(), "numbers"),
+    "GDA full": (suffice.GDA("full"), "numbers"),
+    "GDA tempered": (suffice.GDA("full", temperature=3.0, priors=[0.2, 0.3, 0.5]), "numbers"),
+    "GDA diagonal": (suffice.GDA("diagonal"), "numbers"),
+    "BernoulliNB": (suffice.BernoulliNB(), "counts"),
+    "BernoulliNB unsmoothed": (suffice.BernoulliNB(alpha=0.0), "counts"),
+    "MultinomialNB": (suffice.MultinomialNB(), "counts"),
+    "ComplementNB": (suffice.ComplementNB(), "counts"),
+    "PoissonNB": (suffice.PoissonNB(), "counts"),
+    "CategoricalNB": (suffice.CategoricalNB(), "names"),
+}
+READ_FIRST = {
+    "CategoricalNB in bins": (suffice.CategoricalNB(bins=5), "numbers"),
+    "MixedNB": (suffice.MixedNB(), "names"),
+    "SoftmaxRegression": (suffice.SoftmaxRegression(l2=1.0), "counts"),
+}
+
+
+def close(there: Any, here: Any) -> None:
+    np.testing.assert_allclose(there, here, rtol=1e-10, atol=1e-10)
+
+
+def scored(base: Base, name: str, model: Any, columns: list[str] | None = NAMES) -> pa.Table:
+    found = base.ask(to_sql(model, name, columns, dialect=base.dialect, keep=["key"]) + " order by key")
+    assert found.column("key").to_pylist() == list(range(found.num_rows))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "of"), [*CLASSIFIERS.values(), *READ_FIRST.values()], ids=[*CLASSIFIERS, *READ_FIRST]
+)
+def test_a_classifier_gives_its_probabilities(base: Base, put: Callable[[Any], str], model: Any, of: str) -> None:
+    x = ROWS[of]
+    model.fit(x, ROWS["classes"])
+    found = scored(base, put(x), model)
+    assert found.schema.names == ["key", "prediction", *(f"p_{name}" for name in model.classes_)]
+    close(np.stack([found.column(f"p_{name}").to_numpy() for name in model.classes_], axis=1), model.predict_proba(x))
+    assert found.column("prediction").to_pylist() == model.predict(x).tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (suffice.LinearRegression(), "number"),
+        (suffice.PoissonRegression(), "count"),
+        (suffice.GammaRegression(), "exp"),
+        (suffice.GLM("gamma", "inverse"), "exp"),
+        (suffice.GLM("bernoulli"), "truth"),
+    ],
+    ids=["linear", "poisson", "gamma", "inverse", "logit"],
+)
+def test_a_regression_gives_its_means(base: Base, put: Callable[[Any], str], model: Any, target: str) -> None:
+    x = ROWS["counts"]
+    made = {"exp": np.exp(ROWS["number"] / 4), "truth": (ROWS["count"] > 1).astype(float)}
+    model.fit(x, made.get(target, ROWS.get(target)))
+    close(scored(base, put(x), model).column("prediction").to_numpy(), model.predict(x))
+
+
+def test_logistic_regression_of_two_classes(base: Base, put: Callable[[Any], str]) -> None:
+    x, y = ROWS["numbers"] - [0, 1e4, 0, 5], ROWS["number"] > 1
+    model = suffice.LogisticRegression(l2=1.0).fit(x, y)
+    found = scored(base, put(x), model)
+    close(found.column("p_True").to_numpy(), model.predict_proba(x)[:, 1])
+    assert found.column("prediction").to_pylist() == model.predict(x).tolist()
+
+
+def test_rows_far_from_all_classes_do_not_overflow(base: Base, put: Callable[[Any], str]) -> None:
+    model = suffice.GaussianNB().fit(ROWS["numbers"], ROWS["classes"])
+    x = np.array([[1e30, 0.0, 0.0, 0.0], [0.0, -1e9, 0.0, 0.0], *ROWS["numbers"][2:].tolist()])
+    found = scored(base, put(x), model)
+    p = np.stack([found.column(f"p_{name}").to_numpy() for name in model.classes_], axis=1)
+    close(p, model.predict_proba(x))
+    close(p.sum(axis=1), 1.0)
+
+
+def test_missing_cells_are_left_out(base: Base, put: Callable[[Any], str]) -> None:
+    model = suffice.GaussianNB().fit(ROWS["numbers"], ROWS["classes"])
+    x = np.where(np.random.default_rng(1).random(ROWS["numbers"].shape) < 0.3, np.nan, ROWS["numbers"])
+    found = scored(base, put(x), model)
+    p = np.stack([found.column(f"p_{name}").to_numpy() for name in model.classes_], axis=1)
+    close(p, model.predict_proba(x))
+
+
+@pytest.mark.parametrize(("model", "of"), CLASSIFIERS.values(), ids=CLASSIFIERS)
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+def test_a_classifier_fitted_in_a_database(
+    base: Base, put: Callable[[Any], str], model: Any, of: str, weighted: bool
+) -> None:
+    from sklearn.base import clone
+
+    x, weight = ROWS[of], ROWS["weight"] if weighted else None
+    here = clone(model).fit(x, ROWS["classes"], sample_weight=weight)
+    there = fit_in_database(
+        clone(model), base.connection, put(x), NAMES, "classes", weight="weight" if weighted else None
+    )
+    assert there.classes_.tolist() == here.classes_.tolist()
+    close(there.predict_proba(pd.DataFrame(x, columns=NAMES)), here.predict_proba(x))
+    scored(base, HOSTILE, there, None)  # it knows its columns
+
+
+def test_linear_regression_fitted_in_a_database(base: Base, put: Callable[[Any], str]) -> None:
+    x = ROWS["numbers"]
+    here = suffice.LinearRegression().fit(x, ROWS["number"], sample_weight=ROWS["weight"])
+    there = fit_in_database(suffice.LinearRegression(), base.connection, put(x), NAMES, "number", weight="weight")
+    np.testing.assert_allclose(there.theta_, here.theta_, rtol=1e-9)
+    assert str(there.summary()).splitlines()[-3:]  # standard errors are read from the same sums
+
+
+def test_what_needs_rows_is_not_fitted_there(base: Base, put: Callable[[Any], str]) -> None:
+    name = put(ROWS["numbers"])
+    with pytest.raises(TypeError, match="LogisticRegression is no reading of a sum"):
+        fit_in_database(suffice.LogisticRegression(), base.connection, name, NAMES, "classes")
+    with pytest.raises(ValueError, match="settings that need the rows themselves"):
+        fit_in_database(suffice.GDA(shrinkage="auto"), base.connection, name, NAMES, "classes")
+    with pytest.raises(ValueError, match="no_such"):
+        fit_in_database(suffice.GDA(), base.connection, "no_such", NAMES, "classes")
+    with pytest.raises(ValueError, match=r"4 features without names|columns must name 4"):
+        to_sql(suffice.GDA().fit(ROWS["numbers"], ROWS["classes"]), name, ["a"])
+    with pytest.raises(ValueError, match="no dialect of SQL"):
+        to_sql(suffice.GDA().fit(ROWS["numbers"], ROWS["classes"]), name, NAMES, dialect="oracle")
+
+
+# Models of tables.
+
+
+@pytest.fixture(scope="module")
+def houses(base: Base) -> tuple[pa.Table, str]:
+    frame = table(300).append_column("key", pa.array(np.arange(300)))
+    return frame, base.put(frame)
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [
+        ("sold", "nb"),
+        ("sold", "gda"),
+        ("sold", "softmax"),
+        ("sold", "additive"),
+        ("garden", "logistic"),
+        ("price", "linear"),
+        ("price", "additive"),
+        ("rooms", "poisson"),
+    ],
+)
+def test_a_table_s_model_gives_its_answers(base: Base, houses: tuple[pa.Table, str], target: str, model: str) -> None:
+    frame, name = houses
+    base.put(frame)
+    task = "counts" if target == "rooms" else None
+    columns = {**KINDS, "note": "category", "key": "ignore"}
+    fitted = fit(frame, target, model, columns=columns, task=task)
+    found = base.ask(fitted.to_sql(base.dialect, table=name, keep=["key"]) + " order by key")
+    if fitted.schema_.task == "classes":
+        p = np.stack([found.column(f"p_{each}").to_numpy() for each in fitted.classes_], axis=1)
+        close(p, fitted.predict_proba(frame))
+        assert found.column("prediction").to_pylist() == fitted.predict(frame).tolist()
+    else:
+        close(found.column("prediction").to_numpy(), fitted.predict(frame))
+
+
+def test_what_no_query_can_say_is_refused() -> None:
+    frame = table(200)
+    for model, words in (("nb", "column 'note' is text"), ("text", "cannot be written as a SELECT")):
+        with pytest.raises(TableError, match=words):
+            fit(frame, "sold", model, columns=KINDS).to_sql()
+    with pytest.raises(TableError, match="'prediction' cannot be kept"):
+        fit(frame, "sold", "nb", columns={"note": "ignore"}).to_sql(keep=["prediction"])
