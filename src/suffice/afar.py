@@ -118,9 +118,8 @@ def _united(one: Labels, two: Labels) -> Labels:
 
 
 def _summed(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learnt:
-    with door.one_of_many():
-        rows, labels, like = model._part(piece, known, fixed)
-        return labels, model._sum(*rows, labels), like
+    rows, labels, like = model._one_part(piece, known, fixed)
+    return labels, model._sum(*rows, labels), like
 
 
 def _both(one: Learnt, two: Learnt) -> Learnt:

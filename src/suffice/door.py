@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, column_or_1d, validat
 
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import cluster_of, is_foreign, is_sparse
+from suffice.engines.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -138,6 +139,31 @@ def targets(y: Any, rows: int) -> npt.NDArray[Any]:
     elif column.dtype.kind not in "biuUO":
         check_classification_targets(column)
     return column
+
+
+def coded(x: Any, y: Any) -> tuple[Labels, Any, npt.NDArray[Any]]:
+    """Return the classes of rows x, the code of each row, and an empty array of the type the labels came in.
+
+    Codes of whole numbers on x's device stay there.
+    """
+    y = beside_rows(x, y)
+    found = discovered(y) if is_foreign(y) and y.shape[0] == x.shape[0] else None
+    if found is not None:
+        return *found, to_host(y[:0])
+    column = targets(y, x.shape[0])
+    return *Labels.discover(column), column[:0]
+
+
+def beside_rows(x: Any, y: Any) -> Any:
+    """Return targets of rows x: where they are, if they are on the device of x, and else here."""
+    return to_host(y) if is_foreign(y) and not are_together(x, y) else y
+
+
+def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
+    """Return y as :func:`numbers` does; finite numbers on a device stay there."""
+    if is_foreign(y) and y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows and all_finite(y):
+        return y
+    return numbers(y, rows, several)
 
 
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from suffice import afar, door
 from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Counted, Shards
 from suffice.engines.spread import Piece, Spread
 from suffice.families.bernoulli import log_choose
@@ -41,11 +43,12 @@ class Arriving(Fitted):
         """Return rows as engines read them, how many classes or parts y has, and what y adds to the log-likelihood."""
         x = door.features(self, X, reset)
         count = x.shape[0]
-        targets, levels = self._targets(y, count, reset)
+        targets, levels = self._targets(door.beside_rows(x, y), count, reset)
         weight = self._weights(targets, door.weights(sample_weight, count))
         known = self._offset(offset, exposure, count)
         constant = 0.0
         if trials is not None:
+            targets = to_host(targets) if is_foreign(targets) else targets
             targets, weight, constant = self._proportions(targets, weight, trials, count)
         response = self._response()
         if levels == 1 or response.vector_targets:

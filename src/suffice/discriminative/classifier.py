@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from array_api_compat import array_namespace
 
 from suffice import afar, door
 from suffice.discriminative.answers import ScoredClasses
@@ -18,7 +20,9 @@ from suffice.discriminative.growing import Growing
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.separation import SeparationWarning, find_separation
-from suffice.engines import Engine
+from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Shards
 from suffice.engines.spread import Spread
 from suffice.families import Response
@@ -111,13 +115,15 @@ class LinearClassifier(ScoredClasses, Growing):
     _announced: Labels | None = None  # the classes that a first batch need not have rows of
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
-        column = door.targets(y, rows)
-        if not reset:
-            _, codes = door.known_codes(self._labels, column, fixed=True)
-        elif self._announced is not None:
-            self._labels, codes = door.known_codes(self._announced, column, fixed=True)
+        if reset and self._announced is None:
+            self._labels, codes, like = (
+                door.coded(y, y) if is_foreign(y) and y.shape[0] == rows else _discovered(door.targets(y, rows))
+            )
         else:
-            self._labels, codes = Labels.discover(column)
+            column = door.targets(y, rows)
+            known = self._labels if self._announced is None else self._announced
+            self._labels, codes = door.known_codes(known, column, fixed=True)
+            like = column[:0]
         labels = self._labels
         if len(labels) < 2:
             raise ValueError(
@@ -126,17 +132,21 @@ class LinearClassifier(ScoredClasses, Growing):
         if self.penalty == "firth" and len(labels) > 2:
             raise ValueError(f"penalty='firth' is for two classes; y has {len(labels)}: give l2 > 0")
         if reset:
-            self.classes_ = door.classes_array(labels, column[:0])
-        return (codes.astype(np.float64), 1) if self._two else (codes, len(labels))
+            self.classes_ = door.classes_array(labels, like)
+        return (_floats(codes), 1) if self._two else (codes, len(labels))
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
-        return class_weights(self.class_weight, self._labels, np.asarray(targets, dtype=np.int64), weight)
+        if self.class_weight is None:
+            return weight
+        codes = to_host(targets) if is_foreign(targets) else targets
+        return class_weights(self.class_weight, self._labels, np.asarray(codes, dtype=np.int64), weight)
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
             if isinstance(likelihood.rows, Shards):
                 raise ValueError("penalty='firth' needs all rows here: fetch X, or give l2 > 0")
-            return firth(likelihood.engine, likelihood.rows, start, self.fit_intercept, self.tol, self.max_iter)
+            rows = _with_y_here(likelihood.rows)
+            return firth(likelihood.engine, rows, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
     def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
@@ -153,7 +163,12 @@ class LinearClassifier(ScoredClasses, Growing):
                 return
             names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
             found = find_separation(
-                likelihood.engine, likelihood.rows, len(self._labels), solution.theta, self.fit_intercept, names
+                likelihood.engine,
+                _with_y_here(likelihood.rows),
+                len(self._labels),
+                solution.theta,
+                self.fit_intercept,
+                names,
             )
             if found is not None:
                 self.separation_ = found
@@ -301,6 +316,20 @@ class SoftmaxRegression(LinearClassifier):
 
     def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
         return self.coef_, self.intercept_
+
+
+def _discovered(column: npt.NDArray[Any]) -> tuple[Labels, Any, npt.NDArray[Any]]:
+    return *Labels.discover(column), column[:0]
+
+
+def _floats(codes: Any) -> Any:
+    """Return codes as numbers, where they are."""
+    xp = array_namespace(codes)
+    return xp.astype(codes, xp.float64)
+
+
+def _with_y_here(rows: Batch) -> Batch:
+    return replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
 
 
 def _restless(solution: Solution, likelihood: Likelihood) -> bool:

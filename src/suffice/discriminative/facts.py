@@ -8,6 +8,7 @@ from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln
 
 from suffice.discriminative.objective import Likelihood
@@ -126,14 +127,21 @@ class _Terms(NamedTuple):
 
 def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, kernels: Any) -> _Terms:
     """Return the terms of a batch."""
-    y = np.asarray(to_host(part.y) if is_foreign(part.y) else part.y)[part.start : part.stop]
-    weights = None if part.weight is None else part.weight[part.start : part.stop]
     name = response.family.name
-    classes = name == "multinomial"
-    columns = np.zeros((len(y), 1)) if classes else np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    y, weights = part.y[part.start : part.stop], None if part.weight is None else part.weight[part.start : part.stop]
+    classes, there = name == "multinomial", is_foreign(part.y)
+    if there and name not in ("bernoulli", "multinomial"):
+        y, there = to_host(y), False
+    columns = np.zeros((y.shape[0], 1)) if classes else y if y.ndim == 2 else y[:, None]
+    if not there:
+        columns = np.asarray(columns, dtype=np.float64)
+    moments = kernels if there and not classes else here().kernels
+    counts: npt.NDArray[Any] = np.empty(0)
+    if classes:
+        counts = kernels.class_weights(part, theta.shape[1] + 1) if there else np.bincount(y, weights=weights)
     terms = _Terms(
-        targets=DiagonalMoments.of(Batch(columns, None, weights), here().kernels),
-        counts=np.bincount(y, weights=weights).astype(np.float64) if classes else np.empty(0),
+        targets=DiagonalMoments.of(Batch(columns, None, weights), moments),
+        counts=counts.astype(np.float64),
         offset=part.offset is not None,
         saturated=_saturated(response, y, weights),
         base=_base(response, y, weights),
@@ -175,7 +183,7 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     name = response.family.name
     if name in ("multinomial", "beta", "dirichlet") or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
         return 0.0
-    return _summed(response.saturated, y, weights)
+    return _summed(response.saturated, to_host(y) if is_foreign(y) else y, weights)
 
 
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:

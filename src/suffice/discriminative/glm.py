@@ -69,7 +69,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
                 self.classes_ = door.classes_array(labels, column[:0])
             self._parts = len(labels)
             return codes, self._parts
-        numbers = door.numbers(y, rows, several=response.vector_targets)
+        numbers = door.numbers_there(y, rows, several=response.vector_targets)
         parts = numbers.shape[1] if numbers.ndim == 2 else 1
         if not reset and parts != self._parts:
             raise ValueError(f"y has {parts} parts a row; the model has learnt {self._parts}")

@@ -16,6 +16,8 @@ from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import Regression
 from suffice.discriminative.solving import warn_unless_converged
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
 from suffice.engines.descent import Pace
 from suffice.engines.spread import Piece, Spread
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
@@ -56,6 +58,7 @@ class Growing(Regression):
         if first:
             self._check_settings()
         rows, targets, _ = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
+        rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
         likelihood = self._likelihood(rows, targets)
         # The penalty is that of all rows learnt: a batch bears its share.
         before = 0.0 if first else self._seen

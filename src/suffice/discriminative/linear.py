@@ -19,7 +19,8 @@ from suffice.discriminative.regression import COVARIANCES, check_penalties
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
-from suffice.engines.choice import engine_for
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import engine_for, is_foreign
 from suffice.engines.cluster import Shards, engine_of, remade
 from suffice.engines.spread import Piece, Spread
 from suffice.families import Response
@@ -285,7 +286,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Batch:
         x = door.features(self, X, reset)
-        targets = door.numbers(y, x.shape[0], several=True)
+        targets = door.numbers_there(door.beside_rows(x, y), x.shape[0], several=True)
         if reset:
             self._one_target = targets.ndim == 1
         elif "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
@@ -340,7 +341,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
 
 def _of_target(place: int, rows: Batch) -> Batch:
-    return replace(rows, y=np.ascontiguousarray(rows.y.reshape(len(rows.y), -1)[:, place]))
+    y = to_host(rows.y) if is_foreign(rows.y) else rows.y
+    return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
 
 
 def _part(model: LinearRegression, piece: Piece) -> Batch:

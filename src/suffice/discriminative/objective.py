@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.cluster import Shards, here, remade, there
 from suffice.engines.descent import Ascent, Descent, Pace
 from suffice.engines.native_stochastic import Ridge
@@ -179,7 +179,8 @@ class Likelihood:
     def curvatures(self, theta: FloatArray) -> FloatArray:
         """Return minus the second derivatives of every row's value by its predictors, (n, t, t), weighted."""
         rows = _at_hand(self.rows)
-        bends = self.response.curve(self.predictors(theta), np.asarray(rows.y)).curvature
+        y = to_host(rows.y) if is_foreign(rows.y) else np.asarray(rows.y)
+        bends = self.response.curve(self.predictors(theta), y).curvature
         return np.asarray(bends if rows.weight is None else rows.weight[:, None, None] * bends)
 
     def diagonal(self, theta: FloatArray) -> FloatArray:

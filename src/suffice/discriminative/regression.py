@@ -17,11 +17,13 @@ from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Shards, engine_of
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY
-from suffice.statistics import NormalEquations
+from suffice.statistics import DiagonalMoments, NormalEquations
 from suffice.statistics.base import FloatArray
 
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
@@ -195,8 +197,7 @@ class Regression(Arriving):
                 return layout.inward(before)
         start = np.zeros(shape)
         if targets == 1 or response.vector_targets:
-            mean = np.average(rows.y, axis=0, weights=rows.weight)
-            level = response.start(mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight))
+            level = response.start(*_moments(likelihood.engine, rows))
             if rows.offset is not None:
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
@@ -293,6 +294,17 @@ class Regression(Arriving):
             )
 
 
+def _moments(engine: Engine, rows: Batch) -> tuple[Any, Any]:
+    """Return the mean and the variance of the targets, each a number, or one per part."""
+    if is_foreign(rows.y):
+        column = rows.y if rows.y.ndim == 2 else rows.y[:, None]
+        sums = engine.accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
+        mean, variance = sums.mean[0], sums.spread[0] / sums.weight
+        return (mean, variance) if rows.y.ndim == 2 else (mean[0], variance[0])
+    mean = np.average(rows.y, axis=0, weights=rows.weight)
+    return mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight)
+
+
 def _some(rows: Batch | Shards) -> Batch:
     """Return rows to start from: all of those that are here, or some of a cluster's."""
     return rows.sample if isinstance(rows, Shards) else rows
@@ -303,7 +315,7 @@ def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     rows, response = _some(likelihood.rows), likelihood.response
     if start.shape[1] > 1:
         return start
-    y = np.asarray(rows.y)
+    y = np.asarray(to_host(rows.y) if is_foreign(rows.y) else rows.y)
     mean = np.average(y, weights=rows.weight)
     aims = np.array([response.start(each)[0] for each in (y + mean) / 2])  # held off the ends of the range
     offset = rows.offset if rows.offset is not None else 0.0

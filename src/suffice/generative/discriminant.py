@@ -149,7 +149,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             raise ValueError("a covariance cannot be learnt from one sample: give more rows")
         if self.missing != "em" or self._structure.moments is DiagonalMoments:
             return super()._first_sum(rows)
-        return missing.learn(self, rows)
+        return missing.learn(self, rows.with_codes_here())
 
     def _conditional(self, statistics: Any) -> Conditional:
         if isinstance(statistics, DiagonalMoments):

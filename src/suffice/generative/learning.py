@@ -61,6 +61,8 @@ class Learning(Summed):
         if spread is not None:
             return self._fit_spread(spread, unlabelled)
         rows = self._prepare(X, y, sample_weight)
+        if unlabelled is not None or self._wants_tuning():
+            rows = rows.with_codes_here()
         self._chosen = {}
         statistics, trace = self._first_sum(rows)
         self._remember(rows.labels, np.asarray(rows.like), statistics)
@@ -77,9 +79,8 @@ class Learning(Summed):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return rows and classes as they come to a model that has learnt nothing yet."""
         x = self._features(X, reset=True)
-        column = door.targets(y, x.shape[0])
-        labels, codes = Labels.discover(column)
-        return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, column[:0])
+        labels, codes, like = door.coded(x, y)
+        return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, like)
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
@@ -121,6 +122,11 @@ class Learning(Summed):
         column = door.targets(piece["y"], x.shape[0])
         labels, codes = door.known_codes(known, column, fixed)
         return (x, codes, door.weights(piece.get("sample_weight"), x.shape[0])), labels, column[:0]
+
+    def _one_part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
+        """Return the same of a part whose rows may all weigh nothing."""
+        with door.one_of_many():
+            return self._part(piece, known, fixed)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.

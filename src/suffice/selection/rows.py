@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.engines.array_blocks import to_host
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -35,7 +36,7 @@ class Rows:
     """Rows that passed a model's door."""
 
     x: Any
-    codes: Codes  # (n,)
+    codes: Any  # (n,), whole numbers, here or on the device of x
     weight: FloatArray | None  # (n,)
     labels: Labels
     like: Any = ()  # an empty array of the type the labels came in
@@ -47,6 +48,10 @@ class Rows:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         return Rows(self.x[index], self.codes[index], weight, self.labels, self.like)
+
+    def with_codes_here(self) -> Rows:
+        """Return the rows, with codes in NumPy's arrays."""
+        return self if isinstance(self.codes, np.ndarray) else replace(self, codes=to_host(self.codes))
 
     @property
     def weights(self) -> FloatArray:

@@ -48,7 +48,7 @@ def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -
 
 def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], Labels, npt.NDArray[np.int64]]:
     """Return a piece's place, its classes, and how many rows of each it has."""
-    (_, codes, _), labels, _ = model._part(piece, Labels(), False)
+    (_, codes, _), labels, _ = model._one_part(piece, Labels(), False)
     return piece["place"], labels, np.bincount(codes, minlength=len(labels))
 
 
@@ -91,7 +91,7 @@ def _folds(codes: Codes, before: npt.NDArray[np.int64], allocation: npt.NDArray[
 
 
 def _rows(model: Any, labels: Labels, piece: Piece) -> Rows:
-    (x, codes, weight), _, like = model._part(piece, labels, True)
+    (x, codes, weight), _, like = model._one_part(piece, labels, True)
     return Rows(x, codes, weight, labels, like)
 
 

@@ -127,7 +127,7 @@ def cross_validate(
             models = [_elsewhere(copy.copy(first).set_params(**settings[place])) for place in alike]
             scores.update(zip(alike, scores_of(models, spread, folds, scoring), strict=True))
             continue
-        rows = first._prepare(X, y, sample_weight)
+        rows = first._prepare(X, y, sample_weight).with_codes_here()
         # What the door has learnt about the features holds for all of them.
         models = [copy.copy(first).set_params(**settings[place]) for place in alike]
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
