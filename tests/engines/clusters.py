@@ -10,14 +10,19 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.needs import lacking
+
 #: Rows of a part: none in the first, most in one, few in another.
 SIZES = (0, 150, 3, 87)
+#: A virtual machine that lives for a minute should not compile for hours to come.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Cluster(ABC):
@@ -99,17 +104,10 @@ def cut(table: pd.DataFrame, sizes: Sequence[int]) -> list[pd.DataFrame]:
     return [table.iloc[start:stop] for start, stop in pairwise(ends)]
 
 
-def needed(component: str, reason: str) -> None:
-    """Skip for want of a component; fail where ``SUFFICE_NEEDS`` names it, as the project's own checks do."""
-    if component in os.environ.get("SUFFICE_NEEDS", "").split(","):
-        pytest.fail(f"{reason}, and SUFFICE_NEEDS names {component}")
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def dask_cluster() -> Iterator[Dask]:
     if importlib.util.find_spec("distributed") is None:
-        needed("dask", "there is no Dask with its distributed scheduler")
+        lacking("dask", "there is no Dask with its distributed scheduler")
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -123,10 +121,11 @@ def dask_cluster() -> Iterator[Dask]:
 @pytest.fixture(scope="session")
 def spark_cluster() -> Iterator[Spark]:
     if importlib.util.find_spec("pyspark") is None:
-        needed("spark", "there is no PySpark")
+        lacking("spark", "there is no PySpark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        needed("spark", "there is no Java, which Spark runs on")
+        lacking("spark", "there is no Java, which Spark runs on")
     session = spark_session("local-cluster[2,1,1024]")
+    logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)
     yield Spark(session)
     session.stop()
     from pyspark import SparkContext
@@ -134,6 +133,7 @@ def spark_cluster() -> Iterator[Spark]:
     SparkContext._gateway.shutdown()
     SparkContext._gateway.proc.stdin.close()
     SparkContext._gateway.proc.wait(20)
+    shutil.rmtree(logs, ignore_errors=True)
 
 
 def spark_session(master: str, **settings: str) -> Any:
@@ -146,6 +146,8 @@ def spark_session(master: str, **settings: str) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "1g",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": QUICK,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4",
         **settings,

@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
-from operator import itemgetter
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -22,20 +19,25 @@ from pyspark.sql.functions import max as largest
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from suffice.engines.spark_blocks import Block, LostBlockError
-from suffice.engines.spark_columns import answer_type, as_answer, check_features, read, stand_in
+from suffice.engines.spark_columns import (
+    Placed,
+    answer_type,
+    as_answer,
+    check_features,
+    pieces,
+    read,
+    runs,
+    stand_in,
+)
 from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
 from suffice.engines.spread import stand_in as made_up
 
 R = TypeVar("R")
 
-#: Rows are taken together until they hold this many cells: small batches cost more than they hold.
-CELLS = 1 << 20
 #: How many sums one task of the tree adds. No more than twice as many come to the driver at once.
 FAN = 8
 #: A thing that a worker made: the partition it is of, its place among those of the partition, and itself.
 MADE = "part int, place int, thing binary"
-
-Placed = tuple[int, int, Any]  # the same on a worker
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class SparkRows(Spread):
 
     def _run(self, task: Callable[..., Iterator[Placed]], alone: bool = False) -> DataFrame:
         """Return what a task makes of all parts of each partition, or of all partitions alone: a frame of things."""
-        source = _things if self.made else partial(_pieces, self.names, self.columns)
+        source = _things if self.made else partial(pieces, self.names, self.columns)
         frame = self.frame if self.made else self.frame.select("*", spark_partition_id().alias("part"))
         frame = frame.coalesce(1) if alone else frame
         return frame.mapInArrow(partial(_worked, source, self.steps, task), MADE)
@@ -233,43 +235,6 @@ def _stepped(steps: tuple[Callable[[Any], Any], ...], part: int, thing: Any) -> 
     return thing
 
 
-def _pieces(
-    names: tuple[str, ...], columns: dict[str, list[str]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[Placed]:
-    """Yield rows, some batches of Arrow at a time; the last column says of which partition they are."""
-    for part, mine in itertools.groupby(_runs(batches), key=itemgetter(0)):
-        for place, held in enumerate(_some_at_a_time(batch for _, batch in mine)):
-            piece = read(pa.Table.from_batches(held).drop_columns("part").rename_columns(names), columns)
-            if isinstance(piece, Failure):
-                piece.error.add_note(f"in partition {part}, counted from 0")
-            else:
-                piece["place"] = part, place
-            yield part, place, piece
-
-
-def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield batches whose rows are of one partition, and its number."""
-    for batch in batches:
-        parts = batch.column("part").to_numpy()
-        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(parts)) + 1), len(parts)]):
-            if stop > start:
-                yield int(parts[start]), batch.slice(start, stop - start)
-
-
-def _some_at_a_time(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Yield lists of batches that hold enough cells to be worth a sum of their own."""
-    held: list[pa.RecordBatch] = []
-    cells = 0
-    for batch in batches:
-        held.append(batch)
-        cells += batch.num_rows * batch.num_columns
-        if cells >= CELLS:
-            yield held
-            held, cells = [], 0
-    if held:
-        yield held
-
-
 def _things(batches: Iterable[pa.RecordBatch]) -> Iterator[Placed]:
     """Yield what workers made before."""
     for part, place, thing in _blocks(batches):
@@ -329,7 +294,7 @@ def _answered(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches with a column of answers more."""
-    for part, batch in _runs(batches):
+    for part, batch in runs(batches):
         rows = batch.drop_columns("part")
         piece = read(pa.Table.from_batches([rows]).rename_columns(names), columns)
         yield rows.append_column("answer", as_answer(raised(guarded(function, part, piece))))

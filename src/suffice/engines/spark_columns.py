@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,12 @@ import pyarrow.compute as pc
 from pyspark.sql import types as spark
 
 from suffice.engines.spread import Failure, Piece
+
+#: Rows are taken together until they hold this many cells: small batches cost more than they hold.
+CELLS = 1 << 20
+
+#: A thing on a worker, after the number of its partition and its place there.
+Placed = tuple[int, int, Any]
 
 
 def check_features(schema: spark.StructType, features: list[str]) -> None:
@@ -28,6 +38,43 @@ def check_features(schema: spark.StructType, features: list[str]) -> None:
             )
         if isinstance(kind, spark.MapType | spark.StructType | spark.BinaryType):
             raise TypeError(f"column {name!r} is of type {kind.simpleString()}: give numbers, names, texts or arrays")
+
+
+def pieces(
+    names: tuple[str, ...], columns: dict[str, list[str]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[Placed]:
+    """Yield rows, some batches of Arrow at a time; the last column says of which partition they are."""
+    for part, mine in itertools.groupby(runs(batches), key=itemgetter(0)):
+        for place, held in enumerate(_some_at_a_time(batch for _, batch in mine)):
+            piece = read(pa.Table.from_batches(held).drop_columns("part").rename_columns(names), columns)
+            if isinstance(piece, Failure):
+                piece.error.add_note(f"in partition {part}, counted from 0")
+            else:
+                piece["place"] = part, place
+            yield part, place, piece
+
+
+def runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield batches whose rows are of one partition, and its number."""
+    for batch in batches:
+        parts = batch.column("part").to_numpy()
+        for start, stop in pairwise([0, *(np.flatnonzero(np.diff(parts)) + 1), len(parts)]):
+            if stop > start:
+                yield int(parts[start]), batch.slice(start, stop - start)
+
+
+def _some_at_a_time(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield lists of batches that hold enough cells to be worth a sum of their own."""
+    held: list[pa.RecordBatch] = []
+    cells = 0
+    for batch in batches:
+        held.append(batch)
+        cells += batch.num_rows * batch.num_columns
+        if cells >= CELLS:
+            yield held
+            held, cells = [], 0
+    if held:
+        yield held
 
 
 def read(table: pa.Table, columns: dict[str, list[str]]) -> Piece | Failure:

@@ -28,7 +28,7 @@ def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -
     if not counted:
         raise ValueError("no partition has any rows: there is nothing to learn from")
     labels = Labels.of([name for _, found, _ in counted for name in found])
-    before, totals = _before(labels, counted)
+    before, totals, order = _before(labels, counted)
     if isinstance(folds, str):
         if folds != "loo":
             raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
@@ -36,7 +36,7 @@ def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -
         assert whole is not None
         scored = spread.each(partial(_left_out, models, whole[0], labels, scoring)).total(_both)
     else:
-        allocation = _allocation(totals, folds)
+        allocation = _allocation(totals, order, folds)
         sums = spread.each(partial(_fold_sums, first, labels, before, allocation)).total(_each_added)
         assert sums is not None
         others = sums_of_others(sums)
@@ -46,26 +46,31 @@ def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -
     return [list(map(float, row / weights)) for row in values]
 
 
-def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], Labels, npt.NDArray[np.int64]]:
-    """Return a piece's place, its classes, and how many rows of each it has."""
+def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], list[Any], npt.NDArray[np.int64]]:
+    """Return a piece's place, its classes as they first appear, and how many rows of each it has."""
     (_, codes, _), labels, _ = model._one_part(piece, Labels(), False)
-    return piece["place"], labels, np.bincount(codes, minlength=len(labels))
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return piece["place"], [labels.names[code] for code in order], counts[order]
 
 
-def _before(labels: Labels, counted: Sequence[Any]) -> tuple[Before, npt.NDArray[np.int64]]:
+def _before(labels: Labels, counted: Sequence[Any]) -> tuple[Before, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return the rows of each class before every piece, in all, and the classes in the order of their first rows."""
     totals = np.zeros(len(labels), dtype=np.int64)
-    before = {}
+    before, appeared = {}, {}
     for place, found, counts in counted:
         before[place] = totals.copy()
-        totals[labels.positions(found)] += counts
-    return before, totals
+        codes = labels.encode(found)
+        totals[codes] += counts
+        appeared.update(dict.fromkeys(codes.tolist()))
+    return before, totals, np.array(list(appeared), dtype=np.intp)
 
 
 def _all_alike(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return totals[None, :]
 
 
-def _allocation(totals: npt.NDArray[np.int64], folds: Any) -> npt.NDArray[np.int64]:
+def _allocation(totals: npt.NDArray[np.int64], order: npt.NDArray[np.intp], folds: Any) -> npt.NDArray[np.int64]:
     """Return how many rows of each class go to each fold, (folds, k), as scikit-learn's StratifiedKFold counts them."""
     if not isinstance(folds, int | np.integer):
         raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
@@ -73,11 +78,13 @@ def _allocation(totals: npt.NDArray[np.int64], folds: Any) -> npt.NDArray[np.int
         raise ValueError(f"folds must be at least 2; got {folds}")
     if folds > totals.sum():
         raise ValueError(f"{totals.sum()} rows cannot be cut into {folds} folds")
-    ends = np.cumsum(totals)
-    starts = ends - totals
-    # Of the rows in order of their classes, every folds-th goes to a fold.
+    ends = np.cumsum(totals[order])
+    starts = ends - totals[order]
+    # Of the rows in order of their classes, which are ordered by their first rows, every folds-th goes to a fold.
     fold = np.arange(folds)[:, None]
-    return (ends - fold + folds - 1) // folds - (starts - fold + folds - 1) // folds
+    allocation = np.empty((folds, len(totals)), dtype=np.int64)
+    allocation[:, order] = (ends - fold + folds - 1) // folds - (starts - fold + folds - 1) // folds
+    return allocation
 
 
 def _folds(codes: Codes, before: npt.NDArray[np.int64], allocation: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -144,9 +151,8 @@ def _score(scoring: str, model: Any, rows: Rows, joint: Any) -> float:
     """Return the sum of the rows' scores."""
     if scoring == "accuracy":
         return float(rows.weights @ (np.asarray(joint).argmax(axis=1) == rows.codes))
-    return tuning.log_score(np.asarray(joint), rows.codes, rows.weights, model._temperature()) * float(
-        rows.weights.sum()
-    )
+    log_p = tuning.log_posterior(np.asarray(joint) / model._temperature())[np.arange(len(rows)), rows.codes]
+    return float(rows.weights @ np.maximum(log_p, tuning.LEAST))
 
 
 def _both(one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
