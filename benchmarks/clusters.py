@@ -29,7 +29,7 @@ from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression
 RESULTS = Path(__file__).with_name("clusters.json")
 ROWS, FEATURES, FILES = 10_000_000, 20, 16
 NAMES = [f"x{place}" for place in range(FEATURES)]
-ROUNDS = 3
+ROUNDS = 2
 
 Work = Callable[[], Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from suffice.engines import Batch, ThreadEngine
-from suffice.engines.sql import Expression, Relation, SqlEngine
+from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, NormalEquations
 from tests.tables.servers import postgres
 

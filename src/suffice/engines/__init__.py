@@ -5,8 +5,8 @@ from suffice.engines.base import Engine
 from suffice.engines.batch import Batch
 from suffice.engines.cluster import ClusterEngine
 from suffice.engines.spread import ClusterError
-from suffice.engines.sql import SqlEngine
-from suffice.engines.sql_rows import Expression, Relation
+from suffice.engines.sql.engine import SqlEngine
+from suffice.engines.sql.rows import Expression, Relation
 from suffice.engines.threads import ThreadEngine
 
 __all__ = [

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql_dialect import DUCKDB, Dialect
+from suffice.engines.sql.dialect import DUCKDB, Dialect
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.forms import FORMS
 

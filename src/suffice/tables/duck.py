@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql_dialect import quoted
+from suffice.engines.sql.dialect import quoted
 from suffice.tables.csv import READ, Dialect, complaint, first_gaps, first_text, later_gap, literal, ragged_line
 from suffice.tables.databases import DuckDatabase
 from suffice.tables.errors import MissingExtraError, TableError

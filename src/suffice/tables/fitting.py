@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.discriminative import LinearRegression
 from suffice.engines import Batch
-from suffice.engines.sql import Expression, Relation, SqlEngine
-from suffice.engines.sql_dialect import Database, quoted
+from suffice.engines.sql.dialect import Database, quoted
+from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.generative import CategoricalNB
 from suffice.generative.classifier import GenerativeClassifier
 from suffice.generative.summed import is_auto

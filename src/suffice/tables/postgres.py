@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.engines.sql_dialect import POSTGRESQL, quoted
-from suffice.engines.sql_errors import DatabaseError, explained
+from suffice.engines.sql.dialect import POSTGRESQL, quoted
+from suffice.engines.sql.errors import DatabaseError, explained
 from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError
 from suffice.tables.source import Source, arrow

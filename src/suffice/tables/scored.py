@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.engines.sql_dialect import Dialect, dialect_of, quoted
-from suffice.engines.sql_scores import Scoring
+from suffice.engines.sql.dialect import Dialect, dialect_of, quoted
+from suffice.engines.sql.scores import Scoring
 from suffice.tables.columns import date_part, part_names, term_columns
 from suffice.tables.described import Described
 from suffice.tables.designed import Designed

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.engines.sql_dialect import Dialect, dialect_of, quoted
-from suffice.engines.sql_scores import Scores, Scoring
+from suffice.engines.sql.dialect import Dialect, dialect_of, quoted
+from suffice.engines.sql.scores import Scores, Scoring
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.events import Categories
 from suffice.generative.gaussians import Correlated, Independent

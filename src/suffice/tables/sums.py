@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.engines import Batch
-from suffice.engines.sql import Expression, Relation, SqlEngine
-from suffice.engines.sql_dialect import quoted
+from suffice.engines.sql.dialect import quoted
+from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

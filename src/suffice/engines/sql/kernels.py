@@ -9,9 +9,9 @@ import numpy as np
 
 from suffice.engines import complaints
 from suffice.engines.kernels import FloatArray
-from suffice.engines.sql_cells import Cells
-from suffice.engines.sql_dialect import Database
-from suffice.engines.sql_moments import Moments, moments, products, squares
+from suffice.engines.sql.cells import Cells
+from suffice.engines.sql.dialect import Database
+from suffice.engines.sql.moments import Moments, moments, products, squares
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch
@@ -27,8 +27,8 @@ class SqlKernels:
     --------
     >>> import duckdb
     >>> from suffice.engines import Batch
-    >>> from suffice.engines.sql_dialect import Connected
-    >>> from suffice.engines.sql_rows import Expression, Relation
+    >>> from suffice.engines.sql.dialect import Connected
+    >>> from suffice.engines.sql.rows import Expression, Relation
     >>> rows = Relation("(values (0, 2.5), (1, 4.0), (1, 6.0)) as rows(y, a)", ("a",), 3)
     >>> SqlKernels(Connected(duckdb.connect())).event_counts(Batch(rows, Expression("y", 3)), 2)
     (array([1., 2.]), array([[ 2.5],

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 from uuid import UUID
 
-from suffice.engines.sql_errors import explained
+from suffice.engines.sql.errors import explained
 
 
 @dataclass(frozen=True)

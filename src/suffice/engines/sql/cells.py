@@ -9,8 +9,8 @@ import numpy as np
 
 from suffice.engines import complaints
 from suffice.engines.kernels import FloatArray
-from suffice.engines.sql_dialect import Database, chunks
-from suffice.engines.sql_rows import Expression, Relation
+from suffice.engines.sql.dialect import Database, chunks
+from suffice.engines.sql.rows import Expression, Relation
 
 if TYPE_CHECKING:
     from suffice.engines.batch import Batch

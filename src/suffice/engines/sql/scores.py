@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.engines.kernels import FloatArray
-from suffice.engines.sql_dialect import Dialect, quoted
+from suffice.engines.sql.dialect import Dialect, quoted
 
 #: Exponents below this are taken for those of 0: a server complains of numbers too small to be held.
 _LEAST_EXPONENT = -700.0
@@ -127,7 +127,7 @@ def mean_of(link: str, predictor: str, dialect: Dialect) -> str:
 
     Examples
     --------
-    >>> from suffice.engines.sql_dialect import DUCKDB
+    >>> from suffice.engines.sql.dialect import DUCKDB
     >>> mean_of("inverse", "z", DUCKDB)
     '1.0e0 / z'
     """

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from suffice.engines import complaints
 from suffice.engines.kernels import FloatArray
-from suffice.engines.sql_cells import Cells
-from suffice.engines.sql_errors import DatabaseOverflowError, DatabaseUnderflowError
+from suffice.engines.sql.cells import Cells
+from suffice.engines.sql.errors import DatabaseOverflowError, DatabaseUnderflowError
 
 #: A reference is near enough to a mean where it is within so many standard deviations: the squares about it then lose
 #: little more than a digit when they are moved to the mean.

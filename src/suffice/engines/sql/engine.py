@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 from suffice.engines.base import Engine, named
 from suffice.engines.batch import Batch
 from suffice.engines.kernels import Kernels
-from suffice.engines.sql_dialect import Connected, Database, quoted
-from suffice.engines.sql_kernels import SqlKernels
-from suffice.engines.sql_rows import Expression, Relation
+from suffice.engines.sql.dialect import Connected, Database, quoted
+from suffice.engines.sql.kernels import SqlKernels
+from suffice.engines.sql.rows import Expression, Relation
 
 R = TypeVar("R")
 

@@ -1,0 +1,1 @@
+"""Sums inside a database: rows stay where they are, generated aggregates come back."""
