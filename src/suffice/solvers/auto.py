@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.solvers.dual import Climbed, DualAscent
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import MANY, Objective, Trace
+from suffice.solvers.objective import MANY, Trace
 from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
 from suffice.solvers.solution import Solution
 from suffice.solvers.truncated_newton import Multiplied, TruncatedNewton
