@@ -76,11 +76,14 @@ class Blocks:
         How many float64 numbers the reader makes of one row, its temporaries included.
     rows
         Rows per block; None chooses them so that a block's numbers take around 32 MB, or 512 MB off the CPU.
+    share
+        By what that is divided, where memory is short.
     """
 
     batch: Batch
     floats_per_row: int
     rows: int | None = None
+    share: int = 1
 
     def __post_init__(self) -> None:
         check_real("x", self.batch.x)
@@ -105,7 +108,7 @@ class Blocks:
     def height(self) -> int:
         """How many rows a block has."""
         block_bytes = BLOCK_BYTES if "cpu" in str(self.device).lower() else ACCELERATOR_BLOCK_BYTES
-        return self.rows or max(1, block_bytes // (8 * max(1, self.floats_per_row)))
+        return max(1, (self.rows or block_bytes // (8 * max(1, self.floats_per_row))) // self.share)
 
     def __iter__(self) -> Iterator[Block]:
         for start in range(self.batch.start, self.batch.stop, self.height):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from suffice.engines import complaints
 from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import RunningCurvature, check_regression
-from suffice.engines.array_local import LocalBlocks
+from suffice.engines.array_local import LOCAL_ROWS, LocalBlocks
 from suffice.engines.array_moments import (
     DiagonalSpread,
     FullSpread,
@@ -24,11 +24,15 @@ from suffice.engines.array_moments import (
 from suffice.engines.array_scores import ArrayScores
 from suffice.engines.array_stochastic import ArrayWalks
 from suffice.engines.batch import Batch
+from suffice.engines.fused import Fused, asked
 from suffice.engines.kernels import FloatArray
+from suffice.engines.memory import in_blocks
 from suffice.engines.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -55,18 +59,13 @@ class ArrayKernels(ArrayScores, ArrayWalks):
            [2., 5.]])
     """
 
-    block_rows: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.block_rows is not None and self.block_rows < 1:
-            raise ValueError(f"block_rows must be at least 1; got {self.block_rows}")
-
-    # Bad rows are found by what they do to sums, and overflow by what it leaves: NumPy need not warn of either.
-
-    @np.errstate(all="ignore")
+    @in_blocks
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""
         complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.class_weights(classes))
+        if found is not None:
+            return found
         blocks = self._blocks(batch, 2 * classes)
         total = blocks.zeros(classes)
         for block in blocks:
@@ -75,17 +74,25 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         complaints.check_overflow(weights)
         return weights
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), the sum of x per class, (k, d), and with ``missing`` the cells."""
+        complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.event_counts(classes))
+        if found is not None:
+            return (*found, np.zeros((classes, 0))) if missing else found
         return self._class_sums(batch, classes, batch.features, lambda block: block.counts(missing), missing)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def presence_counts(
         self, batch: Batch, classes: int, threshold: float, missing: bool = False
     ) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), the weight of rows with x > threshold, (k, d), and with ``missing`` the cells."""
         complaints.check_threshold(threshold)
+        complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.presence_counts(classes, threshold))
+        if found is not None:
+            return (*found, np.zeros((classes, 0))) if missing else found
 
         def present(block: Block) -> tuple[Array, Array | None]:
             x, known = block.cells(missing)
@@ -94,7 +101,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
 
         return self._class_sums(batch, classes, batch.features, present, missing)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def category_counts(
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
@@ -132,20 +139,30 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         complaints.check_overflow(*finished)
         return (*finished, cells) if missing else finished
 
+    @in_blocks
     def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), means and centred sums of squares, (k, d), and with ``missing`` the cells."""
+        complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.diagonal_moments(classes))
+        if found is not None:
+            return (*found, np.zeros((classes, 0))) if missing else found
         moments = self._class_moments(batch, classes, DiagonalSpread, missing)
         return moments if missing else moments[:3]
 
+    @in_blocks
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""
-        return self._class_moments(batch, classes, FullSpread)[:3]
+        complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.full_moments(classes))
+        return self._class_moments(batch, classes, FullSpread)[:3] if found is None else found
 
+    @in_blocks
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
-        return self._class_moments(batch, classes, TiedSpread)[:3]
+        complaints.check_classes(classes, batch.y)
+        found = self._at_once(batch, lambda sums: sums.tied_moments(classes))
+        return self._class_moments(batch, classes, TiedSpread)[:3] if found is None else found
 
-    @np.errstate(all="ignore")
     def _class_moments(
         self, batch: Batch, classes: int, spread: type[Spread], missing: bool = False
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -157,7 +174,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
             moments.add(*block.cells(missing), block.members(classes))
         return moments.finished(batch.features)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class."""
         mean = np.asarray(mean, dtype=np.float64)
@@ -165,10 +182,13 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         complaints.check_mean(mean, classes, batch.features)
         return quartic_sums(self._blocks(batch, 3 * classes + 4 * batch.features), mean)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
         columns = batch.features + complaints.count_targets(batch.y)
+        found = self._at_once(batch, lambda sums: sums.normal_equations())
+        if found is not None:
+            return found
         blocks = self._blocks(batch, 2 + 5 * columns)
         moments = RunningMoments(blocks, 1, columns, TiedSpread)
         for block in blocks:
@@ -178,7 +198,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         weights, mean, scatter, _ = moments.finished(batch.features)
         return float(weights[0]), mean[0], scatter
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def curvature(
         self, batch: Batch, response: Response, theta: FloatArray, intercept: bool, hessian: bool
     ) -> tuple[float, float, FloatArray, FloatArray]:
@@ -189,21 +209,24 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         """
         theta = np.asarray(theta, dtype=np.float64)
         check_regression(batch, response, theta, intercept)
+        found = self._at_once(batch, lambda sums: sums.curvature(response, theta, intercept, hessian))
+        if found is not None:
+            return found
         blocks = self._blocks(batch, 3 * theta.shape[0] + theta.shape[1] * (theta.shape[1] + 4))
         curvature = RunningCurvature(blocks, theta, intercept, hessian)
         for block in blocks:
             curvature.add(block, response)
         return curvature.finished()
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def local_moments(
         self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False
     ) -> LocalMoments:
         """Return the weighted products of the local design and the targets around each query."""
         complaints.check_queries(batch, rows)
-        return LocalBlocks(batch, rows, neighbourhood, self.block_rows).moments(squares)
+        return LocalBlocks(batch, rows, neighbourhood, self._local_rows()).moments(squares)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def local_curvature(
         self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, theta: FloatArray
     ) -> LocalCurvature:
@@ -211,7 +234,16 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         theta = np.asarray(theta, dtype=np.float64)
         complaints.check_queries(batch, rows, one_target=True)
         complaints.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
-        return LocalBlocks(batch, rows, neighbourhood, self.block_rows).curvature(theta)
+        return LocalBlocks(batch, rows, neighbourhood, self._local_rows()).curvature(theta)
 
     def _blocks(self, batch: Batch, floats_per_row: int) -> Blocks:
-        return Blocks(batch, floats_per_row, self.block_rows)
+        return Blocks(batch, floats_per_row, self.block_rows, self.share)
+
+    def _local_rows(self) -> int | None:
+        return self.block_rows if self.share == 1 else self.rows_of_blocks(LOCAL_ROWS)
+
+    def _at_once(self, batch: Batch, ask: Callable[[Fused], R | None]) -> R | None:
+        """Return a sum by fused kernels; None where there are none for the batch, or they found something amiss."""
+        if self.share > 1:  # memory is short
+            return None
+        return asked(batch, ask)

@@ -15,7 +15,7 @@ from suffice.engines.kernels import FloatArray
 from suffice.engines.neighbourhood import NEGLIGIBLE, LocalCurvature, LocalMoments, Neighbourhood
 
 #: Rows that a block of queries is held against at a time.
-_ROWS = 4096
+LOCAL_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class LocalBlocks:
 
     @property
     def _rows(self) -> Blocks:
-        return Blocks(self.rows, 1, self.block_rows or _ROWS)
+        return Blocks(self.rows, 1, self.block_rows or LOCAL_ROWS)
 
     def _targets(self, block: Block) -> Array:
         y = block.targets()
@@ -107,7 +107,7 @@ class LocalBlocks:
     def _arounds(self) -> Iterator[Around]:
         """Yield the queries a block at a time, with the row nearest to each."""
         bytes_of_block = BLOCK_BYTES if "cpu" in str(self._rows.device).lower() else ACCELERATOR_BLOCK_BYTES
-        rows = min(self.block_rows or _ROWS, max(1, self.rows.rows))
+        rows = min(self.block_rows or LOCAL_ROWS, max(1, self.rows.rows))
         most = max(1, bytes_of_block // (8 * rows * (2 * self._d + 3 * self._p + 8)))
         for block in Blocks(self.queries, 1, min(self.block_rows or most, most)):
             yield self._around(block.features(), self._left_out(block))

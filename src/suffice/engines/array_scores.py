@@ -11,18 +11,17 @@ import numpy as np
 from suffice.engines import complaints, parameters
 from suffice.engines.array_blocks import Array, Block, Blocks, check_real, namespace_of
 from suffice.engines.batch import Batch
+from suffice.engines.memory import InBlocks, in_blocks
 from suffice.engines.reading import JOINT, Reading
 
 if TYPE_CHECKING:
     from suffice.engines.kernels import FloatArray
 
 
-class ArrayScores:
+class ArrayScores(InBlocks):
     """The kernels that score rows; see :class:`~suffice.engines.kernels.Kernels` for what each returns."""
 
-    block_rows: int | None
-
-    @np.errstate(all="ignore")
+    @in_blocks
     def linear_scores(
         self,
         batch: Batch,
@@ -35,7 +34,7 @@ class ArrayScores:
         """Return the reading of x coef' + intercept."""
         model = parameters.linear(batch.features, coef, intercept, threshold, missing)
         classes = len(model.intercept)
-        blocks = Blocks(batch, 3 * batch.features + 4 * classes, self.block_rows)
+        blocks = Blocks(batch, 3 * batch.features + 4 * classes, self.block_rows, self.share)
         possible = np.isfinite(model.intercept)
         level = blocks.from_host(np.where(possible, model.intercept, 0))
         barred = blocks.from_host(np.where(possible, 0, -inf))
@@ -56,14 +55,14 @@ class ArrayScores:
 
         return _read(blocks, score, reading, classes)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def diagonal_scores(
         self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> Array:
         """Return the reading of the features' Gaussian log-densities and the intercept."""
         model = parameters.diagonal(batch.features, mean, variance, intercept)
         classes = len(model.intercept)
-        blocks = Blocks(batch, 5 * batch.features + 5 * classes, self.block_rows)
+        blocks = Blocks(batch, 5 * batch.features + 5 * classes, self.block_rows, self.share)
         centres = [blocks.from_host(centre) for centre in model.mean]
         scales = [blocks.from_host(scale) for scale in np.sqrt(0.5) / np.sqrt(model.variance)]  # 1 / variance overflows
         log_norm = (log(2 * pi) + np.log(model.variance)) / 2
@@ -81,14 +80,14 @@ class ArrayScores:
 
         return _read(blocks, score, reading, classes)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def quadratic_scores(
         self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> Array:
         """Return the reading of the intercept less half the squared length of whitener (x - mean)."""
         model = parameters.quadratic(batch.features, mean, whitener, intercept)
         classes = len(model.intercept)
-        blocks = Blocks(batch, 4 * batch.features + 5 * classes, self.block_rows)
+        blocks = Blocks(batch, 4 * batch.features + 5 * classes, self.block_rows, self.share)
         centres = [blocks.from_host(centre) for centre in model.mean]
         turns = [blocks.from_host(np.tril(turn).T) for turn in model.whitener]
         level = blocks.from_host(model.intercept)
@@ -102,7 +101,7 @@ class ArrayScores:
 
         return _read(blocks, score, reading, classes)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def category_scores(
         self,
         batch: Batch,
@@ -114,7 +113,7 @@ class ArrayScores:
         """Return the reading of the log-probabilities of the row's categories and the intercept."""
         model = parameters.categories(batch.features, tables, sizes, intercept)
         classes = len(model.intercept)
-        blocks = Blocks(batch, (3 + classes) * batch.features + 5 * classes, self.block_rows)
+        blocks = Blocks(batch, (3 + classes) * batch.features + 5 * classes, self.block_rows, self.share)
         nothing = len(model.tables)  # the row of the table for missing cells: they add 0
         rows = blocks.from_host(np.vstack([model.tables, np.zeros(classes)]))
         offsets = blocks.from_host(np.cumsum([0, *model.sizes[:-1]])[: batch.features])
@@ -129,14 +128,14 @@ class ArrayScores:
 
         return _read(blocks, score, reading, classes)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def read_scores(self, scores: Array, reading: Reading) -> Array:
         """Return the reading of scores that are there already."""
         namespace_of("scores", scores)
         complaints.check_scores(scores)
         check_real("scores", scores)
         classes = int(scores.shape[1])
-        return _read(Blocks(Batch(scores), 5 * classes, self.block_rows), Block.scores, reading, classes)
+        return _read(Blocks(Batch(scores), 5 * classes, self.block_rows, self.share), Block.scores, reading, classes)
 
 
 def _squares(xp: Any, values: Array) -> Array:

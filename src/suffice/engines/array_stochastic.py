@@ -14,6 +14,7 @@ from suffice.engines.array_blocks import Array, Block, Blocks, to_host
 from suffice.engines.array_curvature import check_regression, design, targets
 from suffice.engines.batch import Batch
 from suffice.engines.descent import Correction, Descent, Pace, check_correction, check_ridge, read_order
+from suffice.engines.memory import InBlocks, in_blocks
 from suffice.families.links import LARGEST_PREDICTOR
 
 if TYPE_CHECKING:
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
 Places = npt.NDArray[np.int64]
 
 
-class ArrayWalks:
+class ArrayWalks(InBlocks):
     """The kernels that walk along rows; see :class:`~suffice.engines.kernels.Kernels` for what each returns."""
 
-    block_rows: int | None
-
-    @np.errstate(all="ignore")
+    @in_blocks
     def descend(
         self,
         batch: Batch,
@@ -44,7 +43,7 @@ class ArrayWalks:
         check_regression(batch, response, theta, intercept)
         places = read_order(order, batch)
         check_ridge(l2)
-        blocks = Blocks(batch, 3 * theta.shape[0] + 4 * theta.shape[1], self.block_rows)
+        blocks = Blocks(batch, 3 * theta.shape[0] + 4 * theta.shape[1], self.block_rows, self.share)
         whole = Block(blocks, batch.start, batch.stop)
         y = targets(whole, response, theta.shape[1])
         _check_features(blocks)
@@ -58,7 +57,7 @@ class ArrayWalks:
                 break
         return walk.finished(finite)
 
-    @np.errstate(all="ignore")
+    @in_blocks
     def correct(
         self, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: npt.ArrayLike, step: float = 1.0
     ) -> Correction:
@@ -66,7 +65,7 @@ class ArrayWalks:
         theta = np.asarray(theta, dtype=np.float64)
         check_correction(batch, theta, classes, intercept, step)
         places = read_order(order, batch)
-        blocks = Blocks(batch, 2 * theta.shape[0] + 3 * theta.shape[1], self.block_rows or _ROWS_FORESEEN)
+        blocks = Blocks(batch, 2 * theta.shape[0] + 3 * theta.shape[1], self.block_rows or _ROWS_FORESEEN, self.share)
         whole = Block(blocks, batch.start, batch.stop)
         codes = whole.codes(classes)
         _check_features(blocks)
