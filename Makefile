@@ -50,7 +50,7 @@ check: $(VENV)/installed-check $(VENV)/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md'
+	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md' --ignore=src/suffice/engines/fused
 
 format: $(VENV)/installed-check
 	$(BIN)/ruff check --fix .

@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from suffice.engines import fused_rows
 from suffice.engines.array_kernels import ArrayKernels
 from suffice.engines.batch import Batch
-from suffice.engines.fused import fused
+from suffice.engines.fused import rows as fused_rows
+from suffice.engines.fused.kernels import fused
 from suffice.families.response import Response
 
 torch = pytest.importorskip("torch")

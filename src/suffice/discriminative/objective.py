@@ -26,6 +26,8 @@ from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
 
 _LEAST_SQUARES = Response.of("gaussian")
+#: Of rows on a device, no more than this many are drawn.
+DRAWN = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,8 @@ class Likelihood:
         if isinstance(rows, Shards):
             fetched = replace(self, engine=here(), rows=rows.sample)
             return replace(fetched, l2=self.l2 * fetched.weight / self.weight).sample(count, once)
+        if is_foreign(rows.x):  # the places are drawn here, and a pass over all rows there may be shorter than that
+            count = min(count, DRAWN)
         every = max(rows.rows // max(count, 1), 1)
         if once and isinstance(rows.x, np.ndarray):
             some = slice(rows.start + every // 2, rows.stop, every)

@@ -24,7 +24,7 @@ from suffice.engines.array_moments import (
 from suffice.engines.array_scores import ArrayScores
 from suffice.engines.array_stochastic import ArrayWalks
 from suffice.engines.batch import Batch
-from suffice.engines.fused import Fused, asked
+from suffice.engines.fused.kernels import Fused, asked
 from suffice.engines.kernels import FloatArray
 from suffice.engines.memory import in_blocks
 from suffice.engines.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood

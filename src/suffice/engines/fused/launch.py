@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import triton
 
-from suffice.engines import fused_scatter, fused_sums
 from suffice.engines.array_blocks import Array
-from suffice.engines.fused_rows import DeviceRows, interprets
+from suffice.engines.fused import scatter as fused_scatter
+from suffice.engines.fused import sums as per_class
+from suffice.engines.fused.rows import DeviceRows, interprets
 
 #: Up to this number, classes have sums of their own in registers; more are summed by products.
 FEW = 4
@@ -104,7 +105,7 @@ def class_sums(
     labelled: bool = True,
 ) -> ClassSums:
     """Return sums over the classes: of x, of x above a threshold, of x and its square about references, (1 or k, d)."""
-    few, moments = classes <= FEW, what == fused_sums.MOMENTS
+    few, moments = classes <= FEW, what == per_class.MOMENTS
     count = power(classes) if few else power(classes, 16)
     tile = FEW_TILES[count] if few else MANY_TILE
     columns = min(power(rows.features, 4 if few else 16), 128)
@@ -115,7 +116,7 @@ def class_sums(
     faults = weights.new_empty((grid.parts, strips), dtype=rows.torch.int64)
     codes = rows.codes if labelled else None
     grid.launch(
-        fused_sums.sum_few if few else fused_sums.sum_many,
+        per_class.sum_few if few else per_class.sum_many,
         strips,
         x=rows.x,
         y=codes,
@@ -153,7 +154,7 @@ def class_weights(rows: DeviceRows, classes: int) -> ClassSums:
     programs = rows.programs * 4
     weights = rows.empty(programs, count)
     faults = weights.new_empty(programs, dtype=rows.torch.int64)
-    fused_sums.weigh_classes[(programs,)](
+    per_class.weigh_classes[(programs,)](
         rows.codes,
         rows.weight,
         weights,

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.engines.array_blocks import Array
 from suffice.engines.batch import Batch
-from suffice.engines.fused_rows import DeviceRows, device_rows
+from suffice.engines.fused.rows import DeviceRows, device_rows
 from suffice.engines.kernels import FloatArray
 from suffice.engines.memory import out_of_memory
 
@@ -88,7 +88,7 @@ class Fused:
 
     def class_weights(self, classes: int) -> FloatArray | None:
         """Return the weight of the rows of each class, (k,)."""
-        from suffice.engines import fused_launch as launch
+        from suffice.engines.fused import launch
 
         if classes > MOST_CLASSES:
             return None
@@ -98,18 +98,18 @@ class Fused:
 
     def event_counts(self, classes: int) -> tuple[FloatArray, FloatArray] | None:
         """Return class weights, (k,), and the sum of x per class, (k, d)."""
-        from suffice.engines import fused_sums
+        from suffice.engines.fused import sums as per_class
 
-        return self._counts(fused_sums.EVENTS, classes, 0.0)
+        return self._counts(per_class.EVENTS, classes, 0.0)
 
     def presence_counts(self, classes: int, threshold: float) -> tuple[FloatArray, FloatArray] | None:
         """Return class weights, (k,), and the weight of rows with x > threshold, (k, d)."""
-        from suffice.engines import fused_sums
+        from suffice.engines.fused import sums as per_class
 
-        return self._counts(fused_sums.PRESENCE, classes, threshold)
+        return self._counts(per_class.PRESENCE, classes, threshold)
 
     def _counts(self, what: int, classes: int, threshold: float) -> tuple[FloatArray, FloatArray] | None:
-        from suffice.engines import fused_launch as launch
+        from suffice.engines.fused import launch
 
         if classes > MOST_CLASSES:
             return None
@@ -119,11 +119,11 @@ class Fused:
 
     def diagonal_moments(self, classes: int) -> Moments | None:
         """Return class weights, (k,), means and centred sums of squares, (k, d)."""
-        from suffice.engines import fused_launch as launch
-        from suffice.engines import fused_sums
+        from suffice.engines.fused import launch
+        from suffice.engines.fused import sums as per_class
 
         def about(reference: Array) -> _Centred | None:
-            found = launch.class_sums(self.rows, fused_sums.MOMENTS, classes, reference, self.rows.weight)
+            found = launch.class_sums(self.rows, per_class.MOMENTS, classes, reference, self.rows.weight)
             faults, weights, sums, squares, centre = launch.fetched(*found, reference)
             if faults:
                 return None
@@ -134,7 +134,7 @@ class Fused:
 
     def tied_moments(self, classes: int) -> Moments | None:
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
-        from suffice.engines import fused_products as products
+        from suffice.engines.fused import products
 
         def about(reference: Array) -> _Centred | None:
             found = products.scatter(self.rows, reference, classes)
@@ -148,7 +148,7 @@ class Fused:
 
     def full_moments(self, classes: int) -> Moments | None:
         """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""
-        from suffice.engines import fused_products as products
+        from suffice.engines.fused import products
 
         def about(reference: Array) -> _Centred | None:
             found = products.scatter_by_class(self.rows, reference, classes)
@@ -163,7 +163,7 @@ class Fused:
 
     def normal_equations(self) -> tuple[float, FloatArray, FloatArray] | None:
         """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
-        from suffice.engines import fused_products as products
+        from suffice.engines.fused import products
 
         start = self.rows.torch.cat([self._mean(self.rows.x), self._mean(self.rows.targets)], dim=1)
 
@@ -183,7 +183,7 @@ class Fused:
         self, response: Response, theta: FloatArray, intercept: bool, hessian: bool
     ) -> tuple[float, float, FloatArray, FloatArray] | None:
         """Return weight, value, gradient, (p, t), and negative expected Hessian, (p t, p t), of a log-likelihood."""
-        from suffice.engines import fused_regression as regression
+        from suffice.engines.fused import regression
 
         found = regression.curvature(self.rows, response, theta, intercept, hessian)
         return found if found is not None and _finite(*map(np.asarray, found)) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from suffice.engines.fused_sums import (
+from suffice.engines.fused.sums import (
     centred,
     common_reference,
     folded,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from suffice.engines.fused_curve import exp_down, within
-from suffice.engines.fused_sums import folded, read_cells, read_codes, read_weights
+from suffice.engines.fused.curve import exp_down, within
+from suffice.engines.fused.sums import folded, read_cells, read_codes, read_weights
 
 
 @triton.jit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suffice.engines import fused_launch as launch
-from suffice.engines import fused_sums
 from suffice.engines.array_blocks import Array
-from suffice.engines.fused_launch import Beside
-from suffice.engines.fused_rows import DeviceRows
+from suffice.engines.fused import launch
+from suffice.engines.fused import sums as per_class
+from suffice.engines.fused.launch import Beside
+from suffice.engines.fused.rows import DeviceRows
 from suffice.engines.kernels import FloatArray
 
 #: Up to this many classes and columns, reading all rows for every class beats sorting them.
@@ -24,7 +24,7 @@ def scatter(rows: DeviceRows, reference: Array, classes: int) -> Sums | None:
         found = launch.scatter(rows, reference, classes, Beside(classes, 0), rows.weight)
         faults, weights, _, sums, products, centre = launch.fetched(*found, reference)
     else:
-        beside = launch.class_sums(rows, fused_sums.MOMENTS, classes, reference, rows.weight)
+        beside = launch.class_sums(rows, per_class.MOMENTS, classes, reference, rows.weight)
         across = products_of(rows, reference, rows.weight)
         faults, weights, sums, products, centre = launch.fetched(*beside[:3], across, reference)
     return None if faults else (centre, weights, sums, products)
@@ -32,7 +32,7 @@ def scatter(rows: DeviceRows, reference: Array, classes: int) -> Sums | None:
 
 def scatter_by_class(rows: DeviceRows, reference: Array, classes: int) -> Sums | None:
     """Return references, class weights, (k,), sums, (k, d), and the products of each class, (k, d, d), about them."""
-    beside = launch.class_sums(rows, fused_sums.MOMENTS, classes, reference, rows.weight)
+    beside = launch.class_sums(rows, per_class.MOMENTS, classes, reference, rows.weight)
     near = reference.shape[0] == 1
     if classes <= FEW_CLASSES and rows.features <= NARROW:
         every = [
@@ -64,7 +64,7 @@ def scatter_with_targets(rows: DeviceRows, reference: Array, aim: Array) -> Sums
         sums, raw[:features, :features] = found.sums, found.products
     else:
         y = replace(rows, x=rows.targets)
-        beside = launch.class_sums(y, fused_sums.MOMENTS, 1, aim[None], rows.weight, labelled=False)
+        beside = launch.class_sums(y, per_class.MOMENTS, 1, aim[None], rows.weight, labelled=False)
         faults, weights, squares = beside.faults, torch.cat([beside.weights, beside.sums[0]]), beside.squares[0]
         sums = _beside_targets(rows, reference, aim)
         raw[:features, :features] = products_of(rows, reference, rows.weight)
@@ -82,7 +82,7 @@ def weighted(rows: DeviceRows, weight: Array) -> tuple[Array, Array]:
     if rows.features <= launch.WIDEST_TILE:
         found = launch.scatter(rows, origin, 1, Beside(1, 1), weight)
         return found.sums[0], found.products
-    beside = launch.class_sums(rows, fused_sums.MOMENTS, 1, origin, weight, labelled=False)
+    beside = launch.class_sums(rows, per_class.MOMENTS, 1, origin, weight, labelled=False)
     return beside.sums[0], products_of(rows, origin, weight)
 
 
@@ -125,7 +125,7 @@ def _beside_targets(rows: DeviceRows, reference: Array, aim: Array) -> Array:
     away = rows.targets.to(rows.torch.float64) - aim
     mass = rows.torch.ones_like(away[:, 0]) if rows.weight is None else rows.weight.to(rows.torch.float64)
     columns = [mass, *(mass * away[:, target] for target in range(away.shape[1]))]
-    found = (launch.class_sums(rows, fused_sums.MOMENTS, 1, reference, each, labelled=False) for each in columns)
+    found = (launch.class_sums(rows, per_class.MOMENTS, 1, reference, each, labelled=False) for each in columns)
     return rows.torch.cat([each.sums for each in found])
 
 

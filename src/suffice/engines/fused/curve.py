@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from suffice.engines.fused_sums import folded, read_cells, read_weights
+from suffice.engines.fused.sums import folded, read_cells, read_weights
 
 #: Responses with one predictor whose curve a kernel knows.
 RESPONSES = {"gaussian/identity": 0, "bernoulli/logit": 1, "poisson/log": 2, "gamma/log": 3, "exponential/log": 3}

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.engines import fused_curve, fused_products, fused_slopes
-from suffice.engines import fused_launch as launch
 from suffice.engines.array_blocks import Array
-from suffice.engines.fused_rows import DeviceRows
+from suffice.engines.fused import curve as fused_curve
+from suffice.engines.fused import launch
+from suffice.engines.fused import products as fused_products
+from suffice.engines.fused import slopes as fused_slopes
+from suffice.engines.fused.rows import DeviceRows
 from suffice.engines.kernels import FloatArray
 from suffice.families.multinomial import Multinomial
 

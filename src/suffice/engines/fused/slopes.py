@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import triton
 
-from suffice.engines import fused_curve, fused_linear, fused_softmax
 from suffice.engines.array_blocks import Array
-from suffice.engines.fused_launch import FEW, Grid, Tile, power
-from suffice.engines.fused_rows import DeviceRows
+from suffice.engines.fused import curve as fused_curve
+from suffice.engines.fused import linear as fused_linear
+from suffice.engines.fused import softmax as fused_softmax
+from suffice.engines.fused.launch import FEW, Grid, Tile, power
+from suffice.engines.fused.rows import DeviceRows
 
 __all__ = ["FEW", "WIDEST_ROW", "Slopes", "gather", "predict", "slope_few", "slope_one", "slope_softmax"]
 
