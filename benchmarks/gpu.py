@@ -286,7 +286,7 @@ def report(card: Card, sections: list[Callable[[Card], Iterator[str]]]) -> str:
     card.measure()
     rates = card.rates
     lines = [
-        f"# Sums on {card.name}",
+        f"Card: {card.name}.",
         "",
         f"torch {torch.__version__}. Measured in the same run: copying {rates['copy'] / 1e12:.2f} TB/s (read and "
         f"written), reading {rates['read'] / 1e12:.2f} TB/s, matrix products {rates['float64'] / 1e12:.1f} TFLOP/s in "
