@@ -205,7 +205,7 @@ def table(results: dict[str, Any]) -> str:
         if part not in results:
             continue
         lines += [
-            f"## {part.capitalize()}",
+            f"**{part.capitalize()}**",
             "",
             "| fit | ours | rival | its time | ratio |",
             "|---|---:|---|---:|---:|",
