@@ -84,12 +84,14 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
         @wraps(method)
         def answer(*args: P.args, **kwargs: P.kwargs) -> R:
-            model, X, *others = args
+            X = args[1] if len(args) > 1 else kwargs.get("X")
             rows = spread_of(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if rows is None:
                 return method(*args, **kwargs)
+            model, others = args[0], list(args[2:])
             check_is_fitted(model)
-            ask = partial(_asked, method.__name__, traveller(model), others, kwargs)
+            named = {key: value for key, value in kwargs.items() if key != "X"}
+            ask = partial(_asked, method.__name__, traveller(model), others, named)
             found: R = rows.answers(ask, name, getattr(model, "feature_names_in_", None))
             return found
 

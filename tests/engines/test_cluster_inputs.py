@@ -336,3 +336,14 @@ def test_what_spark_alone_can_get_wrong_is_said_at_once(spark_cluster: Spark) ->
     model = GaussianNB().fit(rows[["a", "b"]], rows["y"])
     with pytest.raises(ValueError, match="X has a column 'prediction' already"):
         model.predict(there.withColumnRenamed("y", "prediction"))
+
+
+def test_dask_rows_may_be_given_by_name() -> None:
+    da = pytest.importorskip("dask.array")
+    x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = GaussianNB().fit(X=x, y=y)
+    expected = model.predict_proba(X=x)
+    there = da.from_array(x, chunks=(15, 2))
+    np.testing.assert_allclose(model.predict_proba(X=there).compute(), expected)
+    learnt = GaussianNB().fit(X=there, y=da.from_array(y, chunks=15))
+    np.testing.assert_allclose(learnt.predict_proba(X=there).compute(), expected)
