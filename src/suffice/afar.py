@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
 from suffice.engines.choice import spread_of
-from suffice.engines.spread import Piece, Spread
+from suffice.engines.spread import Piece, Spread, traveller
 from suffice.engines.thinning import drawn, together
 from suffice.statistics import Labels, Statistics
 
@@ -32,13 +31,6 @@ def spread(X: Any, **beside: Any) -> Spread | None:
     if found is not None and "y" in beside and beside["y"] is None:
         door.targets(None, 0)
     return found
-
-
-def traveller(model: Any) -> Any:
-    """Return a model as it goes to workers: without an engine, which each of them has."""
-    copied = copy.copy(model)
-    vars(copied)["engine"] = None
-    return copied
 
 
 def sampled(rows: Spread) -> Piece:

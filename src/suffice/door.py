@@ -141,16 +141,15 @@ def targets(y: Any, rows: int) -> npt.NDArray[Any]:
     return column
 
 
-def coded(x: Any, y: Any) -> tuple[Labels, Any, npt.NDArray[Any]]:
-    """Return the classes of rows x, the code of each row, and an empty array of the type the labels came in.
+def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
+    """Return the classes of rows, the code of each row, and an empty array of the type the labels came in.
 
-    Codes of whole numbers on x's device stay there.
+    Codes of whole numbers on a device stay there.
     """
-    y = beside_rows(x, y)
-    found = discovered(y) if is_foreign(y) and y.shape[0] == x.shape[0] else None
+    found = discovered(y) if is_foreign(y) and y.shape[0] == rows else None
     if found is not None:
         return *found, to_host(y[:0])
-    column = targets(y, x.shape[0])
+    column = targets(y, rows)
     return *Labels.discover(column), column[:0]
 
 

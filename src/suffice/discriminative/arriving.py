@@ -16,9 +16,8 @@ from suffice import afar, door
 from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Counted, Shards
-from suffice.engines.spread import Piece, Spread
+from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families.bernoulli import log_choose
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -48,7 +47,7 @@ class Arriving(Fitted):
         known = self._offset(offset, exposure, count)
         constant = 0.0
         if trials is not None:
-            targets = to_host(targets) if is_foreign(targets) else targets
+            targets = to_host(targets)
             targets, weight, constant = self._proportions(targets, weight, trials, count)
         response = self._response()
         if levels == 1 or response.vector_targets:
@@ -58,14 +57,14 @@ class Arriving(Fitted):
     def _rows_spread(self, spread: Spread, trials: bool) -> tuple[Shards, int, float]:
         """Return rows of a cluster, held by its workers; see :meth:`_rows`."""
         door.features(self, spread.example(), reset=True)
-        came = spread.each(partial(_came, afar.traveller(self), self._reads_classes()))
+        came = spread.each(partial(_came, traveller(self), self._reads_classes()))
         seen: Seen | None
         kept, seen = came.kept(Seen.of, Seen.plus)
         if seen is None:
             raise afar.nothing()
         try:
             _, levels = self._targets(seen.example, len(seen.example), reset=True)
-            told = partial(_told, afar.traveller(self._settled(seen)))
+            told = partial(_told, traveller(self._settled(seen)))
             sample = told(Came(seen.counted.batch(), seen.labels))
             total = seen.counted.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
             door.check_weight(total)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import array_namespace
 
 from suffice import afar, door
@@ -22,7 +21,6 @@ from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.separation import SeparationWarning, find_separation
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Shards
 from suffice.engines.spread import Spread
 from suffice.families import Response
@@ -116,9 +114,7 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         if reset and self._announced is None:
-            self._labels, codes, like = (
-                door.coded(y, y) if is_foreign(y) and y.shape[0] == rows else _discovered(door.targets(y, rows))
-            )
+            self._labels, codes, like = door.coded(y, rows)
         else:
             column = door.targets(y, rows)
             known = self._labels if self._announced is None else self._announced
@@ -138,8 +134,8 @@ class LinearClassifier(ScoredClasses, Growing):
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         if self.class_weight is None:
             return weight
-        codes = to_host(targets) if is_foreign(targets) else targets
-        return class_weights(self.class_weight, self._labels, np.asarray(codes, dtype=np.int64), weight)
+        codes = to_host(targets).astype(np.int64, copy=False)
+        return class_weights(self.class_weight, self._labels, codes, weight)
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
@@ -318,10 +314,6 @@ class SoftmaxRegression(LinearClassifier):
         return self.coef_, self.intercept_
 
 
-def _discovered(column: npt.NDArray[Any]) -> tuple[Labels, Any, npt.NDArray[Any]]:
-    return *Labels.discover(column), column[:0]
-
-
 def _floats(codes: Any) -> Any:
     """Return codes as numbers, where they are."""
     xp = array_namespace(codes)
@@ -329,7 +321,7 @@ def _floats(codes: Any) -> Any:
 
 
 def _with_y_here(rows: Batch) -> Batch:
-    return replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
+    return replace(rows, y=to_host(rows.y))
 
 
 def _restless(solution: Solution, likelihood: Likelihood) -> bool:

@@ -183,7 +183,7 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     name = response.family.name
     if name in ("multinomial", "beta", "dirichlet") or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
         return 0.0
-    return _summed(response.saturated, to_host(y) if is_foreign(y) else y, weights)
+    return _summed(response.saturated, to_host(y), weights)
 
 
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:

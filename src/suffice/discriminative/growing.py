@@ -19,7 +19,7 @@ from suffice.discriminative.solving import warn_unless_converged
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign
 from suffice.engines.descent import Pace
-from suffice.engines.spread import Piece, Spread
+from suffice.engines.spread import Piece, Spread, traveller
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.stochastic import chosen_pace
@@ -43,7 +43,7 @@ class Growing(Regression):
         if not self.__sklearn_is_fitted__():
             self._check_settings()
             self._announce(spread)
-        learnt = spread.fold(_learnt, afar.traveller(self))
+        learnt = spread.fold(_learnt, traveller(self))
         if not learnt.__sklearn_is_fitted__():
             raise afar.nothing()
         self.__dict__.update({**vars(learnt), "engine": self.engine})

@@ -20,9 +20,9 @@ from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign
+from suffice.engines.choice import engine_for
 from suffice.engines.cluster import Shards, engine_of, remade
-from suffice.engines.spread import Piece, Spread
+from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
@@ -143,7 +143,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         else:
             self._remember(self._sum_spread(spread, reset=True))
             if self.solver != "normal" or self.covariance != "classical":
-                rows = Shards.of(spread.each(partial(_part, afar.traveller(self))))
+                rows = Shards.of(spread.each(partial(_part, traveller(self))))
         self._say_dependent()
         if self.solver == "normal":
             self.solution_ = self._as_solution()
@@ -171,7 +171,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         """Return the normal equations of rows of a cluster."""
         if reset:
             door.features(self, spread.example(), reset=True)
-        found = spread.each(partial(_summed, afar.traveller(self))).total(_both)
+        found = spread.each(partial(_summed, traveller(self))).total(_both)
         if found is None:
             raise afar.nothing()
         sums, one_target = found
@@ -341,7 +341,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
 
 def _of_target(place: int, rows: Batch) -> Batch:
-    y = to_host(rows.y) if is_foreign(rows.y) else rows.y
+    y = to_host(rows.y)
     return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
 
 

@@ -183,7 +183,7 @@ class Likelihood:
     def curvatures(self, theta: FloatArray) -> FloatArray:
         """Return minus the second derivatives of every row's value by its predictors, (n, t, t), weighted."""
         rows = _at_hand(self.rows)
-        y = to_host(rows.y) if is_foreign(rows.y) else np.asarray(rows.y)
+        y = to_host(rows.y)
         bends = self.response.curve(self.predictors(theta), y).curvature
         return np.asarray(bends if rows.weight is None else rows.weight[:, None, None] * bends)
 

@@ -23,7 +23,7 @@ from suffice.engines.descent import Correction
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined, named_classes
-from suffice.engines.spread import Piece
+from suffice.engines.spread import Piece, traveller
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -186,7 +186,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if spread is not None:  # the model goes from worker to worker
             if first and classes is None:
                 classes = list(afar.classes_of(spread))
-            learnt = spread.fold(partial(_learnt, classes), afar.traveller(self))
+            learnt = spread.fold(partial(_learnt, classes), traveller(self))
             self.__dict__.update({**vars(learnt), "engine": self.engine})
             return self
         x = door.features(self, X, reset=first)

@@ -315,7 +315,7 @@ def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     rows, response = _some(likelihood.rows), likelihood.response
     if start.shape[1] > 1:
         return start
-    y = np.asarray(to_host(rows.y) if is_foreign(rows.y) else rows.y)
+    y = to_host(rows.y)
     mean = np.average(y, weights=rows.weight)
     aims = np.array([response.start(each)[0] for each in (y + mean) / 2])  # held off the ends of the range
     offset = rows.offset if rows.offset is not None else 0.0

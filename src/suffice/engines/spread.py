@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,13 @@ class Spread(ABC):
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:
     """Return a made-up piece, with ones for what comes beside X."""
     return {"X": x, **{name: np.ones(len(x) if isinstance(x, list) else x.shape[0]) for name in beside}}
+
+
+def traveller(model: Any) -> Any:
+    """Return a model as it goes to workers: without an engine, which each of them has."""
+    copied = copy.copy(model)
+    vars(copied)["engine"] = None
+    return copied
 
 
 def guarded(function: Callable[[Any], Any], number: int, part: Any) -> Any:

@@ -79,7 +79,7 @@ class Learning(Summed):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return rows and classes as they come to a model that has learnt nothing yet."""
         x = self._features(X, reset=True)
-        labels, codes, like = door.coded(x, y)
+        labels, codes, like = door.coded(door.beside_rows(x, y), x.shape[0])
         return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, like)
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:

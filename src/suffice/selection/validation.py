@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 from suffice.engines.choice import spread_of
+from suffice.engines.spread import traveller
 from suffice.selection import tuning
 from suffice.selection.rows import Folds, Index, Rows
 from suffice.selection.spreading import scores_of
@@ -124,7 +125,7 @@ def cross_validate(
         spread = spread_of(X, y=y, sample_weight=sample_weight)
         if spread is not None:
             first._meet(spread)
-            models = [_elsewhere(copy.copy(first).set_params(**settings[place])) for place in alike]
+            models = [traveller(copy.copy(first).set_params(**settings[place])) for place in alike]
             scores.update(zip(alike, scores_of(models, spread, folds, scoring), strict=True))
             continue
         rows = first._prepare(X, y, sample_weight).with_codes_here()
@@ -133,12 +134,6 @@ def cross_validate(
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)
-
-
-def _elsewhere(model: Any) -> Any:
-    """Return a model as it goes to workers, without its engine."""
-    vars(model)["engine"] = None
-    return model
 
 
 def _shape(model: Any) -> str:
