@@ -304,12 +304,13 @@ def criterion(form: str, alpha: float, scores: Array, priors: Array, codes: Arra
         mean = np.average(scores[np.arange(len(codes)), codes], weights=weights)
     else:
         joint = scores + priors
-        spans = [(-9.2, 0.0), (-2.0, 2.0), (0.0, 9.2)]
+        spans = [(np.log(0.05), 0.0), (-1.0, 1.0), (0.0, np.log(100.0))]
         found = [
-            minimize_scalar(lambda t: -mean_log_p(joint, codes, weights, np.exp(t)), bounds=span, method="bounded").fun
+            minimize_scalar(lambda t: -how_warm(joint, codes, weights, np.exp(t)), bounds=span, method="bounded")
             for span in spans
         ]
-        mean = -min(found)
+        best = min(found, key=lambda each: each.fun)
+        mean = mean_log_p(joint, codes, weights, np.exp(best.x))
     return float(weights.sum() * mean - np.log10(alpha) ** 2 / 2)
 
 

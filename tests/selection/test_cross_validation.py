@@ -135,12 +135,34 @@ def test_temperature_calibrates_what_is_overconfident() -> None:
     )
 
 
+def test_a_few_scores_far_off_do_not_make_posteriors_uniform() -> None:
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 3, 1000)
+    joint = random.normal(size=(1000, 3)) + 8.0 * np.eye(3)[codes]
+    joint[:5] = np.where(np.eye(3)[codes[:5]] == 1, -1e6, 0.0)
+    best = best_temperature(joint, codes, np.ones(1000))
+    assert best < 5  # it was 1e4
+    assert log_score(joint, codes, np.ones(1000), best) >= log_score(joint, codes, np.ones(1000))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("noise", [0.0, 1.0, 1e3])
+def test_a_temperature_is_bounded_and_never_worse_than_1(scale: float, noise: float) -> None:
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 4, 200)
+    joint = scale * (np.eye(4)[codes] + noise * random.standard_cauchy(size=(200, 4)))
+    best = best_temperature(joint, codes, np.ones(200))
+    assert 0.05 <= best <= 100
+    assert log_score(joint, codes, np.ones(200), best) >= log_score(joint, codes, np.ones(200))
+
+
 def test_temperature_is_the_maximum() -> None:
     random = np.random.default_rng(0)
     joint = 5 * random.normal(size=(200, 3))
     codes = (joint + 20 * random.gumbel(size=joint.shape)).argmax(axis=1)
     best = best_temperature(joint, codes, np.ones(200))
-    values = [log_score(joint, codes, np.ones(200), best * factor) for factor in (0.98, 1.0, 1.02)]
-    assert values[1] == max(values)
+    tried = best * np.array([1.0, 0.98, 1.02, 0.5, 2.0])
+    values = [200 * log_score(joint, codes, np.ones(200), each) - np.log(each) ** 2 / 2 for each in tried]
+    assert values[0] == max(values)
     with_impossible = np.where(random.random(joint.shape) < 0.1, -np.inf, joint)
     assert np.isfinite(best_temperature(with_impossible, codes, np.ones(200)))

@@ -217,6 +217,20 @@ def test_losses_of_candidates_are_those_of_held_out_rows() -> None:
     assert model.score(table) > held_out.measures["accuracy"] + 0.1
 
 
+@pytest.mark.parametrize("form", ["nb", "gda-full"])
+def test_a_few_cells_far_out_do_not_make_posteriors_uniform(form: str) -> None:
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 3, 1500)
+    table = pd.DataFrame({f"x{place}": random.normal(4.0 * (codes == place)) for place in range(3)})
+    for place in range(3):
+        table[f"rare{place}"] = np.where(random.random(1500) < 0.01, random.lognormal(0, 2.5, 1500), 0.0)
+    table["y"] = np.array(list("abc"))[codes]
+    found = suffice.fit(table, "y", form).candidates_[0]
+    assert found.measures["accuracy"] > 0.95
+    assert found.temperature < 10  # it was 1e4
+    assert found.loss < 0.5  # it was 1.14, more than log(3)
+
+
 @pytest.mark.parametrize(
     ("form", "table", "target", "message"),
     [

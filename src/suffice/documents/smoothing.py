@@ -11,7 +11,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from suffice import _native
 from suffice.documents.forms import Form
@@ -27,8 +26,7 @@ BETWEEN = np.logspace(-0.75, 0.75, 7)[[0, 1, 2, 4, 5, 6]]
 _MANY = 1 << 20
 #: With fewer documents than this for each class, there is nothing to choose by.
 FEW = 10
-#: Before any document, the log of the smoothing is thought to be about 0, give or take this; of the temperature's log,
-#: give or take 1.
+#: Before any document, the log of the smoothing is thought to be about 0, give or take this.
 WIDTH = np.log(10.0)
 
 
@@ -83,7 +81,8 @@ def choose(
     if isinstance(alpha, str):
         best = max([best, *tried(best[1] * BETWEEN)], key=itemgetter(0))
     score, smoothing, scores = best
-    return Chosen(smoothing, _temperature(scores + log_priors, sample), score)
+    temperature = tuning.best_temperature(scores + log_priors, sample.codes, sample.weights)
+    return Chosen(smoothing, temperature, score)
 
 
 def _score(form: Form, alpha: float, scores: FloatArray, log_priors: FloatArray, sample: DocumentSample) -> float:
@@ -95,17 +94,6 @@ def _score(form: Form, alpha: float, scores: FloatArray, log_priors: FloatArray,
         joint = scores + log_priors
         mean = tuning.log_score(joint, codes, weights, tuning.best_temperature(joint, codes, weights))
     return weights.sum() * mean - np.log(alpha) ** 2 / (2 * WIDTH**2) if alpha > 0 else mean
-
-
-def _temperature(joint: FloatArray, sample: DocumentSample) -> float:
-    """Return the temperature that suits the sample best; without documents to tell, that is 1."""
-
-    def loss(log_temperature: float) -> float:
-        mean = tuning.log_score(joint, sample.codes, sample.weights, float(np.exp(log_temperature)))
-        return float(log_temperature**2 / 2 - sample.weights.sum() * mean)
-
-    found = minimize_scalar(loss, bounds=(-3.0, 8.0), method="bounded", options={"xatol": 1e-4})
-    return float(np.exp(found.x))
 
 
 def _scored_sample(sample: DocumentSample, presence: bool) -> DocumentSample:
