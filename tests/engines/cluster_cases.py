@@ -144,6 +144,11 @@ def trials() -> np.ndarray:
     return np.random.default_rng(6).integers(1, 9, ROWS)
 
 
+def some_shares() -> np.ndarray:
+    """Return shares of successes, which are whole in all parts but the last ones."""
+    return np.where(np.arange(ROWS) < ROWS // 2, successes() > trials() / 2, successes() / trials())
+
+
 def shares() -> np.ndarray:
     random = drawn()
     return np.array([random.dirichlet(np.exp([0.5 + z, 1.0, 0.3 - z])) for z in predictors()])
@@ -193,9 +198,15 @@ ITERATED = [
     Case("GLM gaussian", lambda: GLM(tol=1e-12), targets=real),
     Case(
         "GLM binomial",
-        lambda: GLM("binomial", tol=1e-12),
+        lambda: GLM("binomial", covariance="HC3", tol=1e-12),
         targets=successes,
         beside={**WEIGHTED, "trials": trials},
+    ),
+    Case(
+        "GLM binomial, shares",
+        lambda: GLM("binomial", covariance="HC1", tol=1e-12),
+        targets=some_shares,
+        beside={"sample_weight": trials},
     ),
     Case("GLM multinomial", lambda: GLM("multinomial", l2=0.1, tol=1e-12)),
     Case("GLM beta", lambda: GLM("beta", tol=1e-12), targets=lambda: 1 / (1 + np.exp(-real()))),

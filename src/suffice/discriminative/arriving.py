@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.cluster import Counted, Shards
 from suffice.engines.spread import Piece, Spread, traveller
-from suffice.families.bernoulli import log_choose
+from suffice.families import Response
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -38,23 +37,24 @@ class Arriving(Fitted):
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
-    ) -> tuple[Batch, int, float]:
-        """Return rows as engines read them, how many classes or parts y has, and what y adds to the log-likelihood."""
+    ) -> tuple[Batch, int]:
+        """Return rows as engines read them, and how many classes or parts y has."""
         x = door.features(self, X, reset)
         count = x.shape[0]
         targets, levels = self._targets(door.beside_rows(x, y), count, reset)
         weight = self._weights(targets, door.weights(sample_weight, count))
         known = self._offset(offset, exposure, count)
-        constant = 0.0
+        times = None
         if trials is not None:
-            targets = to_host(targets)
-            targets, weight, constant = self._proportions(targets, weight, trials, count)
+            targets, times = self._proportions(to_host(targets), trials, count)
+            weight = times if weight is None else weight * times
         response = self._response()
         if levels == 1 or response.vector_targets:
             response.check_targets(targets)
-        return Batch(x, targets, weight, known), levels, constant
+        rows = Batch(x, targets, weight, known, trials=times)
+        return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
 
-    def _rows_spread(self, spread: Spread, trials: bool) -> tuple[Shards, int, float]:
+    def _rows_spread(self, spread: Spread) -> tuple[Shards, int]:
         """Return rows of a cluster, held by its workers; see :meth:`_rows`."""
         door.features(self, spread.example(), reset=True)
         came = spread.each(partial(_came, traveller(self), self._reads_classes()))
@@ -64,16 +64,15 @@ class Arriving(Fitted):
             raise afar.nothing()
         try:
             _, levels = self._targets(seen.example, len(seen.example), reset=True)
-            told = partial(_told, traveller(self._settled(seen)))
+            told = partial(_told, traveller(self._settled(seen)), seen.trials)
             sample = told(Came(seen.counted.batch(), seen.labels))
             total = seen.counted.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
             door.check_weight(total)
-            constant = kept.each(_constant).total(operator.add) if trials else 0.0
         except Exception:
             kept.released()
             raise
         shards = Shards(kept.each(told), seen.counted.rows, seen.counted.features, total, sample)
-        return shards, levels, constant or 0.0
+        return shards, levels
 
     def _reads_classes(self) -> bool:
         return self._response().family.name == "multinomial"
@@ -108,12 +107,13 @@ class Arriving(Fitted):
             raise ValueError(f"exposure[{bad[0]}] is {times[bad[0]]:g}; it must be above 0")
         return np.log(times) if known is None else known + np.log(times)
 
-    def _proportions(
-        self, successes: FloatArray, weight: FloatArray | None, trials: Any, count: int
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """Return the share of successes, the trials as weights, and the log of the binomial coefficients."""
+    def _proportions(self, successes: FloatArray, trials: Any, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return the share of successes, and the trials."""
         if self._response().family.name != "bernoulli":
             raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
+        if self._reads_classes():
+            name = type(self).__name__
+            raise ValueError(f"trials go with counts of successes, but y of {name} holds classes: use GLM('binomial')")
         times = door.per_row("trials", trials, count)
         assert times is not None
         bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
@@ -123,9 +123,25 @@ class Arriving(Fitted):
                 f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be 0 to the trials, "
                 "of which there must be some"
             )
-        each = np.asarray(log_choose(times, successes))
-        constant = float(each.sum() if weight is None else weight @ each)
-        return successes / times, times if weight is None else weight * times, constant
+        return successes / times, times
+
+
+def _holds_means(response: Response, rows: Batch) -> bool:
+    """Whether weights can only be trials, or exposures: targets that are counted otherwise are not whole numbers."""
+    if response.family.name not in ("bernoulli", "poisson") or rows.weight is None or rows.trials is not None:
+        return False
+    return bool((rows.y % 1 != 0).any())
+
+
+def weights_as_trials(rows: Batch) -> Batch:
+    """Return rows whose weights tell how many observations each target is the mean of.
+
+    Examples
+    --------
+    >>> weights_as_trials(Batch(np.zeros((2, 1)), np.array([0.5, 0.0]), np.array([8.0, 0.0]))).trials
+    array([8., 1.])
+    """
+    return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
 
 
 class Came(NamedTuple):
@@ -133,7 +149,6 @@ class Came(NamedTuple):
 
     batch: Batch
     labels: Labels | None = None
-    constant: float = 0.0
     like: Any = None  #: an empty array of the type the labels came in
 
 
@@ -144,20 +159,21 @@ class Seen(NamedTuple):
     labels: Labels | None  #: all classes
     weights: FloatArray  #: of the rows of each class
     example: Any  #: targets of every class; or one row of numbers
+    trials: bool = False  #: whether targets are means of several trials
 
     @classmethod
     def of(cls, came: Came) -> Seen:
         """Return what there is to know about some rows."""
-        batch, labels, _, like = came
+        batch, labels, like = came
         if labels is None:
-            return cls(Counted.of(batch), None, np.empty(0), batch.y[:1])
+            return cls(Counted.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
         weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
         return cls(Counted.of(batch), labels, weights, door.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
         """Return what there is to know about both; codes are those of the labels of both."""
         if self.labels is None or other.labels is None:
-            return self._replace(counted=self.counted.plus(other.counted))
+            return self._replace(counted=self.counted.plus(other.counted), trials=self.trials or other.trials)
         labels, mine, theirs = self.labels.union(other.labels)
         weights = np.zeros(len(labels))
         weights[mine] += self.weights
@@ -178,25 +194,21 @@ def _came(model: Any, classes: bool, piece: Piece) -> Came:
         if not classes:
             model = copy.copy(model)
             model._targets(piece["y"], len(piece["y"]), reset=True)
-            batch, _, constant = model._rows(*columns, reset=False)
-            return Came(batch, None, constant)
+            batch, _ = model._rows(*columns, reset=False)
+            return Came(batch)
         x = door.features(model, piece["X"], reset=False)
         column = door.targets(piece["y"], x.shape[0])
         labels, codes = Labels.discover(column)
         weight = door.weights(piece.get("sample_weight"), x.shape[0])
         offset = door.per_row("offset", piece.get("offset"), x.shape[0])
-        return Came(Batch(x, codes, weight, offset), labels, like=column[:0])
+        return Came(Batch(x, codes, weight, offset), labels, column[:0])
 
 
-def _told(model: Any, came: Came) -> Batch:
-    """Return rows as kernels read them, once all classes are known."""
+def _told(model: Any, trials: bool, came: Came) -> Batch:
+    """Return rows as kernels read them, once all classes are known, and whether targets are means of trials."""
     batch, labels = came.batch, came.labels
     if labels is None:
-        return batch
+        return weights_as_trials(batch) if trials and batch.trials is None else batch
     targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)
     y = targets[batch.y]
     return replace(batch, y=y, weight=model._weights(y, batch.weight))
-
-
-def _constant(came: Came) -> float:
-    return came.constant

@@ -150,8 +150,8 @@ class LinearClassifier(ScoredClasses, Growing):
             return likelihood.slope(solution.theta).value - solution.log_likelihood
         return super()._penalty(likelihood, solution)
 
-    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
-        super()._take(likelihood, layout, solution, constant)
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
+        super()._take(likelihood, layout, solution)
         self.separation_ = None
         if self.l2 == 0 and self.l1 == 0 and self.penalty is None and _restless(solution, likelihood):
             if isinstance(likelihood.rows, Shards):

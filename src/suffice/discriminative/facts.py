@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch
@@ -17,6 +17,7 @@ from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import here, remade
 from suffice.families import Multinomial, Response
+from suffice.families.bernoulli import log_choose
 from suffice.solvers import Newton
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
@@ -29,7 +30,7 @@ DISPERSED = ("gaussian", "gamma")
 class Facts:
     """What a fit says about itself, besides its coefficients."""
 
-    rows: float  #: the weight of the rows
+    rows: float  #: how many rows there are, each counted by its weight, a row of several trials once
     log_likelihood: float
     null_log_likelihood: float
     deviance: float
@@ -47,15 +48,13 @@ class Facts:
         return max(self.rows - self.rank, 0.0)
 
 
-def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int, constant: float = 0.0) -> Facts:
+def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int) -> Facts:
     """Return the facts of a fit.
 
     Parameters
     ----------
     value
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
-    constant
-        The log-likelihood's terms that the family does not know of, such as binomial coefficients.
     """
     response, weight = likelihood.response, likelihood.weight
     what = partial(_terms, response, likelihood._pinned(theta), likelihood.intercept)
@@ -77,9 +76,8 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int,
         full = [_gamma(best - each / 2, dispersion, terms.logs, weight) for each in (deviance, null_deviance)]
     else:
         dispersion = 1.0
-        base = constant + terms.base
-        full = [value + base, null + base]
-    return Facts(weight, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
+        full = [value + terms.base, null + terms.base]
+    return Facts(terms.rows, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
 
 
 def _null_value(likelihood: Likelihood, terms: _Terms) -> float:
@@ -111,8 +109,9 @@ class _Terms(NamedTuple):
     targets: DiagonalMoments  #: of y, one class
     counts: FloatArray  #: the weight of each class, of a multinomial family
     offset: bool  #: whether rows have offsets
+    rows: float  #: the weight of the rows, each of several trials counted once
     saturated: float  #: the log-likelihood of a model that predicts every row
-    base: float  #: the sum of log b(y)
+    base: float  #: the log-likelihood's terms that do not depend on theta
     logs: float  #: the sum of log y, of a gamma family
     squares: float  #: of what is left of y, of a gaussian family
     pearson: float  #: the same over the variance that a gamma family gives its mean
@@ -139,12 +138,15 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
     counts: npt.NDArray[Any] = np.empty(0)
     if classes:
         counts = kernels.class_weights(part, theta.shape[1] + 1) if there else np.bincount(y, weights=weights)
+    trials = None if part.trials is None else to_host(part.trials[part.start : part.stop])
+    often = weights if trials is None or weights is None else to_host(weights) / trials
     terms = _Terms(
         targets=DiagonalMoments.of(Batch(columns, None, weights), moments),
         counts=counts.astype(np.float64),
         offset=part.offset is not None,
+        rows=float(y.shape[0] if often is None else often.sum()),
         saturated=_saturated(response, y, weights),
-        base=_base(response, y, weights),
+        base=_base(response, y, weights) if trials is None else _base_of_means(name, to_host(y), trials, often),
         logs=_total(np.log(y), weights) if name == "gamma" else 0.0,
         squares=0.0,
         pearson=0.0,
@@ -189,6 +191,14 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the sum of log b(y)."""
     return 0.0 if response.family.name in ("multinomial", "bernoulli") else _summed(response.log_base, y, weights)
+
+
+def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArray | None) -> float:
+    """Return the terms without theta of counts, given as means over trials: successes, or events in exposures."""
+    counts = trials * y
+    if name == "bernoulli":
+        return _total(log_choose(trials, counts), often)
+    return _total(xlogy(counts, trials) - gammaln(counts + 1), often)
 
 
 def gaussian_log_likelihood(weight: float, deviance: float) -> float:

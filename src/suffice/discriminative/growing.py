@@ -57,7 +57,7 @@ class Growing(Regression):
         first = not self.__sklearn_is_fitted__()
         if first:
             self._check_settings()
-        rows, targets, _ = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
+        rows, targets = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
         rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
         likelihood = self._likelihood(rows, targets)
         # The penalty is that of all rows learnt: a batch bears its share.
@@ -101,8 +101,8 @@ class Growing(Regression):
     def _stochastic(self) -> StochasticGradient:
         return self.solver if isinstance(self.solver, StochasticGradient) else StochasticGradient()
 
-    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
-        super()._take(likelihood, layout, solution, constant)
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
+        super()._take(likelihood, layout, solution)
         self._seen, self._pace = likelihood.weight, None
 
     def _progress(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Growing(Regression):
         """
         model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
         model._check_settings()
-        rows, targets, _ = model._rows(X, y, sample_weight, offset, None, None, reset=True)
+        rows, targets = model._rows(X, y, sample_weight, offset, None, None, reset=True)
         laid, layout = lay_out(rows, self.fit_intercept)
         likelihood = model._likelihood(laid, targets)
         start = model._start(likelihood, targets, layout)

@@ -118,13 +118,16 @@ class Regression(Arriving):
             The target of each row. Of a cluster's data frame, this and what follows may be the names of its columns,
             and of Spark's must be.
         sample_weight
-            One weight per row; every row counts once by default.
+            How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too. Where y
+            holds shares between 0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), weights are what
+            these are means over: the trials, or the exposures.
         offset
             A known part of each row's linear predictor, (n,).
         exposure
             How long, large or often each row was looked at, (n,): its log is an offset of a model with a log link.
         trials
-            How many trials each row stands for, (n,): y then holds the successes (bernoulli only).
+            How many trials each row stands for, (n,): y then holds the successes (bernoulli only). The trials of a row
+            are one observation: degrees of freedom count it once, and robust covariances sum its score first.
 
         Returns
         -------
@@ -135,13 +138,13 @@ class Regression(Arriving):
         spread = afar.spread(X, y=y, sample_weight=sample_weight, **beside)
         rows: Batch | Shards
         if spread is None:
-            rows, targets, constant = self._rows(X, y, sample_weight, **beside, reset=True)
+            rows, targets = self._rows(X, y, sample_weight, **beside, reset=True)
         else:
-            rows, targets, constant = self._rows_spread(spread, trials is not None)
+            rows, targets = self._rows_spread(spread)
         self._forget_facts()
         with door.naming_cells():
             try:
-                self._learn(rows, targets, constant)
+                self._learn(rows, targets)
             except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
                 self._likelihood(rows, targets).slope(np.zeros(self._shape(rows, targets)))
                 raise
@@ -157,7 +160,7 @@ class Regression(Arriving):
         self._information = self._covariance = None
         self._notes = []
 
-    def _learn(self, rows: Batch | Shards, targets: int, constant: float) -> None:
+    def _learn(self, rows: Batch | Shards, targets: int) -> None:
         laid, layout = lay_out(rows, self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         if likelihood.symmetric and self.covariance != "classical":
@@ -168,7 +171,7 @@ class Regression(Arriving):
         try:
             start = self._start(likelihood, targets, layout)
             solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
-            self._take(likelihood, layout, solution, constant)
+            self._take(likelihood, layout, solution)
         finally:
             if isinstance(laid, Shards) and laid is not rows:
                 laid.released()
@@ -228,7 +231,7 @@ class Regression(Arriving):
             solution = replace(solution, information=bend.information)
         return solution
 
-    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution, constant: float) -> None:
+    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
         """Keep what was found, and say what is wrong with it."""
         if not np.isfinite(solution.log_likelihood):
             raise ValueError(
@@ -248,7 +251,7 @@ class Regression(Arriving):
             if factored.rank < theta.size and self.l2 == 0:
                 self._say_collinear(solution.information, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
-        self.facts_ = facts_of(likelihood, theta, value, rank, constant)
+        self.facts_ = facts_of(likelihood, theta, value, rank)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
         if self._information is not None and self.l1 == 0 and self.covariance != "classical":

@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     design: FloatArray  # (n, p), a 1 first where there is an intercept
     y: npt.NDArray[Any] | None  # (n,)
     weight: FloatArray  # (n,)
+    trials: FloatArray | None  # (n,), how many observations each target is the mean of
     offset: FloatArray | float  # (n, 1) or (n, t); 0 where there is none
 
     def predictor(self, theta: FloatArray) -> FloatArray:
@@ -53,9 +54,10 @@ def blocks(part: Batch, intercept: bool, numbers: int) -> Iterator[Rows]:
         x = read_rows(part.x, start, stop)
         x = x.toarray() if is_csr(x) else x
         weight = np.ones(stop - start) if part.weight is None else read_rows(part.weight, start, stop)
+        trials = None if part.trials is None else read_rows(part.trials, start, stop)
         offset = 0.0 if part.offset is None else read_rows(part.offset, start, stop).reshape(stop - start, -1)
         design = np.column_stack([np.ones(stop - start), x]) if intercept else x
-        yield Rows(design, None if part.y is None else to_host(part.y[start:stop]), weight, offset)
+        yield Rows(design, None if part.y is None else to_host(part.y[start:stop]), weight, trials, offset)
 
 
 def predictor_covariance(design: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -106,9 +108,10 @@ def robust_covariance(
     Notes
     -----
     Weights are frequencies: a row of weight 2 counts as two rows, as with ``freq_weights`` in statsmodels' GLM (whose
-    ``var_weights``, and the weights of its WLS, would enter squared). For other families than the linear
-    one statsmodels calls HC0 by all four names, and takes the observed Hessian where a link is not canonical; here it
-    is the expected. A dispersion cancels.
+    ``var_weights``, and the weights of its WLS, would enter squared). The trials of a row are one observation: their
+    scores are summed before they are squared, and n counts the row once, as R's sandwich does of
+    ``glm(cbind(k, n - k) ~ x)``. For other families than the linear one statsmodels calls HC0 by all four names, and
+    takes the observed Hessian where a link is not canonical; here it is the expected. A dispersion cancels.
 
     Examples
     --------
@@ -142,11 +145,14 @@ def _squared_scores(
     weight, total = 0.0, np.zeros((theta.size, theta.size))
     for rows in blocks(part, intercept, 2 * theta.size):
         curve = response.curve(rows.predictor(theta), rows.y)
-        slope = curve.slope
+        slope, curvature, often = curve.slope, curve.curvature, rows.weight
+        if rows.trials is not None:  # a row's score is that of all its trials
+            slope, curvature = rows.trials[:, None] * slope, rows.trials[:, None, None] * curvature
+            often = often / rows.trials
         if kind in ("HC2", "HC3"):
-            slope = _without_the_row(kind, slope, curve.curvature, predictor_covariance(rows.design, inverse))
+            slope = _without_the_row(kind, slope, curvature, predictor_covariance(rows.design, inverse))
         scores = (slope[:, :, None] * rows.design[:, None, :]).reshape(len(slope), -1)
-        block_weight, products = second_moments(kernels, scores, rows.weight)
+        block_weight, products = second_moments(kernels, scores, often)
         weight += block_weight
         total += products
     return weight, total

@@ -22,6 +22,8 @@ class Batch:
         One weight per row, (n,); every row counts once where it is None.
     offset
         A known part of the linear predictor, (n,) or (n, t); zero where it is None.
+    trials
+        How many observations a row's target is the mean of, (n,), each counted by ``weight``; 1 where it is None.
     start, stop
         The rows that count; all of them by default.
     work
@@ -42,17 +44,18 @@ class Batch:
     start: int = 0
     stop: int = -1
     work: int = 1
+    trials: Any = None
 
     def __post_init__(self) -> None:
         shape = getattr(self.x, "shape", None)
         if shape is None or len(shape) != 2:
             raise ValueError(f"x must be two-dimensional, rows by features; got {_seen(self.x)}")
-        for name in ("y", "weight", "offset"):
+        for name in ("y", "weight", "offset", "trials"):
             column = getattr(self, name)
             if column is None:
                 continue
             seen = getattr(column, "shape", None)
-            if seen is None or len(seen) not in ((1,) if name == "weight" else (1, 2)) or seen[0] != shape[0]:
+            if seen is None or len(seen) not in ((1, 2) if name in ("y", "offset") else (1,)) or seen[0] != shape[0]:
                 raise ValueError(f"{name} must have one entry per row of x, which has {shape[0]}; got {_seen(column)}")
         if self.stop == -1:
             object.__setattr__(self, "stop", shape[0])

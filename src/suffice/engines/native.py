@@ -134,7 +134,7 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
             stop = min(start + height, batch.stop)
             columns: dict[str, Any] = {
                 name: None if getattr(batch, name) is None else getattr(batch, name)[start:stop]
-                for name in ("y", "weight", "offset")
+                for name in ("y", "weight", "offset", "trials")
             }
             block = replace(batch, x=x[start:stop].toarray(), start=0, stop=stop - start, **columns)
             part = ArrayKernels().curvature(block, response, *arguments)

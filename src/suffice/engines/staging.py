@@ -26,7 +26,7 @@ PIECE_BYTES = 16 * 2**20
 #: How many threads copy to pinned memory: more of them only wait for it.
 COPIERS = 8
 
-_COLUMNS = ("x", "y", "weight", "offset")
+_COLUMNS = ("x", "y", "weight", "offset", "trials")
 
 
 @dataclass

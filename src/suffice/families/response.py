@@ -226,7 +226,7 @@ class Response:
     def log_base(self, y: Any) -> Any:
         """Return log b(y) of each row, (n,), at unit dispersion: what :meth:`curve` leaves out of the log-likelihood.
 
-        For proportions with trials as weights, add :func:`~suffice.families.bernoulli.log_choose` instead.
+        For proportions of trials, add :func:`~suffice.families.bernoulli.log_choose` instead.
 
         Examples
         --------
