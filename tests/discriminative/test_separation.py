@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from suffice import GLM, PoissonRegression, load
 from suffice.discriminative import separation
 from suffice.discriminative.separation import Separation, SeparationWarning, find_separation
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
@@ -239,6 +240,78 @@ def test_what_does_not_fit_is_refused() -> None:
         look(Batch(x, y), 3, np.zeros((5, 1)))
     with pytest.raises(ValueError, match="names must name the 5 rows of theta; got 4"):
         find_separation(ENGINE, Batch(x, y), 2, np.zeros((5, 1)), True, ["a", "b", "c", "d"])
+
+
+STEPS = np.arange(1.0, 7.0)[:, None]
+LATER = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+every_link = pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+
+
+def separated(model: Any, x: Any, y: Any, words: str, **beside: Any) -> Any:
+    """Fit a model that must say that it found no fit."""
+    with pytest.warns(SeparationWarning, match=words):
+        model.fit(x, y, **beside)
+    assert not model.solution_.converged
+    assert "are separated: no finite theta is best" in model.solution_.why
+    assert model.separation_.message(firth=False) in str(model.summary())
+    assert "firth" not in str(model.summary())
+    return model.separation_
+
+
+@every_link
+def test_every_binary_model_says_that_classes_are_separated(link: str) -> None:
+    model = GLM("binomial", link)
+    for y in (LATER, 1 - LATER):
+        found = separated(model, STEPS, y, "x0 separates the classes completely: all 6 rows")
+        assert found.kind == "complete"
+    separated(model, STEPS, 7 * LATER, "x0 separates the classes completely", trials=[7] * 6)
+    found = separated(model, STEPS, [0, 0, 0, 3, 7, 7], "quasi-completely: 5 rows", trials=[7] * 6)
+    np.testing.assert_array_equal(found.rows, [0, 1, 2, 4, 5])
+    assert (GLM("binomial", link).fit(STEPS, [0, 1, 0, 1, 0, 1])).separation_ is None
+    assert GLM("binomial", link, l2=1.0).fit(STEPS, LATER).solution_.converged
+
+
+@every_link
+def test_every_binary_model_names_the_column_that_separates_some_rows(link: str) -> None:
+    x, y = overlapping(d=2)
+    for side in (0.0, 1.0):
+        flag = (y == side) & (np.arange(len(y)) % 10 == 0)
+        found = separated(GLM("binomial", link), np.column_stack([x, flag]), y, "x2 separates the classes quasi")
+        assert found.columns == ("x2",)
+        np.testing.assert_array_equal(found.rows, np.flatnonzero(flag))
+
+
+def test_several_classes_of_a_glm() -> None:
+    for y in ("aabbcc", "aaabbb"):
+        found = separated(GLM("multinomial"), STEPS, list(y), "x0 separates the classes completely")
+        assert found.columns == ("x0",)
+    z = np.column_stack([np.ones(6), STEPS]) @ found.direction  # the predictor is that of the first class
+    np.testing.assert_array_equal(z[:, 0] > 0, LATER == 0)
+
+
+def test_a_target_that_does_not_vary() -> None:
+    separated(GLM("binomial"), STEPS, np.zeros(6), "y is the same in all 6 rows")
+    separated(PoissonRegression(), STEPS, np.zeros(6), "y is 0 in all 6 rows")
+
+
+def test_counts_that_are_all_zero_along_a_column() -> None:
+    x = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 3.0], [0.0, 5.0], [0.0, 3.0]])
+    found = separated(PoissonRegression(), x, [3, 4, 0, 0, 0, 2], r"x0 tells apart 2 rows \(2, 3\) in which y is 0")
+    assert (found.kind, found.columns, found.of) == ("quasi-complete", ("x0",), "counts")
+    x[3, 0] = 0.0
+    assert PoissonRegression().fit(x[:, 1:], [3, 4, 0, 0, 0, 2]).separation_ is None
+
+
+def test_a_separated_model_can_be_kept(tmp_path: Path) -> None:
+    with pytest.warns(SeparationWarning):
+        model = GLM("binomial").fit(STEPS, LATER)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (again.solution_.converged, again.separation_) == (False, None)
+    assert "separates the classes" in str(again.summary())
+    with pytest.warns(SeparationWarning):
+        model.fit(STEPS, LATER)
+    assert model.fit(STEPS, [0, 1, 0, 1, 0, 1]).separation_ is None
 
 
 def test_many_columns_are_not_all_listed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,22 +15,15 @@ from suffice.discriminative.arriving import Seen
 from suffice.discriminative.classes import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.growing import Growing
-from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import Likelihood
-from suffice.discriminative.separation import SeparationWarning, find_separation
-from suffice.engines import Batch, Engine
+from suffice.engines import Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.cluster import Shards
 from suffice.engines.spread import Spread
 from suffice.families import Response
 from suffice.solvers import Solution
-from suffice.solvers.linear_algebra import Symmetric
-from suffice.solvers.objective import flat, shaped
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-
-#: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
-RESTLESS = 1e-3
 
 
 class LinearClassifier(ScoredClasses, Growing):
@@ -141,7 +133,7 @@ class LinearClassifier(ScoredClasses, Growing):
         if self.penalty == "firth":
             if isinstance(likelihood.rows, Shards):
                 raise ValueError("penalty='firth' needs all rows here: fetch X, or give l2 > 0")
-            rows = _with_y_here(likelihood.rows)
+            rows = replace(likelihood.rows, y=to_host(likelihood.rows.y))
             return firth(likelihood.engine, rows, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
@@ -150,35 +142,8 @@ class LinearClassifier(ScoredClasses, Growing):
             return likelihood.slope(solution.theta).value - solution.log_likelihood
         return super()._penalty(likelihood, solution)
 
-    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
-        super()._take(likelihood, layout, solution)
-        self.separation_ = None
-        if self.l2 == 0 and self.l1 == 0 and self.penalty is None and _restless(solution, likelihood):
-            if isinstance(likelihood.rows, Shards):
-                self._suspect_separation()
-                return
-            names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
-            found = find_separation(
-                likelihood.engine,
-                _with_y_here(likelihood.rows),
-                len(self._labels),
-                solution.theta,
-                self.fit_intercept,
-                names,
-            )
-            if found is not None:
-                self.separation_ = found
-                why = "the classes are separated: no finite theta is best"
-                self.solution_ = replace(self.solution_, converged=False, why=why)
-                self._notes.append(found.message())
-                warnings.warn(f"{type(self).__name__}: {found.message()}", SeparationWarning, stacklevel=4)
-
-    def _suspect_separation(self) -> None:
-        """Say what cannot be looked into with the rows on a cluster."""
-        why = "theta had far to go still: the classes are separated, or nearly; give l2 > 0"
-        self.solution_ = replace(self.solution_, converged=False, why=why)
-        self._notes.append(why)
-        warnings.warn(f"{type(self).__name__}: {why}", SeparationWarning, stacklevel=5)
+    def _penalised(self) -> bool:
+        return super()._penalised() or self.penalty is not None
 
     def _reads_classes(self) -> bool:
         return True
@@ -210,7 +175,6 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _restore(self, settings: Any) -> None:
         self._restore_classes(settings)
-        self.separation_ = None
 
 
 class LogisticRegression(LinearClassifier):
@@ -318,15 +282,3 @@ def _floats(codes: Any) -> Any:
     """Return codes as numbers, where they are."""
     xp = array_namespace(codes)
     return xp.astype(codes, xp.float64)
-
-
-def _with_y_here(rows: Batch) -> Batch:
-    return replace(rows, y=to_host(rows.y))
-
-
-def _restless(solution: Solution, likelihood: Likelihood) -> bool:
-    """Whether theta may still have far to go though its slope vanishes, or every row is given its class already."""
-    if solution.information is None:
-        return solution.log_likelihood > -1e-3 * likelihood.weight
-    step = shaped(Symmetric.of(solution.information).solve(flat(solution.gradient)), solution.theta)
-    return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged

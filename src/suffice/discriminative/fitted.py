@@ -14,6 +14,7 @@ from suffice.discriminative.facts import DISPERSED, Facts
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.predictor import LinearPredictor
+from suffice.discriminative.separation import Separation
 from suffice.families import Response
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
@@ -29,6 +30,7 @@ class Fitted(LinearPredictor):
     l1: float
     covariance: str
     solution_: Solution
+    separation_: Separation | None  #: a direction along which the likelihood rises for ever, if one was found
     facts_: Facts
     dispersion_: float
     _layout: Layout
@@ -141,7 +143,7 @@ class Fitted(LinearPredictor):
             model.dispersion_ = model.facts_.dispersion
         model._notes = list(settings["notes"])
         model._layout, model._information = Layout(model.n_features_in_, bool(model.fit_intercept)), None
-        model._covariance = None
+        model._covariance = model.separation_ = None
         if "covariance" in arrays:
             known = np.flatnonzero(arrays["known"])
             model._covariance = np.full((len(arrays["known"]), len(arrays["known"])), np.nan)

@@ -190,6 +190,7 @@ class GLM(NumberRegression):
     theta_ : (p, t), both together, the intercept first
     dispersion_ : the estimated dispersion; 1 where the family has none
     solution_ : where the solver stopped, why, and its trace
+    separation_ : what separates the classes, or counts of 0, if something does; else None
     facts_ : likelihoods and deviances
 
     Examples

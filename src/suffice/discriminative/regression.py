@@ -15,6 +15,7 @@ from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.robust import robust_covariance
+from suffice.discriminative.separation import SeparationWarning, can_separate, find_separation, separable_rows
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
@@ -22,12 +23,14 @@ from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Shards, engine_of
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
-from suffice.solvers.objective import MANY
+from suffice.solvers.objective import MANY, flat, shaped
 from suffice.statistics import DiagonalMoments, NormalEquations
 from suffice.statistics.base import FloatArray
 
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
+#: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
+RESTLESS = 1e-3
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
 
 
@@ -157,7 +160,7 @@ class Regression(Arriving):
         """Drop what is said about a fit to rows that all were there at once."""
         for name in ("facts_", "dispersion_"):
             self.__dict__.pop(name, None)
-        self._information = self._covariance = None
+        self._information = self._covariance = self.separation_ = None
         self._notes = []
 
     def _learn(self, rows: Batch | Shards, targets: int) -> None:
@@ -275,6 +278,37 @@ class Regression(Arriving):
         self.n_iter_ = max(len(solution.trace), 1)
         self._set_theta(self.solution_.theta)
         warn_unless_converged(self, solution)
+        self._look_for_separation(likelihood, layout, solution)
+
+    def _penalised(self) -> bool:
+        """Whether a penalty keeps theta finite."""
+        return self.l2 > 0 or self.l1 > 0
+
+    def _look_for_separation(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
+        """Say so where theta would grow for ever: that is no fit, though its slope vanishes."""
+        if self._penalised() or not can_separate(likelihood.response) or not _restless(solution, likelihood):
+            return
+        if isinstance(likelihood.rows, Shards):
+            why = words = "theta had far to go still: the rows are separated, or nearly; give l2 > 0"
+        else:
+            names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
+            found = find_separation(
+                likelihood.engine,
+                separable_rows(likelihood.response, likelihood.rows),
+                solution.theta.shape[1] + 1,
+                solution.theta,
+                self.fit_intercept,
+                names,
+                counts=likelihood.response.family.name == "poisson",
+            )
+            if found is None:
+                return
+            self.separation_ = found
+            words = found.message(firth=hasattr(self, "penalty"))
+            why = f"the {found.of} are separated: no finite theta is best"
+        self.solution_ = replace(self.solution_, converged=False, why=why)
+        self._notes.append(words)
+        warnings.warn(f"{type(self).__name__}: {words}", SeparationWarning, stacklevel=6)
 
     def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
         """Return what the penalty takes from the log-likelihood."""
@@ -295,6 +329,14 @@ class Regression(Arriving):
                 CollinearityWarning,
                 stacklevel=5,
             )
+
+
+def _restless(solution: Solution, likelihood: Likelihood) -> bool:
+    """Whether theta may still have far to go though its slope vanishes, or every row is predicted already."""
+    if solution.information is None:
+        return solution.log_likelihood > -1e-3 * likelihood.weight
+    step = shaped(Symmetric.of(solution.information).solve(flat(solution.gradient)), solution.theta)
+    return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged
 
 
 def _moments(engine: Engine, rows: Batch) -> tuple[Any, Any]:

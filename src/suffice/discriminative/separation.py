@@ -1,4 +1,7 @@
-"""Separation: whether a direction tells the classes apart without an error, so that no likelihood has a maximum."""
+"""Separation: whether the likelihood rises for ever along a direction, so that it has no maximum.
+
+A direction may tell classes apart without an error, or reach rows of counts that are all 0.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +18,8 @@ from scipy.optimize import linprog
 
 from suffice.discriminative.cone import APART, TOUCHING, Cone, Flags, Moved, Positions
 from suffice.engines import Batch, Engine, complaints
+from suffice.engines.array_blocks import to_host
+from suffice.families import Response
 from suffice.statistics.base import FloatArray
 
 #: Rows that a linear programme starts with; it is given as many of those that it wronged, until there are none.
@@ -34,7 +39,7 @@ _SHOWN = 5
 
 
 class SeparationWarning(UserWarning):
-    """The classes are separated: the likelihood has no maximum, and its coefficients no meaning."""
+    """The classes, or counts of 0, are separated: the likelihood has no maximum, and its coefficients no meaning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +56,13 @@ column
     """
 
     kind: Literal["complete", "quasi-complete"]  #: complete where all rows were shown to lie strictly on their side
-    columns: tuple[str, ...]  #: that make up the direction; no smaller set of them does where they are few
+    columns: tuple[str, ...]  #: that make up the direction, the intercept aside; no fewer do where they are few
     rows: Positions  #: the rows that the direction moves away from a border, as x counts them
     direction: FloatArray  #: (p, t), to be added to theta any number of times
+    of: Literal["classes", "counts"] = "classes"  #: what y holds; counts are separated where they are 0
 
-    def message(self) -> str:
-        """Return the separation and its cure in a sentence."""
+    def message(self, firth: bool = True) -> str:
+        """Return the separation and its cure in a sentence; ``firth`` where the model has that penalty."""
         several = len(self.columns) > 1
         some = ", ".join(self.columns[:_SHOWN])
         more = f" and {len(self.columns) - _SHOWN} more columns" if len(self.columns) > _SHOWN else ""
@@ -67,16 +73,62 @@ column
             if self.kind == "complete"
             else f"{rows} ({first}) lie strictly on the right side and none on the wrong one"
         )
-        firth = ", or penalty='firth'" if self.direction.shape[1] == 1 else ""
-        return (
+        what = (
             f"{some}{more} {'together separate' if several else 'separates'} the classes "
-            f"{'completely' if self.kind == 'complete' else 'quasi-completely'}: {sides}, so the likelihood has no "
-            f"maximum and coefficients grow without end; give l2 > 0{firth}, or drop the column{'s' if several else ''}"
+            f"{'completely' if self.kind == 'complete' else 'quasi-completely'}: {sides}"
+        )
+        if self.of == "counts":
+            what = f"y is 0 in all {rows}"
+            if self.kind != "complete":
+                what = f"{some}{more} {'together tell' if several else 'tells'} apart {rows} ({first}) in which y is 0"
+        if not self.columns:
+            what = what if self.of == "counts" else f"y is the same in all {rows}"
+            return f"{what}, so the likelihood has no maximum and the intercept grows without end; y must vary"
+        cure = "give l2 > 0" + (", or penalty='firth'" if firth and self.direction.shape[1] == 1 else "")
+        return (
+            f"{what}, so the likelihood has no maximum and coefficients grow without end; {cure}, or drop the "
+            f"column{'s' if several else ''}"
         )
 
 
+def can_separate(response: Response) -> bool:
+    """Whether the likelihood of a response may rise for ever: its mean comes near an end of its range, not to it.
+
+    Examples
+    --------
+    >>> can_separate(Response.of("bernoulli", "probit")), can_separate(Response.of("gaussian"))
+    (True, False)
+    """
+    ends = {"bernoulli": ("logit", "probit", "cloglog", "log"), "multinomial": ("softmax",), "poisson": ("log",)}
+    return response.link.name in ends.get(response.family.name, ())
+
+
+def separable_rows(response: Response, rows: Batch) -> Batch:
+    """Return rows as :func:`find_separation` reads them: two classes are 0 and 1, the second with the predictor.
+
+    Under a log link a target above 0 holds its row where it is, as a proportion does under other links.
+
+    Examples
+    --------
+    >>> separable_rows(Response.of("poisson"), Batch(np.zeros((3, 1)), np.array([0.0, 2.0, 1.0]))).y
+    array([0. , 0.5, 0.5])
+    """
+    y = to_host(rows.y)
+    if response.link.name == "log":
+        y = np.where(y > 0, 0.5, 0.0)
+    elif response.family.name == "multinomial" and y.max(initial=0) < 2:
+        y = (y == 0).astype(np.float64)  # the last class is the one without a predictor
+    return replace(rows, y=y)
+
+
 def find_separation(
-    engine: Engine, batch: Batch, classes: int, theta: FloatArray, intercept: bool, names: Sequence[str]
+    engine: Engine,
+    batch: Batch,
+    classes: int,
+    theta: FloatArray,
+    intercept: bool,
+    names: Sequence[str],
+    counts: bool = False,
 ) -> Separation | None:
     """Return a direction that separates the classes, or None where there is none and the likelihood has its maximum.
 
@@ -93,6 +145,8 @@ def find_separation(
         Whether the first row of theta belongs to a constant 1 before the features.
     names
         Of the rows of theta, (p,).
+    counts
+        Whether the rows stand for counts, as :func:`separable_rows` gives them.
 
     Notes
     -----
@@ -132,9 +186,9 @@ def find_separation(
         return None
     kind, moved = found
     used = search.support(moved.beta)
-    columns = tuple(names[column] for column in (np.flatnonzero(used).tolist() or [0]))
+    columns = tuple(names[column] for column in np.flatnonzero(used).tolist())
     rows = np.flatnonzero(moved.gain > APART) + batch.start
-    return Separation(kind, columns, rows, search.cone.outward(moved.beta))
+    return Separation(kind, columns, rows, search.cone.outward(moved.beta), "counts" if counts else "classes")
 
 
 class _Undecided(Exception):  # noqa: N818 - an end of the search, not a fault
