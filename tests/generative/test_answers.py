@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from suffice import GDA, BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
 
 from .rows import CASES, Case
 
@@ -46,6 +46,71 @@ def test_reasons_name_features_and_values() -> None:
     tops = model.top_features(2)
     assert [name for name, _ in tops["ham"]] == ["x0", "x3"]
     assert [name for name, _ in tops["spam"]] == ["x1", "x2"]
+
+
+WORDS = np.array([[2, 0, 1, 1], [1, 0, 0, 1], [0, 3, 1, 1], [0, 1, 2, 1], [1, 1, 0, 1], [2, 1, 0, 1]])
+GROUPS = np.array(["a", "a", "b", "b", "c", "c"])
+#: Rows that rule out one class, two, none, all of them; and one with a missing cell.
+ASKED = np.array([[1, 0, 0, 1], [1, 1, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1], [1, np.nan, 1, 1], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultinomialNB(alpha=0),
+        MultinomialNB(class_prior=[0.0, 0.5, 0.5]),
+        ComplementNB(alpha=0),
+        BernoulliNB(alpha=0),
+        PoissonNB(alpha=0, temperature=2.0),
+        CategoricalNB(alpha=0),
+        GaussianNB(priors=[0.0, 0.5, 0.5]),
+        MixedNB(alpha=0),
+        MixedNB(alpha=0, columns={0: "count", 1: "boolean", 2: "category", 3: "boolean"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("against", ["a", "b", "c"])
+def test_impossible_classes_are_explained(model: Any, against: str) -> None:
+    binary = isinstance(model, MixedNB) and model.columns is not None
+    words = np.minimum(WORDS, 1) if binary else WORDS
+    fitted = model.fit(words, GROUPS)
+    explained = fitted.explain(ASKED, against=against)
+    log_p = fitted.predict_log_proba(ASKED)
+    reference = log_p[:, [list("abc").index(against)]]
+    with np.errstate(invalid="ignore"):
+        expected = np.where(log_p == reference, 0.0, log_p - reference)
+    np.testing.assert_allclose(explained.log_odds, expected, atol=1e-9)
+    np.testing.assert_array_equal(np.isneginf(log_p) & ~explained.impossible, False)
+    assert "+nan" not in str(explained)
+    for row, label in enumerate(fitted.predict(ASKED)):
+        assert explained.compare(row).label == label
+        assert not np.isnan([reason.log_odds for reason in explained.reasons(row)]).any()
+    for part in explained.contributions:
+        assert not np.isnan(part).any()
+
+
+@pytest.mark.parametrize("make", [MultinomialNB, BernoulliNB, PoissonNB])
+def test_impossible_classes_of_sparse_rows(make: Any) -> None:
+    model = make(alpha=0).fit(WORDS, GROUPS)
+    dense, stored = model.explain(ASKED), model.explain(sp.csr_array(ASKED))
+    np.testing.assert_array_equal(stored.impossible, dense.impossible)
+    np.testing.assert_allclose(stored.log_odds, dense.log_odds, atol=1e-12)
+
+
+def test_unexplained_words_are_said_to_be_impossible() -> None:
+    model = MultinomialNB(alpha=0).fit(WORDS[:4], GROUPS[:4])
+    said = str(model.explain([[1, 0, 0, 0], [1, 1, 0, 0]]))
+    assert "row 0: a, log-odds +inf against b, which is impossible" in said
+    assert "row 1: a, log-odds +0.000 against b; no class can have produced this, and the priors decide" in said
+
+
+def test_a_word_that_a_class_cannot_have_does_not_speak_for_it() -> None:
+    model = MultinomialNB(alpha=0).fit(WORDS[:4], GROUPS[:4])
+    tops = model.top_features()
+    assert tops["a"][0] == ("x0", np.inf)
+    assert tops["a"][-1] == ("x1", -np.inf)
+    assert tops["b"][0] == ("x1", np.inf)
+    assert np.isfinite(BernoulliNB(alpha=0).fit(WORDS[:4], GROUPS[:4]).intercept_).all()
 
 
 def test_only_linear_posteriors_have_coefficients() -> None:

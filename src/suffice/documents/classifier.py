@@ -19,6 +19,7 @@ from suffice.documents.forms import GENERATIVE
 from suffice.documents.kept import Kept
 from suffice.documents.learning import Learning
 from suffice.engines import Engine
+from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -211,10 +212,8 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         found = Counter(self._features.of(plain))
         columns = reading.vocabulary.columns_of(found)
         known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
-        coef, intercept = reading.theta
         counts = np.array([count for _, count, _ in known], dtype=np.int64)
-        times = np.minimum(counts, 1) if reading.presence else counts
-        parts = coef[:, [column for _, _, column in known]] * (times * reading.scale(times))
+        parts, level = reading.parts([column for _, _, column in known], counts)
         code = 0 if against is None else int(self._labels.encode([against])[0])
         return TextExplanation(
             classes=self.classes_,
@@ -222,8 +221,8 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
             against=self.classes_[code],
             words=[word for word, _, _ in known],
             counts=counts,
-            contributions=_apart(parts, code),
-            base=_apart(intercept, code),
+            parts=parts,
+            level=level,
             empty=_EMPTY.get(self.model_, "a text without words"),
             unseen=[word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0],
         )
@@ -241,20 +240,16 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         Returns
         -------
         list of (word, log-odds)
-            The odds are those against the average of all classes.
+            The odds are those against the average of all classes; infinite for a word that some classes cannot have.
         """
         if n < 0:
             raise ValueError(f"n must not be negative; got {n!r}")
         reading = self._read()
         coef = reading.theta.coef
-        finite = np.isfinite(coef)
-        coef = np.where(
-            finite, coef, coef[finite].min(initial=0.0) - 1
-        )  # what a class never has speaks against it most
-        apart = coef - coef.mean(axis=0)
+        apart = against_average(coef)
 
         def top(code: int) -> list[tuple[str, float]]:
-            best = np.argsort(-apart[code], kind="stable")[:n]
+            best = strongest(apart[code], coef[code])[:n]
             return [(reading.vocabulary.name(int(column)), float(apart[code, column])) for column in best]
 
         if label is not None:
@@ -354,13 +349,6 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
 
 #: What a text without a known word is told by.
 _EMPTY: dict[str, str] = {"multinomial": "the priors", "boolean": "the priors"}
-
-
-def _apart(parts: FloatArray, code: int) -> FloatArray:
-    """Return what speaks for each class rather than one of them; nothing, where both are out of the question."""
-    with np.errstate(invalid="ignore"):
-        apart = parts - parts[code]
-    return np.where(np.isnan(apart), 0.0, apart)
 
 
 #: Settings that a file holds in a form of their own.

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from suffice.generative.explanation import compared
+from suffice.generative.conditional import log_ratio
+from suffice.generative.explanation import Comparison, compared, remark_on, sum_effects
 from suffice.statistics.base import FloatArray
 
 
@@ -25,7 +26,8 @@ class TextExplanation:
     """The log-odds of a text's classes, taken apart.
 
     ``log_odds[k]``, log p(class k | text) - log p(class ``against`` | text), is ``base[k]``, which holds the prior and
-    what does not depend on the words, plus the sum of ``contributions[k]`` over the words.
+    what does not depend on the words, plus the sum of ``contributions[k]`` over the words. Classes that words make
+    impossible are treated as in :class:`suffice.generative.Explanation`.
     """
 
     classes: npt.NDArray[Any]  # (k,)
@@ -33,16 +35,44 @@ class TextExplanation:
     against: Any  # the class that log-odds are taken against
     words: list[str]  # (w,) the words that are known, in the order of the text
     counts: npt.NDArray[np.int64]  # (w,) how often each occurs
-    contributions: FloatArray  # (k, w)
-    base: FloatArray  # (k,)
+    parts: FloatArray  # (k, w) the log-probability of each word in each class, up to what all classes share
+    level: FloatArray  # (k,) the log of the prior, and what does not depend on the words
     unseen: list[str]  # words that were never learnt, and change nothing
     empty: str  # what tells the class of a text of which no word is known
 
     @property
+    def contributions(self) -> FloatArray:
+        """What each word adds to the log-odds of each class, (k, w)."""
+        return log_ratio(self.parts, self.parts[self._against])
+
+    @property
+    def base(self) -> FloatArray:
+        """What the prior, and all that does not depend on the words, add to the log-odds, (k,)."""
+        return log_ratio(self.level, self.level[self._against])
+
+    @property
     def log_odds(self) -> FloatArray:
         """The log-odds of each class against the reference class, (k,)."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.base + self.contributions.sum(axis=1))
+        return log_ratio(self._scores, self._scores[self._against])
+
+    @property
+    def impossible(self) -> npt.NDArray[np.bool_]:
+        """Which classes cannot have produced the text, (k,)."""
+        return np.isneginf(self._totals)
+
+    @property
+    def _against(self) -> int:
+        return int(np.flatnonzero(self.classes == self.against)[0])
+
+    @property
+    def _totals(self) -> FloatArray:
+        return np.asarray(self.level + self.parts.sum(axis=1))
+
+    @property
+    def _scores(self) -> FloatArray:
+        """The scores of the classes, (k,); where none is possible, those of the priors."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.probabilities) if self.impossible.all() else self._totals
 
     @property
     def label(self) -> Any:
@@ -67,12 +97,20 @@ class TextExplanation:
             How many words at most; all of them by default.
         """
         one, two = self._pair(label, against)
-        with np.errstate(invalid="ignore"):
-            effects = self.contributions[one] - self.contributions[two]
-        effects = np.where(np.isnan(effects), 0.0, effects)
+        effects = log_ratio(self.parts[one], self.parts[two])
         order = np.argsort(-np.abs(effects), kind="stable")
         order = order[effects[order] != 0][:n]
         return [WordReason(self.words[i], int(self.counts[i]), float(effects[i])) for i in order]
+
+    def compare(self, label: Any = None, against: Any = None) -> Comparison:
+        """Return the log-odds of one class against another; by default of the two most probable ones."""
+        one, two = self._pair(label, against)
+        return Comparison(
+            self.classes[one],
+            self.classes[two],
+            float(log_ratio(self._scores[one], self._scores[two])),
+            float(log_ratio(self.level[one], self.level[two])),
+        )
 
     def _pair(self, label: Any, against: Any) -> tuple[int, int]:
         return compared(self.classes, self.probabilities, label, against)
@@ -80,18 +118,18 @@ class TextExplanation:
     def __str__(self) -> str:
         """Show the class, the strongest words for and against it, and what was not known."""
         one, two = self._pair(None, None)
-        odds = self.log_odds[one] - self.log_odds[two]
+        label, against, odds, base = self.compare()
         lines = [
-            f"{self.classes[one]!s}: probability {self.probabilities[one]:.4f}, log-odds {odds:+.3f} against "
-            f"{self.classes[two]!s}",
-            f"  {self.base[one] - self.base[two]:+9.3f}  prior and base",
+            f"{label!s}: probability {self.probabilities[one]:.4f}, log-odds {odds:+.3f} against "
+            f"{against!s}{remark_on(self.impossible, two)}",
+            f"  {base:+9.3f}  prior and base",
         ]
         if not self.words:
             lines.append(f"  no word of this text is known: the answer is that of {self.empty}")
         for word, times, effect in self.reasons(n=10):
             lines.append(f"  {effect:+9.3f}  {word}" + (f" × {times}" if times > 1 else ""))
         if len(self.words) > 10:
-            rest = odds - (self.base[one] - self.base[two]) - sum(each.log_odds for each in self.reasons(n=10))
+            rest = sum_effects([each.log_odds for each in self.reasons()[10:]])
             lines.append(f"  {rest:+9.3f}  {len(self.words) - 10} other words")
         if self.unseen:
             shown = ", ".join(self.unseen[:10]) + (", …" if len(self.unseen) > 10 else "")

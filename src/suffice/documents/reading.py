@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from suffice import door
@@ -84,10 +85,19 @@ class Reading:
             return np.asarray(self.model._ask(self.model._joint, rows, what))
         return np.concatenate(list(engine.map(score, Batch(documents))))
 
-    def scale(self, times: npt.NDArray[Any]) -> float:
-        """Return what the coefficients of a text whose words occur so often are multiplied by."""
+    def parts(self, columns: Sequence[int], counts: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """Return what each word of a text adds to the scores of the classes, (k, words), and the rest of them, (k,)."""
+        times = np.minimum(counts, 1) if self.presence else counts
+        if hasattr(self.model, "_joint"):
+            joint = self.model._joint
+            row = sparse.csr_array(
+                (times, np.array(columns, dtype=np.int64), [0, len(columns)]), shape=(1, len(self.vocabulary))
+            )
+            parts, base = joint.contributions(row)
+            return np.stack([part.data for part in parts]) / joint.temperature, base[0] / joint.temperature
         length = float(np.sqrt((times.astype(np.float64) ** 2).sum()))
-        return 1.0 / length if self.normed and length > 0 else 1.0
+        scale = 1.0 / length if self.normed and length > 0 else 1.0
+        return self.theta.coef[:, list(columns)] * (times * scale), self.theta.intercept
 
 
 def read(learnt: DocumentCounts | Kept, settings: Settings) -> Reading:
@@ -134,6 +144,8 @@ def _generative(counts: DocumentCounts, settings: Settings) -> Reading:
 
 
 def _discriminative(kept: Kept, settings: Settings) -> Reading:
+    if settings.class_prior is not None:
+        door.priors(settings.class_prior, kept.labels, "class_prior")  # checked, though these models have no prior
     model, scale = discriminative(settings.form, settings.alpha, settings.l2, settings.engine)
     rows = kept.counts.astype(np.float64)
     if settings.presence:

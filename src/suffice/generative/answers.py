@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from suffice import afar
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.results import beside, named_classes
+from suffice.generative.conditional import against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint
 from suffice.generative.summed import Summed
@@ -80,7 +80,7 @@ class Answering(Summed):
         if theta is None or joint is None:
             raise AttributeError(f"the posterior of this {type(self).__name__} is not linear in x: it has no coef_")
         coef, intercept = theta.coef / joint.temperature, theta.intercept / joint.temperature
-        return (coef[1:] - coef[:1], intercept[1:] - intercept[:1]) if two else (coef, intercept)
+        return (log_ratio(coef[1:], coef[:1]), log_ratio(intercept[1:], intercept[:1])) if two else (coef, intercept)
 
     def sample(self, n: int = 1, y: Any = None, random_state: RandomState = None, **how: Any) -> tuple[Any, Any]:
         """Draw rows and their classes from the model.
@@ -127,7 +127,8 @@ class Answering(Summed):
         Returns
         -------
         Explanation
-            Its contributions and base, which holds the prior, add up exactly to the log-odds.
+            Its contributions and base, which holds the prior, add up exactly to the log-odds. A cell that a class
+            cannot have adds -inf to it: see :attr:`Explanation.impossible`.
         """
         joint = self._joint
         x = self._features(X, reset=False)
@@ -139,36 +140,30 @@ class Answering(Summed):
             against=self.classes_[place],
             features=self._feature_names(),
             values=_shown(X),
-            contributions=[_apart(part, parts[place], joint.temperature) for part in parts],
-            base=(base - base[:, [place]]) / joint.temperature,
+            parts=[part / joint.temperature for part in parts],
+            level=base / joint.temperature,
+            log_prior=joint.log_prior,
         )
 
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Return the features that speak most for each class, with what one unit of them adds to its log-odds.
 
-        The odds are those against the average of all classes; only for models whose posterior is linear in x.
+        The odds are those against the average of all classes; only for models whose posterior is linear in x. They are
+        infinite for a feature that is impossible in some classes.
         """
         theta = self._joint.theta
         if theta is None:
             raise AttributeError(f"the posterior of this {type(self).__name__} is not linear in x: use explain(X)")
-        coef = np.where(np.isfinite(theta.coef), theta.coef, 0.0)
-        apart = (coef - coef.mean(axis=0)) / self._joint.temperature
+        apart = against_average(theta.coef) / self._joint.temperature
         names = self._feature_names()
         return {
-            label: [(str(names[j]), float(row[j])) for j in np.argsort(-row, kind="stable")[:n]]
-            for label, row in zip(self.classes_.tolist(), apart, strict=True)
+            label: [(str(names[j]), float(row[j])) for j in strongest(row, own)[:n]]
+            for label, row, own in zip(self.classes_.tolist(), apart, theta.coef, strict=True)
         }
 
     def _feature_names(self) -> npt.NDArray[Any]:
         names = getattr(self, "feature_names_in_", None)
         return np.array([f"x{j}" for j in range(self.n_features_in_)]) if names is None else np.asarray(names)
-
-
-def _apart(part: Any, reference: Any, temperature: float) -> Any:
-    """Return contributions less those of the reference class; sparse ones keep their stored cells, zero or not."""
-    if not is_sparse(part):
-        return (part - reference) / temperature
-    return sparse.csr_array(((part.data - reference.data) / temperature, part.indices, part.indptr), shape=part.shape)
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -127,33 +127,83 @@ class Linear(Conditional):
         return Linear(self.coef[:, columns], self.level, missing, self.threshold, veto)
 
     def contributions(self, x: Any) -> Contributions:
-        """Return x_j coef_kj for every feature, and the level as base."""
-        coef, intercept = self.theta
-        base = np.broadcast_to(intercept, (x.shape[0], self.classes))
+        """Return x_j coef_kj for every feature, -inf where its cell is impossible, and the level as base.
+
+        A cell that sparse rows do not store has no part of its own: where its absence is impossible, the base is -inf.
+        """
+        base = np.tile(self.level, (x.shape[0], 1))
         if is_sparse(x):
-            stored = x.data.astype(np.float64)
-            if self.threshold is not None:
-                stored = (stored > self.threshold).astype(np.float64)
-            terms = [_times(stored, coef[k, x.indices]) for k in range(self.classes)]
+            terms = self._terms(x.data, x.indices)
+            if self.veto is not None and self.veto.missing is not None:
+                for k, absent in enumerate(-self.veto.missing):
+                    there = sparse.csr_array((absent[x.indices], x.indices, x.indptr), shape=x.shape)
+                    base[absent.sum() - there.sum(axis=1) > _VETO, k] = -np.inf
             return Contributions([sparse.csr_array((term, x.indices, x.indptr), shape=x.shape) for term in terms], base)
-        values = np.asarray(x, dtype=np.float64)
+        return Contributions(self._terms(np.asarray(x), slice(None)), base)
+
+    def _terms(self, x: npt.NDArray[Any], columns: Any) -> list[FloatArray]:
+        """Return what cells, of these columns, add to the score of each class."""
+        values = x.astype(np.float64)
         known = ~np.isnan(values)
-        if self.threshold is not None:
-            values = np.where(known, values > self.threshold, np.nan)
-        missing = np.zeros_like(coef) if self.missing is None else self.missing
-        return Contributions(
-            [np.where(known, _times(np.where(known, values, 0.0), coef[k]), missing[k]) for k in range(self.classes)],
-            base,
-        )
+        values = np.where(known, values if self.threshold is None else values > self.threshold, 0.0)
+        terms = []
+        for k in range(self.classes):
+            term = np.where(
+                known, values * self.coef[k, columns], 0.0 if self.missing is None else self.missing[k, columns]
+            )
+            if self.veto is not None:
+                absent = 0.0 if self.veto.missing is None else -self.veto.missing[k, columns]
+                term[known & (values * self.veto.coef[k, columns] + absent > _VETO)] = -np.inf
+            terms.append(term)
+        return terms
 
     def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
         """Refuse: coefficients alone generate nothing."""
         raise NotImplementedError("a linear form alone cannot be sampled from")
 
 
-def _times(x: FloatArray, coef: FloatArray) -> FloatArray:
-    """Return x coef, where nothing times anything is nothing."""
-    return np.where(x == 0, 0.0, x * np.where((x == 0) & np.isinf(coef), 0.0, coef))
+def log_ratio(one: Any, two: Any) -> FloatArray:
+    """Return the difference of two logarithms; 0 where both are the same infinity: neither is likelier.
+
+    Examples
+    --------
+    >>> log_ratio([0.5, -np.inf, 0.0], [0.25, -np.inf, -np.inf])
+    array([0.25, 0.  ,  inf])
+    """
+    one, two = np.asarray(one, dtype=np.float64), np.asarray(two, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.where(one == two, 0.0, one - two)
+
+
+def against_average(coef: FloatArray) -> FloatArray:
+    """Return coefficients of classes, (k, d), less their average over the classes.
+
+    A class in which a feature is impossible (-inf) stays there, and so does one that needs it (inf); beside one of
+    them, the other classes' average is infinite, and so is what the feature says for them.
+
+    Examples
+    --------
+    >>> against_average(np.array([[-1.0, -np.inf], [-2.0, -1.0]]))
+    array([[ 0.5, -inf],
+           [-0.5,  inf]])
+    """
+    if np.isfinite(coef).all():
+        return np.asarray(coef - coef.mean(axis=0))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(np.isinf(coef), coef, coef - coef.mean(axis=0))
+    alike = (coef == coef[0]).all(axis=0)  # impossible in every class: nothing is said
+    return np.where(np.isnan(apart) | alike, 0.0, apart)
+
+
+def strongest(apart: FloatArray, own: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the features that speak most for a class first, by :func:`against_average`; equals by its coefficients.
+
+    Examples
+    --------
+    >>> strongest(np.array([np.inf, 0.5, np.inf]), np.array([-3.0, -1.0, -2.0])).tolist()
+    [2, 0, 1]
+    """
+    return np.lexsort((-own, -apart))
 
 
 def _is_thin(batch: Batch, features: int) -> bool:

@@ -294,7 +294,7 @@ class Product(Conditional):
 
 def _settled(factor: Conditional, apart: Contributions) -> Contributions:
     """Return contributions with the level of each feature, which a missing cell takes back, in its own part."""
-    if not isinstance(factor, Linear) or factor.missing is None or factor.veto is not None:
+    if not isinstance(factor, Linear) or factor.missing is None:
         return apart
     parts = [part - taken_back for part, taken_back in zip(apart.parts, factor.missing, strict=True)]
     return Contributions(parts, apart.base - factor.level)

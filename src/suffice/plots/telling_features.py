@@ -107,21 +107,19 @@ class TellingFeaturesDisplay(Display):
         ax
             Where to draw.
         """
-        from suffice.generative.explanation import compared
+        from suffice.generative.explanation import sum_effects
 
         is_text = hasattr(explanation, "words")
         if is_text:
-            log_odds, base = explanation.log_odds, explanation.base
-            one, two = compared(explanation.classes, explanation.probabilities, label, against)
+            compared = explanation.compare(label, against)
             found = [
                 (f"{word} × {times}" if times > 1 else word, value)
                 for word, times, value in explanation.reasons(label, against)
             ]
         else:
-            if not 0 <= row < len(explanation.base):
-                raise ValueError(f"there is no row {row}; the explanation is of {len(explanation.base)} rows")
-            log_odds, base = explanation.log_odds[row], explanation.base[row]
-            one, two = compared(explanation.classes, log_odds, label, against)
+            if not 0 <= row < len(explanation.level):
+                raise ValueError(f"there is no row {row}; the explanation is of {len(explanation.level)} rows")
+            compared = explanation.compare(row, label, against)
             found = [
                 (f"{name} = {_cell(value)}", effect) for name, value, effect in explanation.reasons(row, label, against)
             ]
@@ -129,12 +127,11 @@ class TellingFeaturesDisplay(Display):
         labels, values = [name for name, _ in shown], [value for _, value in shown]
         if others:
             labels.append(f"{len(others)} other{'s' if len(others) > 1 else ''}")
-            values.append(sum(value for _, value in others))
+            values.append(sum_effects([value for _, value in others]))
         return cls(
             [*labels, "prior and base"],
-            [*values, float(base[one] - base[two])],
-            title=f"Why {explanation.classes[one]} and not {explanation.classes[two]}: log-odds "
-            f"{float(log_odds[one] - log_odds[two]):+.2f}",
+            [*values, compared.base],
+            title=f"Why {compared.label} and not {compared.against}: log-odds {compared.log_odds:+.2f}",
             quiet=1 + bool(others),
         ).plot(ax)
 
@@ -219,8 +216,9 @@ def _coefficients(model: Any, classes: int, code: int) -> FloatArray:
         return np.asarray(-coef[0] if classes == 2 and code == 0 else coef[0])
     if len(coef) == classes - 1:
         coef = np.vstack([coef, np.zeros(coef.shape[1])])  # the last class's are 0, and left out
-    finite = np.where(np.isfinite(coef), coef, 0.0)
-    return np.asarray(finite[code] - finite.mean(axis=0))
+    from suffice.generative.conditional import against_average
+
+    return np.asarray(against_average(coef)[code])
 
 
 def _of_words(words: dict[Any, list[tuple[str, float]]], code: int) -> list[tuple[str, float]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from suffice.generative.conditional import log_ratio
 from suffice.generative.explanation import compared
 from suffice.tables.blocks import Block, Names
 from suffice.tables.others import Written
@@ -105,8 +106,9 @@ def explained(predictor: Predictor, block: Block, batch: Any) -> list[RowExplana
         else:
             names = np.array(predictor.labels.names)
             one, two = compared(names, totals[row], None, None)
-            effects = stacked[row, :, one] - stacked[row, :, two]
-            level, total = float(base[row, one] - base[row, two]), float(totals[row, one] - totals[row, two])
+            effects = log_ratio(stacked[row, :, one], stacked[row, :, two])
+            level = float(log_ratio(base[row, one], base[row, two]))
+            total = float(log_ratio(totals[row, one], totals[row, two]))
             unit = "log-odds"
             answer = (names[one].item(), float(softmax(totals[row])[one]), names[two].item())
         order = np.argsort(-np.abs(effects), kind="stable")
@@ -138,16 +140,15 @@ def _cell(block: Block, batch: Any, place: int, row: int) -> Any:
 def _worded(predictor: Written, row: int, text: str) -> RowExplanation:
     """Return the answer to a text, word by word."""
     found = predictor.inner.explain(text)
-    one, two = compared(found.classes, found.probabilities, None, None)
-    odds = found.log_odds
+    answer = found.compare()
     reasons = tuple(Reason(reason.word, reason.times, reason.log_odds) for reason in found.reasons())
     return RowExplanation(
         row,
-        found.classes[one].item(),
-        float(found.probabilities[one]),
-        found.classes[two].item(),
-        float(found.base[one] - found.base[two]),
-        float(odds[one] - odds[two]),
+        answer.label.item(),
+        float(found.probabilities.max()),
+        answer.against.item(),
+        answer.base,
+        answer.log_odds,
         reasons,
         "log-odds",
     )

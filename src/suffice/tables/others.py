@@ -62,9 +62,9 @@ class Written(Predictor):
         parts = []
         for code in range(len(self.labels)):
             part = np.zeros((block.rows, len(block.features)))
-            part[:, place] = [each.contributions[code].sum() for each in found]
+            part[:, place] = [each.parts[code].sum() for each in found]
             parts.append(part)
-        return Effects(parts, np.stack([each.base for each in found]))
+        return Effects(parts, np.stack([each.level for each in found]))
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows."""
