@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
 
 from .rows import CASES, Case
 
@@ -139,10 +139,12 @@ def test_negative_counts_are_named(make: Any, form: Any) -> None:
     np.testing.assert_array_equal(model.class_count_, before)
 
 
-@pytest.mark.parametrize("make", [GDA, GaussianNB, PoissonNB, MultinomialNB])
+@pytest.mark.parametrize(
+    "make", [GDA, GaussianNB, PoissonNB, MixedNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
+)
 def test_priors_that_are_none(make: Any) -> None:
     x, y = CASES[2].draw(40)
-    name = "class_prior" if make is MultinomialNB else "priors"
+    name = "class_prior" if hasattr(make(), "class_prior") and make is not PoissonNB else "priors"
     for priors, words in [
         ([0.5, 0.6, 0.2], "sum to 1.3"),
         ([-0.1, 0.6, 0.5], "non-negative.* is -0.1"),

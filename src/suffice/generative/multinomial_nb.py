@@ -150,6 +150,8 @@ class ComplementNB(MultinomialNB):
         return np.asarray(self.statistics_.counts.sum(axis=0))
 
     def _read(self, statistics: Any) -> Joint:
+        if self.class_prior is not None:
+            self._prior(statistics)  # raises where it does not fit the classes, though no prediction depends on it
         alpha = self._alpha(statistics.counts.shape[1])
         others = statistics.counts.sum(axis=0) + alpha - statistics.counts
         # A word of this class alone, unsmoothed: its weight is large, not infinite.
