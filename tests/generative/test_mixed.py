@@ -666,3 +666,19 @@ def test_adult_with_its_missing_cells(tmp_path: Path) -> None:
     for start in range(0, len(y), 10_000):
         halves.partial_fit(x[start : start + 10_000], y[start : start + 10_000])
     np.testing.assert_allclose(halves.predict_proba(test_x), model.predict_proba(test_x), rtol=1e-8)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan])
+@pytest.mark.parametrize("kind", [np.int64, np.float64, object])
+def test_the_kind_of_a_column_does_not_depend_on_a_missing_cell(kind: Any, gap: Any) -> None:
+    random = np.random.default_rng(0)
+    counts = random.poisson(3.0, size=(60, 1))
+    y = random.integers(0, 2, 60)
+    whole = MixedNB().fit(counts.astype(kind), y)
+    holey = counts.astype(object if gap is None else np.float64)
+    holey[7, 0] = gap
+    some = MixedNB().fit(holey, y)
+    assert whole.column_kinds_ == some.column_kinds_ == {0: "count"}
+    frame = pytest.importorskip("pandas").DataFrame({"calls": counts[:, 0]})
+    frame.loc[7, "calls"] = None  # pandas makes floats of it
+    assert MixedNB().fit(frame, y).column_kinds_ == {"calls": "count"}

@@ -192,9 +192,8 @@ def _suggested(column: Column) -> str:
     match column.type:
         case "bool":
             return "boolean"
-        case "float":
-            return "numeric"
-        case "int":
+        case "float" | "int":
+            # Not by the type: a missing cell makes floats of integers.
             return "count" if _look_counted(column.cells.astype(np.float64)) else "numeric"
         case "str":
             return "text" if _look_written(column.cells.tolist()) else "category"
@@ -203,8 +202,11 @@ def _suggested(column: Column) -> str:
 
 
 def _look_counted(cells: FloatArray) -> bool:
-    """Whether a Poisson could have made these whole numbers."""
-    return not cells.size or bool(cells.min() >= 0 and cells.var() <= _DISPERSION * cells.mean())
+    """Whether a Poisson could have made these numbers: whole ones, none negative, that do not vary too much."""
+    if not cells.size or not np.isfinite(cells).all() or cells.min() < 0 or (cells != np.floor(cells)).any():
+        return False
+    with np.errstate(over="ignore"):
+        return bool(cells.var() <= _DISPERSION * cells.mean())
 
 
 def _look_written(cells: list[str]) -> bool:

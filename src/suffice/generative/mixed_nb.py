@@ -46,9 +46,9 @@ class MixedNB(PriorsGiven):
         otherwise. Columns that are not in it are given the kind that the rows of :meth:`fit`, or the first batch,
         suggest:
 
-        - "numeric": a Gaussian. Suggested by floats, and by whole numbers that are no counts.
+        - "numeric": a Gaussian. Suggested by numbers that are no counts.
         - "count": a Poisson. Suggested by whole numbers of which none is negative, and whose variance is at most three
-          times their mean.
+          times their mean; floats too, since a missing cell makes floats of integers.
         - "boolean": a Bernoulli.
         - "category": a distribution over labels of any type. Suggested by categorical types, by strings that are no
           text, by cells of mixed types, and by a column without any cell that is known.
