@@ -207,3 +207,17 @@ def test_em_for_missing_cells_raises_the_likelihood_to_its_top() -> None:
             GDA(kind).fit(holes, y)
         with pytest.raises(ValueError, match="all at once"):
             model.partial_fit(holes[:5], y[:5])
+
+
+@pytest.mark.parametrize("labels", [["red", "blue", "grey"], [0, 1, 5]], ids=["names", "codes"])
+def test_a_category_that_only_rows_of_no_weight_hold_was_never_seen(labels: list[Any]) -> None:
+    x = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)[[0, 1, 0, 1, 2]][:, None]
+    y, weight = np.array([0, 0, 1, 1, 1]), np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    absent = CategoricalNB().fit(x[:4], y[:4])
+    streamed = CategoricalNB().fit(iter([(x[:2], y[:2], weight[:2]), (x[2:], y[2:], weight[2:])]))
+    later = CategoricalNB().partial_fit(x[3:], y[3:], [0, 1], weight[3:]).partial_fit(x[:3], y[:3])
+    for model in (CategoricalNB().fit(x, y, weight), streamed, later):
+        assert [names.tolist() for names in model.categories_] == [sorted(labels[:2])]
+        np.testing.assert_array_equal(model.n_categories_, absent.n_categories_)
+        np.testing.assert_allclose(model.predict_log_proba(x), absent.predict_log_proba(x), rtol=1e-12)
+    assert CategoricalNB(min_categories=6).fit(x, y, weight).n_categories_.tolist() == [6]

@@ -40,7 +40,8 @@ class CategoricalNB(DiscreteNB):
         As for :class:`MultinomialNB`.
     min_categories
         How many categories a feature has at least: one number or one per feature. Without it, whole numbers have as
-        many as the largest says (0 to n - 1), other labels as many as were seen.
+        many as the largest says (0 to n - 1), other labels as many as were seen. A row of weight 0 counts as absent,
+        unlike in scikit-learn: a category that only such rows hold was never seen.
     bins
         Cut measurements into this many bins of equally many rows, by the quantiles of the rows given to :meth:`fit` (or
         of the first batch); or a list of the inner edges of each feature's bins.
