@@ -85,7 +85,7 @@ def test_forgetting_all_but_a_little_is_refused_and_priced():
     with pytest.raises(LostDigitsError, match=r"loses 1\d\.\d of 15.9 decimal digits \(allowed: 9\)"):
         (calm + storm) - storm
     breeze = moments(100 * rng.normal(size=50))
-    left, lost = (calm + breeze).remove(breeze)
+    left, lost, _ = (calm + breeze).remove(breeze)
     assert 3 < lost < 6
     assert left.weight == 50
 
@@ -95,10 +95,40 @@ def test_digits_lost_tells_the_truth():
     kept = moments(rng.normal(size=100))
     for size in (1e1, 1e2, 1e3, 1e4):
         gone = moments(size * rng.normal(size=100))
-        left, lost = (kept + gone).remove(gone)
+        left, lost, _ = (kept + gone).remove(gone)
         error = abs(float(left.spread[0, 0] / kept.spread[0, 0]) - 1)
         assert error <= 10 ** (lost - 15)
         assert lost == pytest.approx(2 * np.log10(size), abs=1.5)
+
+
+@pytest.mark.parametrize("kind", [DiagonalMoments, TiedMoments, FullMoments])
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_with_the_only_cells_of_a_class_that_are_not_0_are_forgotten(kind, seed):
+    """What is left is 0 there, exactly: no rounding noise, and no sign that the rows were never learnt."""
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((3000, 3)) < 0.1, np.round(rng.lognormal(1, 2, (3000, 3)), 2), 0.0)
+    y = rng.integers(0, 2, 3000)
+    x[y == 0, 1], x[:, 2] = 0.0, 0.0
+    x[np.flatnonzero(y == 0)[:3], 1], x[5, 2] = np.round(rng.lognormal(1, 2, 3), 2), 3.7
+    gone = np.union1d(np.flatnonzero((y == 0) & (x[:, 1] > 0)), [*range(80), 5])
+    stay = np.setdiff1d(np.arange(3000), gone)
+    whole, part, rest = (ENGINE.accumulate(kind.over(TWO), Batch(x[rows], y[rows])) for rows in (..., gone, stay))
+    left, lost, _ = whole.remove(part)
+    assert lost < 6
+    scale = np.sqrt(kind._variances(whole.spread).reshape(-1, 3).sum(axis=0))
+    np.testing.assert_allclose(left.mean, rest.mean, atol=1e-14 * scale.max())
+    products = 1.0 if kind is DiagonalMoments else scale[:, None]
+    np.testing.assert_allclose(left.spread / (products * scale), rest.spread / (products * scale), atol=1e-11)
+    assert (kind._variances(left.spread).reshape(-1, 3)[:, 2] == 0).all()  # it was noise, or refused
+
+
+def test_digits_lost_in_one_feature_are_refused_where_they_were_lost():
+    rng = np.random.default_rng(0)
+    calm, storm = rng.normal(size=(50, 3)), rng.normal(size=(50, 3)) * [1.0, 1e8, 1.0]
+    for kind in (DiagonalMoments, TiedMoments, FullMoments):
+        with pytest.raises(LostDigitsError) as refused:
+            (moments(calm, kind) + moments(storm, kind)) - moments(storm, kind)
+        assert refused.value.place == (1,)
 
 
 def test_what_was_never_there_is_named():

@@ -60,7 +60,7 @@ def test_removal_is_of_all_parts_or_none_and_as_dear_as_the_dearest():
     rng = np.random.default_rng(0)
     calm, storm = (both(size * rng.random((50, 2)), np.zeros(50, dtype=int)) for size in (1.0, 1e3))
     whole = calm + storm
-    left, lost = whole.remove(storm)
+    left, lost, _ = whole.remove(storm)
     assert lost == max(one.remove(two).digits_lost for one, two in zip(whole.parts, storm.parts, strict=True)) > 4
     assert left.weight == 50
     with pytest.raises(LostDigitsError, match="out of Parts loses"):

@@ -68,7 +68,7 @@ def test_digits_lost_tells_the_truth():
     kept, (_, truth) = moments(x), exact(x)
     for size in (1e1, 3e1, 1e2):
         gone = moments(size * rng.normal(size=(100, 2)) + size)
-        left, lost = (kept + gone).remove(gone, digits_allowed=np.inf)
+        left, lost, _ = (kept + gone).remove(gone, digits_allowed=np.inf)
         assert abs(left.quartic[0] / truth - 1) <= 10 ** (lost - 15)
         assert lost == pytest.approx(4 * np.log10(size), abs=2.5)
         assert lost >= full(kept + gone).remove(full(gone)).digits_lost

@@ -28,7 +28,19 @@ class NegativeEvidenceError(ValueError):
 
 
 class LostDigitsError(ArithmeticError):
-    """A subtraction cancelled so far that its result means nothing: the sum must be taken anew."""
+    """A subtraction cancelled so far that its result means nothing: the sum must be taken anew.
+
+    Parameters
+    ----------
+    message
+        What was lost.
+    place
+        Where most digits were lost: as in :class:`Removal`.
+    """
+
+    def __init__(self, message: str, place: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class Removal(NamedTuple):
@@ -36,6 +48,7 @@ class Removal(NamedTuple):
 
     left: Any
     digits_lost: float
+    place: tuple[int, ...] = ()  # where most were lost, where that is known: (part,) of several, and (feature,) last
 
 
 class Statistics(ABC):
@@ -130,7 +143,8 @@ class Statistics(ABC):
         if not removal.digits_lost <= digits_allowed:
             raise LostDigitsError(
                 f"taking these rows out of {type(self).__name__} loses {removal.digits_lost:.1f} of 15.9 decimal "
-                f"digits (allowed: {digits_allowed:g}): what is left is rounding noise; sum the remaining rows anew"
+                f"digits (allowed: {digits_allowed:g}): what is left is rounding noise; sum the remaining rows anew",
+                removal.place,
             )
         return removal
 

@@ -95,7 +95,7 @@ class CellCounts(KnownCells, ClassCounts):
         return one._observing(two)
 
     def _minus(self, other: Self) -> Removal:
-        left, lost = super()._minus(other)
+        left, lost, _ = super()._minus(other)
         if left.misses_cells:  # where no cell is left, nor is the rounding of its count
             left = left._with(counts=np.where(left.cells > 0, left.counts, 0.0))
         return Removal(left, lost)

@@ -24,6 +24,8 @@ from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
 
 EPSILON = float(np.finfo(np.float64).eps)
+#: Rows that a kernel adds up one after the other, about.
+_BLOCK = 4096.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,15 @@ class ClassMoments(Statistics):
     def _collected(per_class: FloatArray) -> FloatArray:
         """Return (k, d) squares in the shape of the variances."""
         return per_class
+
+    @staticmethod
+    def _every(per_class: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return whether something holds, of (k, d) for which it does, in the shape of the variances."""
+        return per_class
+
+    @abstractmethod
+    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the spread with 0 for some squares, and for the products of their features with others."""
 
     # Where cells are missing, the weight behind a mean is the cell's; a kind that allows it overrides these two.
 
@@ -154,8 +165,52 @@ class ClassMoments(Statistics):
         blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth * (share > 0)
         doubt = self._collected(behind * share * blur * (2 * np.abs(apart) + blur))
         doubt = doubt + EPSILON * self._variances(before + gone + between)
-        lost = squares_lost(self._variances(before), self._variances(left.spread), doubt)
-        return Removal(left, max(lost, *(digits_lost(total[name], taken[name], weighings[name]) for name in total)))
+        check_squares(self._variances(before), self._variances(left.spread), doubt, whole.weight)
+        left, noise = left._without_noise(whole, part, self._variances(before), doubt)
+        lost = max(1.0, noise.max(initial=1.0))
+        place = (int(np.argmax(noise.reshape(-1, self.features).max(axis=0, initial=1.0))),) if noise.size else ()
+        counted = max(digits_lost(total[name], taken[name], weighings[name]) for name in total)
+        return Removal(left, max(float(np.log10(lost)), counted), place)
+
+    def _without_noise(
+        self, whole: Self, part: Self, before: FloatArray, doubt: FloatArray
+    ) -> tuple[Self, FloatArray]:
+        """Return this difference with 0 for squares that are within rounding of 0, and how noisy each square is.
+
+        Noise is in units of a rounding, relative to the square itself. A square within rounding of 0 has no digits; its
+        noise is relative to the spread that the feature has left over all classes, and there is none where the mean is
+        within rounding of 0 too: then all rows that are left have a 0 there.
+
+        Parameters
+        ----------
+        whole, part
+            What this is the difference of.
+        before
+            The squares before, of what still has rows.
+        doubt
+            What one rounding may have done to each of them.
+        """
+        tolerance = slack(whole.weight) * doubt
+        squares = self._variances(self.spread)
+        gone = (before > 0) & (squares <= tolerance)
+        behind = self._behind
+        size = sum((each._behind * _root_mean_square(each) for each in (whole, part)), np.zeros(1))
+        blur = slack(whole.weight) * EPSILON * size / np.where(behind > 0, behind, 1.0)
+        zero = gone & self._every((np.abs(self.mean) <= blur) | (behind == 0))
+        left = self._with(mean=np.where(zero, 0.0, self.mean), spread=self._cleared(gone))
+        pooled = np.broadcast_to(left._pooled_squares(), gone.shape)
+        shared = tolerance / np.where(pooled > 0, EPSILON * pooled, 1.0)
+        shared = np.where(pooled > 0, np.minimum(shared, 1 / EPSILON), 1 / EPSILON)
+        own = np.where(gone, 1.0, relative_noise(before, squares, doubt))
+        return left, np.where(gone & ~zero, shared, own)
+
+    def _pooled_squares(self) -> FloatArray:
+        """Return the squares of each feature about its mean over all classes, (d,)."""
+        behind = self._behind
+        total = behind.sum(axis=0)
+        mean = (behind * self.mean).sum(axis=0) / np.where(total > 0, total, 1.0)
+        within = self._variances(self.spread).reshape(-1, self.features).sum(axis=0)
+        return np.asarray(within + (behind * (self.mean - mean) ** 2).sum(axis=0))
 
     def scaled(self, factor: float) -> Self:
         """Return the moments with every row's weight multiplied by ``factor``."""
@@ -165,17 +220,49 @@ class ClassMoments(Statistics):
         return self._with(mean=mean, spread=self.spread * factor, **weighings)
 
 
-def squares_lost(before: FloatArray, left: FloatArray, doubt: FloatArray, what: str = "spread") -> float:
-    """Return the decimal digits lost in squares, refusing those that are negative past any doubt."""
-    if np.any(left < -8 * doubt):
-        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(left + 8 * doubt)), left.shape))
+def slack(weight: float) -> float:
+    """Return how many roundings a sum over rows of this weight may be off by.
+
+    Within a block of rows they may all go the same way, as where one value is added again and again; blocks are merged.
+    """
+    return float(8 * np.sqrt(1 + weight) + min(weight, _BLOCK))
+
+
+def check_squares(
+    before: FloatArray, left: FloatArray, doubt: FloatArray, weight: float, what: str = "spread"
+) -> None:
+    """Raise where squares that are left are negative past any doubt.
+
+    Parameters
+    ----------
+    before, left
+        The squares before and after rows were taken out.
+    doubt
+        What one rounding may have done to each.
+    weight
+        Of the rows that the squares were summed over.
+    what
+        What they are called.
+    """
+    past = left + slack(weight) * doubt
+    if np.any(past < 0):
+        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(past)), left.shape))
         raise NegativeEvidenceError(
             f"the {what} at {place} would be {left[place]:g}, of {before[place]:g}: these rows were never in the sum"
         )
+
+
+def relative_noise(before: FloatArray, left: FloatArray, doubt: FloatArray) -> FloatArray:
+    """Return how far squares that are left may be off, in units of a rounding of each."""
     doubtful = (before > 0) & (doubt > 0)  # what never varied still does not, exactly
     left = np.where(doubtful, np.maximum(left, doubt), 1.0)
-    noise = np.where(doubtful, doubt, EPSILON) / (EPSILON * left)
-    return float(np.log10(max(1.0, noise.max(initial=1.0))))
+    return np.asarray(np.where(doubtful, doubt, EPSILON) / (EPSILON * left))
+
+
+def _root_mean_square(moments: ClassMoments) -> FloatArray:
+    """Return the root of the mean square of each class and feature about 0, (k, d)."""
+    behind = np.where(moments._behind > 0, moments._behind, 1.0)
+    return np.asarray(np.sqrt(np.maximum(moments._variances(moments.spread), 0.0) / behind + moments.mean**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +320,9 @@ class DiagonalMoments(KnownCells, ClassMoments):
     def _variances(spread: FloatArray) -> FloatArray:
         return spread
 
+    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
+        return np.where(squares, 0.0, self.spread)
+
 
 class TiedMoments(ClassMoments):
     """Means per class and one scatter about them for all classes: what linear discriminant analysis remembers."""
@@ -262,6 +352,13 @@ class TiedMoments(ClassMoments):
     def _collected(per_class: FloatArray) -> FloatArray:
         return np.asarray(per_class.sum(axis=0))
 
+    @staticmethod
+    def _every(per_class: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return np.asarray(per_class.all(axis=0))
+
+    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
+        return np.where(squares[:, None] | squares[None, :], 0.0, self.spread)
+
 
 class FullMoments(ClassMoments):
     """Means and scatter of each class: what quadratic discriminant analysis remembers."""
@@ -280,6 +377,9 @@ class FullMoments(ClassMoments):
     @staticmethod
     def _variances(spread: FloatArray) -> FloatArray:
         return np.diagonal(spread, axis1=1, axis2=2)
+
+    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
+        return np.where(squares[:, :, None] | squares[:, None, :], 0.0, self.spread)
 
     def tied(self) -> TiedMoments:
         """Return the same rows' moments with one scatter for all classes."""

@@ -104,8 +104,8 @@ class NormalEquations(Statistics):
 
     def _minus(self, other: Self) -> Removal:
         self._check(other)
-        left, digits_lost = self._moments()._minus(other._moments())
-        return Removal(self._read(left), digits_lost)
+        removal = self._moments()._minus(other._moments())
+        return removal._replace(left=self._read(removal.left))
 
     def scaled(self, factor: float) -> Self:
         """Return the normal equations with every row's weight multiplied by ``factor``."""

@@ -80,7 +80,8 @@ class Parts(Statistics):
     def _minus(self, other: Self) -> Removal:
         removals = [whole.remove(part, digits_allowed=np.inf) for whole, part in self._paired(other)]
         left = type(self)(tuple(removal.left for removal in removals))
-        return Removal(left, max(removal.digits_lost for removal in removals))
+        dearest = max(range(len(removals)), key=lambda number: removals[number].digits_lost)
+        return Removal(left, removals[dearest].digits_lost, (dearest, *removals[dearest].place))
 
     def scaled(self, factor: float) -> Self:
         """Return the parts with every row's weight multiplied by ``factor``."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.statistics.base import FloatArray, Removal, check_shape
 from suffice.statistics.labels import ONE_CLASS, Labels
-from suffice.statistics.moments import EPSILON, FullMoments, squares_lost
+from suffice.statistics.moments import EPSILON, FullMoments, check_squares, relative_noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class QuarticMoments(FullMoments):
 
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
-        full, lost = whole._full()._minus(part._full())
+        full, lost, place = whole._full()._minus(part._full())
         stays = full.weights > 0
         gone = part._about(whole.mean)
         back = _Move(full, whole.mean)  # from the mean of what stays to the mean of all
@@ -91,9 +91,9 @@ class QuarticMoments(FullMoments):
         ):
             reach = _reach(group, size, distance)
             doubt = doubt + np.where(stays, _reach(group, size, distance + blur) - (1 - EPSILON) * reach, 0.0)
-        return Removal(
-            self._beside(full, cubes, quartic), max(lost, squares_lost(before, quartic, doubt, "sum of fourth powers"))
-        )
+        check_squares(before, quartic, doubt, whole.weight, "sum of fourth powers")
+        noise = relative_noise(before, quartic, doubt)
+        return Removal(self._beside(full, cubes, quartic), max(lost, float(np.log10(noise.max(initial=1.0)))), place)
 
     def _about(self, centre: FloatArray) -> _Powers:
         """Return the cubes and fourth powers of distances from another centre, (k, d)."""

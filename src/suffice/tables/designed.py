@@ -19,7 +19,7 @@ from suffice.tables.forms import Form
 from suffice.tables.matrices import stacked, transformed
 from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
 from suffice.tables.schema import Task
-from suffice.tables.terms import left_of
+from suffice.tables.terms import about_zero, left_of
 
 #: The slope per row at which a solver stops: far below what rows can tell.
 _CLOSE = 1e-6
@@ -137,8 +137,8 @@ class Designed(Predictor):
         rows, mean, _ = _totals(self.inner.statistics_)
         left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
         spans = self.design.spans
-        terms = tuple(left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
-        self._move(Design(self.design.features, terms))
+        terms = (left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
+        self._move(Design(self.design.features, tuple(map(about_zero, terms))))
         self.inner.__dict__.pop("digits_lost_", None)
         self.inner.forget(self.design.encode(block), self._targets(values))
         return float(self.inner.digits_lost_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ VALUES = 32
 #: Words that are told apart in a column of text, and the rows that must hold one.
 WORDS = 5000
 WORD_ROWS = 3
+#: A mean of so many standard deviations costs about a digit of the sums about 0.
+NEAR_ZERO = 10.0
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,15 @@ def settled(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> 
         scale = term.scale * spread if spread > 1e-7 else term.scale
         return Number(term.feature, float(term.centre + term.scale * level), float(scale), bool(gaps))
     return left_of(term, rows, mean)
+
+
+def about_zero(term: Term) -> Term:
+    """Return a number about 0 instead of its mean, where that costs no digits; other terms as they are.
+
+    So a column that is 0 in all rows that are left after a subtraction can be told from one that has lost its digits.
+    """
+    near = isinstance(term, Number) and abs(term.centre) <= NEAR_ZERO * term.scale
+    return replace(term, centre=0.0) if isinstance(term, Number) and near else term
 
 
 def left_of(term: Term, rows: float, mean: FloatArray) -> Term:
