@@ -121,8 +121,19 @@ def test_the_certificate_as_text(nb: Path, halves: tuple[Path, Path], copied: Ca
     assert lines[0] == "certificate of forgetting"
     assert any(re.fullmatch(r"  rows forgotten +300", line) for line in lines)
     assert any(re.fullmatch(r"  rows left +500", line) for line in lines)
-    assert re.search(r"the other 500 rows, to 1[0-5]\.\d of 15\.9 digits", lines[-1])
+    assert re.search(r"taken out of the model's, to 1[0-5]\.\d of 15\.9 digits of each column's spread", lines[-2])
+    assert lines[-1].endswith("was not verified: the model keeps no ledger (suffice fit --ledger)")
     assert library.load(model).rows_ == 500
+
+
+def test_the_certificate_of_a_model_with_a_ledger(houses: Path, halves: tuple[Path, Path], tmp_path: Path) -> None:
+    model = tmp_path / "ledger.suffice"
+    done("fit", houses, "-t", "sold_fast", "-m", "nb", *KINDS, "--ledger", "-o", model, "-q")
+    assert any(re.fullmatch(r"  ledger +800 rows: forget refuses others", line) for line in done("info", model).lines)
+    lines = done("forget", model, halves[0]).lines
+    assert any(re.fullmatch(r"  verified +yes", line) for line in lines)
+    assert re.search(r"in the ledger of rows learned: the sums are those of the other 500 rows", lines[-1])
+    refused("forget", model, halves[0], code=1)
 
 
 def test_forgetting_everything_is_refused(nb: Path, houses: Path, copied: Callable[[Path], Path]) -> None:

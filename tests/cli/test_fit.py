@@ -146,7 +146,10 @@ def test_rows_limits_what_a_model_is_fitted_to(tmp_path: Path) -> None:
     words = ("fit", table, "-t", "c", "-m", "logistic")
     assert done(*words, "--rows", "55,000", "--json").json["rows_fitted"] == 55_000
     assert done(*words, "--rows", "all", "--json").json["rows_fitted"] == 60_000
-    assert "fitted to 55,000 of them" in done(*words, "--rows", "55_000").out
+    model = tmp_path / "model.suffice"
+    said = "logistic was fitted to 55,000 of the 60,000 rows, drawn at random"
+    assert said in done(*words, "--rows", "55_000", "-o", model).out
+    assert said in done("info", model).out
 
 
 def test_folds_change_how_models_are_judged(houses: Path) -> None:

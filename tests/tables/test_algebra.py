@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -264,3 +266,103 @@ def test_an_update_that_fails_changes_nothing() -> None:
 def test_an_update_with_a_class_never_seen_names_the_cure() -> None:
     with pytest.raises(TableError, match="'rented', which the model does not know; it knows 'n', 'y'"):
         fitted(A, "nb").update(B.assign(sold="rented"))
+
+
+# Rows that were never learned.
+
+
+@pytest.mark.parametrize("form", list(SUMS))
+def test_a_ledger_refuses_rows_that_were_never_learned_by_number(form: str) -> None:
+    table = houses(80, seed=3, missing=0.1)[[*PREDICTORS, SUMS[form]]]
+    model = suffice.fit(table, SUMS[form], form, columns=KINDS, ledger=True)
+    before = answers(model, table)
+    strange = table[10:14].copy()
+    strange.iloc[2, 0] = 81.25
+    for wrong in (strange, table.iloc[[5, 6, 5]]):
+        with pytest.raises(TableError, match=r"^row 3 was never learned, or is given more often"):
+            model.forget(wrong)
+    assert model.rows_ == 80
+    near(answers(model, table), before, 1e-15)
+    certificate = model.forget(table[10:14])
+    assert certificate["verified"]
+    assert (len(model.ledger_), model.rows_) == (76, 76)
+    with pytest.raises(TableError, match=r"^row 1 was never learned"):
+        model.forget(table[10:14])
+
+
+def test_row_numbers_of_a_ledger_count_rows_without_a_target() -> None:
+    table = houses(60)
+    model = suffice.fit(table, "sold", "nb", columns=KINDS, ledger=True)
+    given = table[:8].copy()
+    given.loc[[0, 3], "sold"] = None
+    given.loc[6, "area"] = 12.5
+    with pytest.raises(TableError, match=r"^row 7 was never learned"):
+        model.forget(given)
+
+
+def test_without_a_ledger_a_certificate_does_not_say_that_rows_were_learned() -> None:
+    table = houses(80)
+    model = suffice.fit(table, "sold", "nb", columns=KINDS)
+    strange = table[:1].copy()
+    strange["area"] = 81.25
+    assert not model.forget(strange)["verified"]
+
+
+def test_a_ledger_follows_updates_merges_and_files(tmp_path: Path) -> None:
+    table = houses(120, missing=0.1)
+    parts = [suffice.fit(part, "sold", "nb", columns=KINDS, ledger=True) for part in (table[:50], table[50:90])]
+    model = (parts[0] + parts[1]).update(table[90:])
+    model.save(tmp_path / "m.suffice")
+    model = suffice.load(tmp_path / "m.suffice")
+    whole = suffice.fit(table, "sold", "nb", columns=KINDS, ledger=True)
+    np.testing.assert_array_equal(model.ledger_.digests, whole.ledger_.digests)
+    table.to_parquet(tmp_path / "all.parquet")
+    table[:30].to_csv(tmp_path / "some.csv", index=False)  # however the rows are written
+    assert suffice.fit(tmp_path / "all.parquet", "sold", "nb", columns=KINDS, ledger=True).forget(
+        tmp_path / "some.csv"
+    )["verified"]
+    with pytest.raises(TableError, match="keeps a ledger of its rows and the other none"):
+        whole + suffice.fit(table, "sold", "nb", columns=KINDS)
+    with pytest.raises(TableError, match="different keys: fit both with the same --seed"):
+        whole + suffice.fit(table, "sold", "nb", columns=KINDS, ledger=True, random_state=1)
+
+
+# Digits.
+
+
+def skewed(n: int = 900, seed: int = 0) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
+    """Return columns that are mostly 0, and rows among which are the only ones of a class that are not."""
+    random = np.random.default_rng(seed)
+    spam = random.random(n) < 0.4
+    table = pd.DataFrame(np.where(random.random((n, 12)) < 0.2, random.lognormal(0, 1.5, (n, 12)).round(2), 0.0))
+    table.columns = [f"w{place}" for place in range(12)]
+    ham = np.flatnonzero(~spam)
+    for place in range(6):
+        rare = spam & (random.random(n) < 0.1)
+        table[f"w{place}"] = np.where(rare, random.lognormal(1, 1, n).round(2), 0.0)
+        rows = ham[3 * place : 3 * place + 1 + place % 3]
+        table.loc[rows, f"w{place}"] = random.lognormal(1, 2, len(rows)).round(2)
+    table["w6"] = 0.0
+    table.loc[ham[20], "w6"] = 3.7  # the only one of all rows
+    table["y"] = np.where(spam, "spam", "ham")
+    return table, np.append(ham[:18], [ham[20], *np.flatnonzero(spam)[:20]])
+
+
+@pytest.mark.parametrize("form", ["nb", "gda", "gda-full"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_skewed_columns_are_forgotten(form: str, seed: int) -> None:
+    table, gone = skewed(seed=seed)
+    columns = dict.fromkeys(table.columns[:-1], "numeric")
+    model = suffice.fit(table, "y", form, columns=columns)
+    assert model.forget(table.iloc[gone])["digits_kept"] > 9
+    rest = suffice.fit(table.drop(index=gone), "y", form, columns=columns)
+    near(answers(model, table), answers(rest, table), 1e-9)
+
+
+@pytest.mark.parametrize("form", ["nb", "gda", "gda-full", "linear"])
+def test_a_column_that_loses_its_digits_is_named(form: str) -> None:
+    table = houses(100)[["area", "price", "sold"]]
+    table.loc[0, "area"] = 1e11
+    model = suffice.fit(table.drop(columns={"linear": "sold"}.get(form, "price")), SUMS[form], form)
+    with pytest.raises(TableError, match=r"column 'area' .* rounding noise.*fit again to the rows that remain"):
+        model.forget(table[:1])

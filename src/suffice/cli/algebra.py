@@ -69,7 +69,9 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
 def forget(model: str, table: str, output: str | None, as_json: bool, quiet: bool, **how: Any) -> None:
     """Unlearn the rows of TABLE: what is left is what the other rows teach.
 
-    Prints a certificate: how many rows are gone, and to how many digits what is left equals a fit to the other rows.
+    Prints a certificate: how many rows were taken out of the sums, and to how many digits. Whether these rows were ever
+    learned can only be told where the model keeps a ledger of its rows (suffice fit --ledger); without one, rows are
+    refused only where counts or spreads would become negative.
     """
     from datetime import UTC, datetime
 
@@ -87,12 +89,21 @@ def forget(model: str, table: str, output: str | None, as_json: bool, quiet: boo
         "rows_forgotten": int(found["rows"]),
         "rows_left": int(found["left"]),
         "digits_kept": round(found["digits_kept"], 1),
+        "verified": bool(found["verified"]),
     }
     if as_json:
         show_json(about)
         return
     print_line("certificate of forgetting", "bold")
     for name, value in about.items():
-        print_line(f"  {name.replace('_', ' '):<15} {value}")
-    left = f"the other {about['rows_left']:,} rows, to {about['digits_kept']} of 15.9 digits"
-    print_line(f"  the sums of the model are those of {left}")
+        shown = ("yes" if value else "no") if isinstance(value, bool) else value
+        print_line(f"  {name.replace('_', ' '):<15} {shown}")
+    digits = f"to {about['digits_kept']} of 15.9 digits of each column's spread"
+    if about["verified"]:
+        print_line(
+            f"  each of these rows is in the ledger of rows learned: the sums are those of the other "
+            f"{about['rows_left']:,} rows, {digits}"
+        )
+    else:
+        print_line(f"  the sums of these rows were taken out of the model's, {digits};")
+        print_line("  that these rows were learned was not verified: the model keeps no ledger (suffice fit --ledger)")

@@ -34,7 +34,7 @@ def info(model: str, as_json: bool) -> None:
 
 
 def _show(model: Any, size: int) -> None:
-    from suffice.cli.fitting import show_candidates, show_columns
+    from suffice.cli.fitting import drawn_rows, show_candidates, show_columns
     from suffice.cli.output import print_line
 
     form = model.predictor_.form
@@ -45,6 +45,10 @@ def _show(model: Any, size: int) -> None:
     print_line(f"  predicts  {schema.target} ({schema.task}{classes})")
     where = "" if model.summed_ == "here" else f", sums taken {model.summed_}"
     print_line(f"  learnt    {model.rows_:,} rows{where}")
+    if model.fitted_rows_ < model.rows_:
+        print_line(f"  fitted    {drawn_rows(model)}")
+    if model.ledger_ is not None:
+        print_line(f"  ledger    {len(model.ledger_):,} rows: forget refuses others")
     print_line(f"  file      {size / 1000:,.0f} kB")
     print_line(f"  can       {can}, sample, impute, find outliers")
     show_columns(model)

@@ -57,6 +57,11 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
     default=None,
     help="Whether sums are taken by DuckDB or PostgreSQL, where the rows lie; where that is faster, otherwise.",
 )
+@click.option(
+    "--ledger",
+    is_flag=True,
+    help="Keep a digest of each row (8 bytes), so that forget refuses rows that were never learned.",
+)
 @table_options
 @json_option
 @quiet_option
@@ -72,6 +77,7 @@ def fit(
     rows: int | None,
     seed: int,
     in_database: bool | None,
+    ledger: bool,
     as_json: bool,
     quiet: bool,
     **how: Any,
@@ -85,14 +91,23 @@ def fit(
     from suffice.tables.ahead import Started
     from suffice.tables.databases import chosen
 
+    if ledger and in_database:
+        raise click.UsageError("--ledger reads every row: leave out --in-database")
     kinds = kinds_of(kind, ignore)
     source = opened(table, kinds, **how)
-    if chosen(source, in_database, model) is None:
+    if ledger or chosen(source, in_database, model) is None:
         source = Started(source)  # reads while libraries are loaded
     from suffice.tables import TableModel
 
     fresh = TableModel(
-        model, columns=kinds, task=task, folds=folds, most_rows=rows, random_state=seed, in_database=in_database
+        model,
+        columns=kinds,
+        task=task,
+        folds=folds,
+        most_rows=rows,
+        random_state=seed,
+        in_database=in_database,
+        ledger=ledger,
     )
     with watching(quiet) as watch:
         fitted = fresh.fit(source, target, watch=watch)
@@ -122,6 +137,7 @@ def about(model: Any, name: str, output: str | None) -> dict[str, Any]:
         "rows": model.rows_,
         "rows_without_target": model.skipped_,
         "rows_fitted": model.fitted_rows_,
+        "rows_in_ledger": None if model.ledger_ is None else len(model.ledger_),
         "sums_taken": model.summed_,
         "columns": [
             {"name": field.name, "kind": field.kind, "why": field.why or None}
@@ -184,6 +200,11 @@ def show_candidates(model: Any) -> None:
             say(f"{each.model} was left out: {each.why}", "warning")
 
 
+def drawn_rows(model: Any) -> str:
+    """Return how many rows a model was fitted to, where these are not all."""
+    return f"{model.model_} was fitted to {model.fitted_rows_:,} of the {model.rows_:,} rows, drawn at random"
+
+
 def _show(model: Any, name: str) -> None:
     from suffice.cli.output import counted, print_line, say
 
@@ -215,12 +236,11 @@ def _show(model: Any, name: str) -> None:
     if model.rows_ < _FEW:
         say(f"{counted(model.rows_, 'row')} are too few to judge a model by", "warning")
     rate = model.rows_ / max(model.seconds_, 1e-9)
-    fitted = (
-        ""
-        if model.fitted_rows_ == model.rows_
-        else f"; fitted to {model.fitted_rows_:,} of them, drawn at random (--rows all for all)"
-    )
-    print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{fitted}")
+    print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s")
+    if model.fitted_rows_ < model.rows_:
+        print_line(f"{drawn_rows(model)}: give --rows all to fit to all of them")
+    if model.ledger and model.ledger_ is None:
+        say(f"no ledger was kept: {best.model} is no sum over rows, and cannot forget any", "warning")
     if model.summed_ != "here":
         print_line(f"sums were taken {model.summed_}; rows were read to tell kinds and to compare models")
     if model.summed_note_:

@@ -172,9 +172,7 @@ class ClassMoments(Statistics):
         counted = max(digits_lost(total[name], taken[name], weighings[name]) for name in total)
         return Removal(left, max(float(np.log10(lost)), counted), place)
 
-    def _without_noise(
-        self, whole: Self, part: Self, before: FloatArray, doubt: FloatArray
-    ) -> tuple[Self, FloatArray]:
+    def _without_noise(self, whole: Self, part: Self, before: FloatArray, doubt: FloatArray) -> tuple[Self, FloatArray]:
         """Return this difference with 0 for squares that are within rounding of 0, and how noisy each square is.
 
         Noise is in units of a rounding, relative to the square itself. A square within rounding of 0 has no digits; its
@@ -228,9 +226,7 @@ def slack(weight: float) -> float:
     return float(8 * np.sqrt(1 + weight) + min(weight, _BLOCK))
 
 
-def check_squares(
-    before: FloatArray, left: FloatArray, doubt: FloatArray, weight: float, what: str = "spread"
-) -> None:
+def check_squares(before: FloatArray, left: FloatArray, doubt: FloatArray, weight: float, what: str = "spread") -> None:
     """Raise where squares that are left are negative past any doubt.
 
     Parameters

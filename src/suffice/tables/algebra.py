@@ -7,14 +7,18 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from suffice.generative.product import pruned
 from suffice.statistics import Labels, Parts
-from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
+from suffice.statistics.base import NegativeEvidenceError
 from suffice.tables.answering import Answering
+from suffice.tables.blocks import Block
+from suffice.tables.described import take_out
 from suffice.tables.describing import Description
 from suffice.tables.errors import TableError
+from suffice.tables.ledger import Ledger, UnknownRowError
 from suffice.tables.source import Watch
+from suffice.tables.targets import Answers
 
 
 class Algebra(Answering):
@@ -27,49 +31,60 @@ class Algebra(Answering):
         with the table, the model stays as it was.
         """
         self._refuse_unless_exact("learn more rows exactly")
-        predictor, description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)
+        predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
         rows = 0
         for block, values in self._learnt(table, watch):
             predictor.add(block, values)
             if description is not None:
                 more = description.summed(block, self._codes(values), self._description_labels)
                 description.remember(description.statistics_ + more)
+            if ledger is not None:
+                ledger = ledger.plus(block, values, self._labels)
             rows += block.rows
         predictor.settle()
-        self._take(predictor, description, self.rows_ + rows)
+        self._take(predictor, description, ledger, self.rows_ + rows)
         return self
 
     def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
-        """Unlearn rows exactly, and return a certificate: how many rows are gone, and the digits that are left.
+        """Unlearn rows exactly, and return a certificate.
 
-        Where rows cannot be forgotten, the model stays as it was.
+        Without a ledger (``ledger=True`` at the fit) a sum cannot tell which rows it was taken over: rows that were
+        never learned are refused where counts would be negative or spreads would be, and taken out of the sums
+        otherwise. With a ledger, each row must have been learned, and as often as it is given. Where rows cannot be
+        forgotten, the model stays as it was.
+
+        Returns
+        -------
+        dict
+            ``rows`` that were taken out, rows that are ``left``, ``digits_lost`` and ``digits_kept`` of each column's
+            spread at least, and ``verified``: whether a ledger held each of these rows.
         """
         self._refuse_unless_exact("forget rows")
-        predictor, description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)
+        predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
         lost, rows = 0.0, 0
         try:
-            for block, values in self._learnt(table, watch):
+            for block, answers in self._answered(table, watch):
+                values = self._values(answers)
+                if ledger is not None:
+                    ledger = _ledger_without(ledger, block, answers, values, self._labels)
                 lost = max(lost, predictor.remove(block, values))
                 if description is not None:
                     gone = description.summed(block, self._codes(values), self._description_labels)
-                    removal = description.statistics_.remove(gone)
-                    description.remember(pruned(removal.left))
-                    lost = max(lost, float(removal.digits_lost))
+                    lost = max(lost, take_out(description, gone))
                 rows += block.rows
-        except NegativeEvidenceError:
+        except NegativeEvidenceError as error:
             raise TableError(
-                "some of these rows were never learnt, or were forgotten before: nothing was forgotten"
+                f"some of these rows were never learned, or were forgotten before ({error}): nothing was forgotten"
             ) from None
-        except LostDigitsError as error:
-            raise TableError(f"too little would be left to be exact: fit the rows that remain ({error})") from None
         if rows >= self.rows_:
-            raise TableError("these are all rows that the model has learnt: nothing would be left of it")
+            raise TableError("these are all rows that the model has learned: nothing would be left of it")
         predictor.settle()
-        self._take(predictor, description, self.rows_ - rows)
-        return {"rows": rows, "left": self.rows_, "digits_lost": lost, "digits_kept": 15.9 - lost}
+        self._take(predictor, description, ledger, self.rows_ - rows)
+        digits = {"digits_lost": lost, "digits_kept": 15.9 - lost}
+        return {"rows": rows, "left": self.rows_, **digits, "verified": ledger is not None}
 
-    def _take(self, predictor: Any, description: Description | None, rows: int) -> None:
-        self.predictor_, self._description = predictor, description
+    def _take(self, predictor: Any, description: Description | None, ledger: Ledger | None, rows: int) -> None:
+        self.predictor_, self._description, self.ledger_ = predictor, description, ledger
         self.rows_ = self.fitted_rows_ = rows
 
     @property
@@ -99,6 +114,9 @@ class Algebra(Answering):
         both._bins, both._noise = self._bins, self._noise
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
         both.fitted_rows_ = both.rows_
+        both.ledger_ = None
+        if self.ledger_ is not None and other.ledger_ is not None:
+            both.ledger_ = self.ledger_.merged(other.ledger_)
         both.summed_ = self.summed_ if self.summed_ == other.summed_ else f"{self.summed_} and {other.summed_}"
         return both
 
@@ -131,7 +149,24 @@ def _components(one: Algebra, two: Algebra) -> Any:
     return Parts(tuple(replace(part, labels=labels) for part in statistics.parts))
 
 
+def _ledger_without(ledger: Ledger, block: Block, answers: Answers, values: npt.NDArray[Any], labels: Labels) -> Ledger:
+    """Return a ledger without the rows of a block, or say which of them it does not hold."""
+    try:
+        return ledger.minus(block, values, labels)
+    except UnknownRowError as error:
+        row = block.first + int(np.flatnonzero(answers.known)[error.row]) + 1
+        raise TableError(
+            f"row {row} was never learned, or is given more often than it was learned (it is not in the model's "
+            "ledger): nothing was forgotten"
+        ) from None
+
+
 def _check_alike(one: Algebra, two: Algebra) -> None:
+    if (one.ledger_ is None) != (two.ledger_ is None):
+        raise TableError(
+            "one of the models keeps a ledger of its rows and the other none: fit both with --ledger, or drop the "
+            "ledger (model.ledger_ = None in Python)"
+        )
     for what, mine, theirs in (
         ("form", one.model_, two.model_),
         ("target", one.schema_.target, two.schema_.target),

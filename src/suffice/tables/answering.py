@@ -20,6 +20,7 @@ from suffice.tables.describing import Description, cells_of
 from suffice.tables.errors import TableError
 from suffice.tables.explaining import RowExplanation, explained
 from suffice.tables.imputing import imputed
+from suffice.tables.ledger import Ledger
 from suffice.tables.measures import Evaluation
 from suffice.tables.predictors import Predictor
 from suffice.tables.sampling import drawn
@@ -45,6 +46,7 @@ class Answering(BaseEstimator):  # type: ignore[misc]
     _bins: Bins | None  # of the numbers, as classes of the description
     _description: Description | None  # where the predictor is none itself
     _noise: float
+    ledger_: Ledger | None  # of the rows that were learned, where one is kept
 
     @property
     def estimator_(self) -> Any:
@@ -159,6 +161,11 @@ class Answering(BaseEstimator):  # type: ignore[misc]
 
     def _learnt(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield rows that have a target, with codes of the classes, or numbers."""
+        for block, answers in self._answered(table, watch):
+            yield block, self._values(answers)
+
+    def _answered(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Answers]]:
+        """Yield rows that have a target, with their targets."""
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name, target=True)
         first, expected = 0, source.rows()
@@ -166,7 +173,7 @@ class Answering(BaseEstimator):  # type: ignore[misc]
             block, answers = reading.rows_of(batch, self.schema_, first)
             first += batch.num_rows
             if block.rows:
-                yield block, self._values(answers)
+                yield block, answers
             if watch is not None:
                 watch("reading", first, expected)
 

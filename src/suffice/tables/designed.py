@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics import Labels, NormalEquations, Statistics
+from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.tables.blocks import Block
 from suffice.tables.describing import Description
 from suffice.tables.design import Design, design_of
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, digits_error
 from suffice.tables.forms import Form
 from suffice.tables.matrices import stacked, transformed
 from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
@@ -132,7 +132,9 @@ class Designed(Predictor):
         if not self.form.exact:
             return super().remove(block, values)
         if self.design.covering(block) is not self.design:
-            raise TableError("some of these rows have cells that were never learnt: forget only rows that were learnt")
+            raise TableError(
+                "some of these rows have cells that were never learned: forget only rows that were learned"
+            )
         gone = self.design.encode(block).sum(axis=0)
         rows, mean, _ = _totals(self.inner.statistics_)
         left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
@@ -140,7 +142,11 @@ class Designed(Predictor):
         terms = (left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
         self._move(Design(self.design.features, tuple(map(about_zero, terms))))
         self.inner.__dict__.pop("digits_lost_", None)
-        self.inner.forget(self.design.encode(block), self._targets(values))
+        try:
+            self.inner.forget(self.design.encode(block), self._targets(values))
+        except LostDigitsError as error:
+            names = [term.feature for term in self.design.terms for _ in term.names]
+            raise digits_error([*names, "the target"][error.place[0]]) from None
         return float(self.inner.digits_lost_)
 
     def settle(self) -> None:

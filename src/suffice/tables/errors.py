@@ -19,6 +19,14 @@ class MissingExtraError(ImportError):
     """A library that an optional feature needs is not installed."""
 
 
+def digits_error(column: str) -> TableError:
+    """Return the error of a column of which a subtraction would leave rounding noise."""
+    return TableError(
+        f"without these rows column {column!r} would be left with rounding noise, since they hold nearly all of its "
+        "spread: nothing was forgotten; fit again to the rows that remain"
+    )
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint at the known name that a wrong one may stand for.
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from suffice.statistics import NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import ClassMoments
+from suffice.statistics.moments import EPSILON, ClassMoments
 
 #: Bytes of a matrix that is held in memory.
 MEMORY = 1 << 30
@@ -76,12 +76,18 @@ def transformed(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statist
         targets = np.eye(statistics.targets)
         zeros = np.zeros((len(A), statistics.targets))
         whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
-        mean = whole @ statistics.mean + np.concatenate([b, np.zeros(statistics.targets)])
+        mean = _moved_mean(statistics.mean, whole, np.concatenate([b, np.zeros(statistics.targets)]))
         return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
     assert isinstance(statistics, ClassMoments)
     known = statistics.weights > 0
-    mean = np.where(known[:, None], statistics.mean @ A.T + b, 0.0)
+    mean = np.where(known[:, None], _moved_mean(statistics.mean, A, b), 0.0)
     return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
+
+
+def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return means of rows A x + b; those within rounding of 0 are 0, so that a class of zeros has no mean of noise."""
+    moved = mean @ A.T + b
+    return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
 
 
 def _symmetric(matrix: FloatArray) -> FloatArray:

@@ -22,6 +22,7 @@ from suffice.tables.describing import Description
 from suffice.tables.designed import Designed
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form, candidates, form_of
+from suffice.tables.ledger import Ledger
 from suffice.tables.nesting import nested, unnested
 from suffice.tables.predictors import Predictor, restored
 from suffice.tables.pushing import Pushed
@@ -60,6 +61,10 @@ class TableModel(Stored, Algebra):
         Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL, and only the first rows
         and those that are drawn are read. By default where that is faster: of a server always, of Parquet files and
         DuckDB's tables from a million rows on.
+    ledger
+        Whether to keep a digest of each row that is learned (8 bytes a row in the model's file), so that :meth:`forget`
+        refuses rows that were never learned. Rows are then read, even of a database. Models that are no sums over rows
+        cannot forget, and keep none.
 
     Attributes
     ----------
@@ -73,6 +78,7 @@ class TableModel(Stored, Algebra):
     noise_ : of numbers, how far they lie from what is expected of them: the root of the mean square
     estimator_ : the estimator that does the work
     description_ : naive Bayes over the rows
+    ledger_ : digests of the rows that were learned; None where none are kept
 
     Examples
     --------
@@ -99,6 +105,7 @@ class TableModel(Stored, Algebra):
         most_rows: int | None = 500_000,
         random_state: int = 0,
         in_database: bool | None = None,
+        ledger: bool = False,
     ) -> None:
         self.model = model
         self.columns = columns
@@ -107,6 +114,7 @@ class TableModel(Stored, Algebra):
         self.most_rows = most_rows
         self.random_state = random_state
         self.in_database = in_database
+        self.ledger = ledger
 
     def fit(self, table: Any, target: Any, *, watch: Watch | None = None) -> Self:
         """Learn to predict a column of a table from the others.
@@ -124,11 +132,13 @@ class TableModel(Stored, Algebra):
             raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
         if self.most_rows is not None and self.most_rows < 1:
             raise ValueError(f"most_rows must be 1 or more, or None for all rows; got {self.most_rows!r}")
+        if self.ledger and self.in_database:
+            raise ValueError("ledger=True reads every row: leave out in_database=True")
         strings = [str(name) for name, kind in (self.columns or {}).items() if kind in ("category", "text")]
         source, name = with_target(table, target, strings=strings)
         start = time.perf_counter()
 
-        database = chosen(source, self.in_database, self.model)
+        database = None if self.ledger else chosen(source, self.in_database, self.model)
         try:
             self._settle(self._read(source, name, database, watch), watch)
         finally:
@@ -147,7 +157,8 @@ class TableModel(Stored, Algebra):
                 if self.in_database:
                     raise
                 note = str(error)
-        return reading.read(reading.Streamed(source, self.random_state, watch, note), *asked)
+        ledger = Ledger.empty(self.random_state) if self.ledger else None
+        return reading.read(reading.Streamed(source, self.random_state, watch, note, ledger), *asked)
 
     def _drawn(self, schema: Schema) -> int:
         """Return how many rows to draw: those that models are compared by, and others are fitted to."""
@@ -180,6 +191,7 @@ class TableModel(Stored, Algebra):
         self._description = None if isinstance(self.predictor_, Described) else found.description
         self.schema_, self.model_ = schema, form.name
         self._labels, self._bins = labels, found.bins
+        self.ledger_ = found.ledger if form.exact else None
         self.rows_, self.skipped_ = found.rows, found.skipped
         self._noise = 0.0
         if schema.task == "numbers":
@@ -238,6 +250,8 @@ class TableModel(Stored, Algebra):
         parts = {"predictor": self.predictor_.contents()}
         if self._description is not None:
             parts["description"] = self._description._contents()
+        if self.ledger_ is not None:
+            parts["ledger"] = self.ledger_.contents()
         return nested(
             type(self).__name__,
             {
@@ -267,6 +281,7 @@ class TableModel(Stored, Algebra):
         model.predictor_ = restored(settings["predictor"], parts["predictor"], model.schema_.task, model._labels)
         description = parts.get("description")
         model._description = None if description is None else Description._from_contents(description)
+        model.ledger_ = Ledger.from_contents(parts["ledger"]) if "ledger" in parts else None
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model._noise = float(settings["noise"])
@@ -289,7 +304,7 @@ def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = N
     watch
         Told how far it is.
     settings
-        Others of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``.
+        Others of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``, ``ledger``.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from suffice.tables.drawing import Sample
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form
 from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
+from suffice.tables.ledger import Ledger
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Schema
 from suffice.tables.source import BATCH, Source, Watch, arrow
@@ -50,6 +51,7 @@ class Read:
     sums: Sums | None = None  # what takes more sums where the rows lie
     where: str = HERE  # where sums were taken
     note: str = ""  # why they were not taken where the rows lie
+    ledger: Ledger | None = None  # of the rows, where one is kept
 
     @property
     def holds_all(self) -> bool:
@@ -197,11 +199,21 @@ class Streamed:
         Told how far it is.
     note
         Why sums are not taken where the rows lie, where that is worth saying.
+    ledger
+        An empty one, where rows are to be kept track of.
     """
 
-    def __init__(self, source: Source, seed: int = 0, watch: Watch | None = None, note: str = "") -> None:
+    def __init__(
+        self,
+        source: Source,
+        seed: int = 0,
+        watch: Watch | None = None,
+        note: str = "",
+        ledger: Ledger | None = None,
+    ) -> None:
         self.source = source
         self.note = note
+        self.ledger = ledger
         self._seed = seed
         self._watch = watch
         self._stream: Iterator[Any] | None = None
@@ -223,6 +235,7 @@ class Streamed:
         expected = self.source.rows()
         summed = None if form is None else Predictor.of(form, schema.task, Labels())
         statistics: Any = None
+        ledger = self.ledger
         rows = skipped = 0
         prepared = False
         labels = Labels()
@@ -243,6 +256,8 @@ class Streamed:
             else:
                 more = description.summed(block, bins.codes(answers.values), bins.labels)
             statistics = more if statistics is None else statistics + more
+            if ledger is not None:
+                ledger = ledger.plus(block, answers.values, answers.labels)
             if summed is not None:
                 if not prepared:
                     summed.prepare(block)
@@ -261,5 +276,15 @@ class Streamed:
             summed.settle()
         table = sample.table()
         return Read(
-            self.source, schema, labels, bins, description, table, summed, rows - skipped, skipped, note=self.note
+            self.source,
+            schema,
+            labels,
+            bins,
+            description,
+            table,
+            summed,
+            rows - skipped,
+            skipped,
+            note=self.note,
+            ledger=ledger,
         )
