@@ -23,6 +23,20 @@ _DELIMITERS = (",", "\t", ";", "|")
 _LOOKED_AT = 1 << 16
 #: Encodings that DuckDB reads; files in others are written anew.
 READ = ("utf-8", "utf-16", "latin-1")
+#: How files start that are not delimited text, what they are, and what to do with them.
+_NOT_TEXT = (
+    (b"PK\x03\x04", "a ZIP archive: unpack it, and name the table inside"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the sheet as CSV"),
+    (b"PAR1", "a Parquet file: rename it to end in .parquet"),
+    (b"ARROW1", "an Arrow file: rename it to end in .arrow"),
+    (b"SQLite format 3", "an SQLite database: rename it to end in .sqlite, and write FILE.sqlite::TABLE"),
+    (b"\x1f\x8b", "compressed with gzip: rename it to end in .csv.gz"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd: rename it to end in .csv.zst"),
+    (b"BZh", "compressed with bzip2: decompress it, or compress it with gzip"),
+    (b"\xfd7zXZ", "compressed with xz: decompress it, or compress it with gzip"),
+    (b"%PDF", "a PDF document: save the table as CSV"),
+)
+_WORKBOOK = "an Excel workbook: save the sheet as CSV, or pass pandas.read_excel(...) to suffice.fit"
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,7 @@ class Dialect:
             "auto_type_candidates": list(_TYPES),
             "union_by_name": True if len(files) > 1 else None,
             "encoding": self.codec if self.codec != "utf-8" else None,
+            "new_line": escaped_line_end(files[0], self.codec),
             "types": dict(types) or None,
         }
         given = [f"{name} = {literal(value)}" for name, value in parts.items() if value is not None]
@@ -113,6 +128,47 @@ def guess_delimiter(path: str, encoding: str) -> str | None:
         if counts and counts[0] and (rank := (min(counts) == max(counts), counts[0])) > most:
             best, most = each, rank
     return best
+
+
+def escaped_line_end(path: str, encoding: str) -> str | None:
+    r"""Return how the first lines of a file end, as DuckDB spells it; None where they do not all end alike.
+
+    A line break inside a quoted name would mislead DuckDB about it.
+    """
+    found = _line_ends(path, encoding)
+    return found.pop().encode("unicode_escape").decode() if len(found) == 1 else None
+
+
+def _line_ends(path: str, encoding: str) -> set[str]:
+    text = (first_text(path, encoding) or "").removesuffix("\r")  # which may be half of a line's end
+    return set(re.findall(r"\r\n|\r|\n", re.sub(r'"[^"]*("|$)', "", text)))
+
+
+def encoding_of_text(path: str, dialect: Dialect) -> str:
+    """Return the encoding of a file of delimited text: the one that is given, or UTF-16 where its first bytes say so.
+
+    Raises
+    ------
+    TableError
+        Where the file is something else: an archive, a workbook, a database.
+    """
+    if path.endswith((".gz", ".zst")):
+        return dialect.encoding
+    with Path(path).open("rb") as file:
+        start = file.read(_LOOKED_AT)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for magic, what in _NOT_TEXT:
+        if start.startswith(magic):
+            is_workbook = magic == b"PK\x03\x04" and (b"xl/" in start or path.lower().endswith((".xlsx", ".xlsm")))
+            raise TableError(f"{path} is {_WORKBOOK if is_workbook else what}")
+    if b"\0" in start and not dialect.codec.startswith(("utf-16", "utf-32")):
+        if start[1::2].count(0) > len(start) // 4 or start[::2].count(0) > len(start) // 4:
+            half = "le" if start[1::2].count(0) >= start[::2].count(0) else "be"
+            raise TableError(f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)")
+        line = start[: start.index(b"\0")].count(b"\n") + 1
+        raise TableError(f"line {line} of {path} holds a NUL byte, which text does not: is it a table? Remove it if so")
+    return dialect.encoding
 
 
 def first_text(path: str, encoding: str) -> str | None:
@@ -180,10 +236,13 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
         return TableError(f"{at}{counts}: quote cells that hold the delimiter, or complete the line")
     if "quote" in text.casefold() and "unterminated" in text.casefold():
         return TableError(f"{at} has a quote that is never closed: close it")
+    if len(_line_ends(files[0], dialect.codec)) > 1:
+        return TableError(f"{where} mixes line ends of Windows and Unix: write it with one of them, as dos2unix does")
     first = text.removeprefix("Invalid Input Error: ").strip().splitlines()[0]
-    return TableError(
-        f"{where} cannot be read as delimited text ({first}): give its --delimiter (Dialect(delimiter=...) in Python)"
-    )
+    cure = ""
+    if dialect.delimiter is None and guess_delimiter(files[0], dialect.codec) is None:
+        cure = ": none of , ; | and tab separates its cells; give --delimiter (Dialect(delimiter=...) in Python)"
+    return TableError(f"{where} cannot be read as delimited text (DuckDB says: {first.rstrip('.')}){cure}")
 
 
 def ragged_line(path: str, dialect: Dialect) -> str | None:

@@ -7,11 +7,23 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from suffice.engines.sql.dialect import quoted
-from suffice.tables.csv import READ, Dialect, complaint, first_gaps, first_text, later_gap, literal, ragged_line
+from suffice.tables.csv import (
+    READ,
+    Dialect,
+    complaint,
+    encoding_of_text,
+    escaped_line_end,
+    first_gaps,
+    first_text,
+    later_gap,
+    literal,
+    ragged_line,
+)
 from suffice.tables.databases import DuckDatabase
 from suffice.tables.errors import MissingExtraError, TableError
 from suffice.tables.source import BATCH, Source
@@ -47,7 +59,9 @@ class DuckSource(Source):
         try:
             self.connection = duckdb.connect(database, read_only=database != ":memory:")
             self.connection.sql("set autoinstall_known_extensions = false")
-            self.connection.sql("set enable_progress_bar = false")
+            # Setting it fails in Jupyter where ipywidgets is missing, even if there is no bar to be switched off.
+            if self.connection.sql("select current_setting('enable_progress_bar')").fetchall()[0][0]:
+                self.connection.sql("set enable_progress_bar = false")
         except duckdb.Error as error:
             raise self._complaint(error) from None
         if frame is not None:
@@ -149,6 +163,9 @@ class TextSource(DuckSource):
         self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
     ) -> None:
         self.missing = dialect.gaps
+        encoding = encoding_of_text(files[0], dialect)
+        if encoding != dialect.encoding:
+            dialect = replace(dialect, encoding=encoding)
         if dialect.codec not in READ:
             files, dialect = self._in_another_encoding(files, dialect)
         self._dialect = dialect
@@ -206,6 +223,7 @@ class TextSource(DuckSource):
             "skip": seen["SkipRows"],
             "header": seen["HasHeader"],
             "columns": {column["name"]: column["type"] for column in seen["Columns"]},
+            "new_line": escaped_line_end(self._files[0], self._dialect.codec),
             "dateformat": seen["DateFormat"],
             "timestampformat": seen["TimestampFormat"],
         }
