@@ -20,7 +20,7 @@ MODEL_COMMANDS = ["predict", "evaluate", "impute", "outliers", "explain", "updat
 @pytest.mark.parametrize("command", MODEL_COMMANDS)
 def test_a_poem_is_no_model(houses: Path, tmp_path: Path, command: str) -> None:
     poem = written(tmp_path / "poem.txt", "Shall I compare thee to a summer's day?")
-    assert f"{poem} is no file that suffice wrote" in refused(command, poem, houses, code=1)
+    assert f"{poem} is not a model file" in refused(command, poem, houses, code=1)
     assert poem.read_text() == "Shall I compare thee to a summer's day?"
 
 

@@ -190,3 +190,16 @@ def test_nothing_is_written_where_a_column_is_not_there(nb: Path, houses: Path, 
     path = tmp_path / "answers.csv"
     assert suffice("predict", nb, houses, "--keep", "aera", "-o", path).code == 2
     assert not path.exists()
+
+
+def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
+    table, model, answers = tmp_path / "t.csv", tmp_path / "m", tmp_path / "a.csv"
+    cells = ["=cmd|x", "+1", "-2+3+cmd", "@sum", "plain", "-foo"]
+    table.write_text("=name,y\n" + "".join(f"{cell},{'uv'[row % 2]}\n" for row, cell in enumerate(cells * 4)))
+    done("fit", table, "-t", "y", "-m", "nb", "--kind", "=name=category", "-o", model)
+    ran = done("predict", model, table, "--keep-all", "-o", answers)
+    assert "would run 16 cells" in ran.err
+    assert [row["=name"] for row in rows_of(answers)] == cells * 4
+    ran = done("predict", model, table, "--keep-all", "--safe-csv", "-o", answers)
+    assert "formulas" not in ran.err
+    assert [row["'=name"] for row in rows_of(answers)][:6] == ["'=cmd|x", "+1", "'-2+3+cmd", "'@sum", "plain", "'-foo"]

@@ -91,3 +91,32 @@ def test_errors_are_red_on_a_terminal() -> None:
     shown = on_terminal("fti")
     assert shown.code == 2
     assert shown.screen.startswith(b"\x1b[1;31merror:\x1b[0m ")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A table whose names and cells would drive a terminal."""
+    path = tmp_path / "hostile.csv"
+    path.write_text("a\x1b[2Jb,n,y\n" + "\x1b]0;owned\x07red,1,\x9b31mu\nblue,2,v\n" * 12)
+    return path
+
+
+def test_no_cell_drives_the_terminal(hostile: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    kind = "a\x1b[2Jb=category"
+    screens = [on_terminal("fit", hostile, "-t", "y", "-m", "nb", "--kind", kind, "-o", model).screen]
+    screens += [on_terminal("predict", model, hostile, "--keep-all", "-q").screen]
+    screens += [on_terminal("info", model, *more).screen for more in ([], ["--json"])]
+    screens += [on_terminal("fit", hostile, "-t", "\x1b[2J").screen]
+    for screen in screens:
+        for sequence in (b"\x1b[2J", b"\x1b]0;", b"\x07", "\x9b".encode()):
+            assert sequence not in screen
+
+
+def test_files_hold_cells_as_they_are(hostile: Path, tmp_path: Path) -> None:
+    model, answers = tmp_path / "model", tmp_path / "answers.csv"
+    done("fit", hostile, "-t", "y", "-m", "nb", "-o", model)
+    done("predict", model, hostile, "--keep-all", "-o", answers)
+    written = answers.read_bytes()
+    assert b"\x1b]0;owned\x07red" in written
+    assert on_terminal("predict", model, hostile, "--keep-all", out=tmp_path / "piped").out == written

@@ -72,27 +72,27 @@ def test_a_header_of_other_tokens_is_noticed(path, at, token):
 
 def test_every_place_to_cut_is_noticed(path):
     for end in range(len(WHOLE)):
-        refused(path, WHOLE[:end], "is empty|cut short|no file that suffice wrote|damaged")
+        refused(path, WHOLE[:end], "is empty|cut short|not a model file|damaged")
 
 
 @given(data=st.binary(max_size=64))
 @example(b"{}")
 def test_any_bytes(path, data):
-    refused(path, data, "is empty|no file|cut short")
-    refused(path, struct.pack("<Q", len(data)) + data, "no file|cut short|no model")
+    refused(path, data, "is empty|not a model file|cut short")
+    refused(path, struct.pack("<Q", len(data)) + data, "not a model file|cut short|no model")
 
 
 @pytest.mark.parametrize(
     "length", [0, 1, 2, HEADER - 9, HEADER - 7, len(WHOLE), 10**8, 10**8 + 1, 2**31, 2**63, 2**64 - 1]
 )
 def test_a_length_that_is_not_the_headers(path, length):
-    refused(path, struct.pack("<Q", length) + WHOLE[8:], "cut short|no file that suffice wrote|damaged")
+    refused(path, struct.pack("<Q", length) + WHOLE[8:], "cut short|not a model file|damaged")
 
 
 def test_foreign_files(path):
     refused(path, b"", "is empty")
-    refused(path, pickle.dumps({"model": np.zeros(100)}), "is no file that suffice wrote: pass one that save")
-    refused(path, b"alpha = 1\n" * 100, "is no file that suffice wrote: pass one that save")
+    refused(path, pickle.dumps({"model": np.zeros(100)}), "is not a model file: pass one that save")
+    refused(path, b"alpha = 1\n" * 100, "is not a model file: pass one that save")
     for metadata in (None, {}, {"format": "pt"}):
         refused(path, save({"a": np.zeros(3)}, metadata=metadata), "holds no model of suffice: pass a file that save")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from suffice.store import Contents, StoreError, read, write
+from suffice.store.whole import whole_file
 
 from .samples import assert_same, sample
 
@@ -130,3 +131,17 @@ def test_a_device_without_end():
         read("/dev/zero")
     with pytest.raises(StoreError, match="/dev/zero is a device"):
         write("/dev/zero", sample())
+
+
+@posix
+def test_nobody_else_reads_a_file_that_is_not_yet_whole(path):
+    with whole_file(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        temporary.write_bytes(b"whole")
+    mask = os.umask(0o022)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+    path.chmod(0o640)
+    with whole_file(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640

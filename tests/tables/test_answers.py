@@ -227,5 +227,5 @@ def test_a_damaged_file_is_refused(damage: Any, model: TableModel, tmp_path: Pat
 
 def test_a_table_is_no_model(tmp_path: Path) -> None:
     TABLE.to_csv(tmp_path / "table.csv")
-    with pytest.raises(StoreError, match=r"table\.csv is no file that suffice wrote"):
+    with pytest.raises(StoreError, match=r"table\.csv is not a model file"):
         suffice.load(tmp_path / "table.csv")

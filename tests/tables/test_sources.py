@@ -268,3 +268,27 @@ def test_many_rows_keep_their_order_in_batches(tmp_path: Path) -> None:
     batches = list(open_table(path).batches())
     assert len(batches) > 1
     np.testing.assert_array_equal(np.concatenate([batch["a"].to_numpy() for batch in batches]), np.arange(400_000))
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresq://bob:S3cret@host/db::t",
+        "postgresql:/bob:S3cret@host/db::t",
+        "MySQL://bob:S3cret@host/db",
+        "host=here user=bob password=S3cret dbname=x::t",
+        "postgresql://bob:S3cret%zz@127.0.0.1:1/db::t",
+        "postgresql://bob:S3cret and@127.0.0.1:1/db::t",
+        "POSTGRESQL://127.0.0.1:1/db?password=S3cret%zz::t",
+    ],
+)
+def test_no_message_holds_a_password(location: str) -> None:
+    with pytest.raises((TableError, FileNotFoundError)) as raised:
+        open_table(location).schema()
+    assert "S3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_schemes_are_read_in_any_case(host: str) -> None:
+    with pytest.raises(TableError, match=r"(127\.0\.0\.1|::1).*port 1 failed"):
+        open_table(f"PostgreSQL://bob@{host}:1/db::t").schema()

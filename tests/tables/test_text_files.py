@@ -43,6 +43,7 @@ def late(path: Path, cell: str, first: tuple[str, str] = ("1", "2")) -> Path:
         ("a,y\n1,x\n\n2,z\n\n", ["a", "y"]),
         ('a,y\n"one\ntwo",x\n"three, four",z\n', ["a", "y"]),
         ('"a, b";y\n' + "1;x\n2;z\n" * 5, ["a, b", "y"]),
+        ('a,"b\nc",y\r\n1,2,x\r\n3,4,z\r\n', ["a", "b\nc", "y"]),
         ("name, first\tage, years\ty\n" + "1\t3\tx\n2\t4\tz\n" * 5, ["name, first", "age, years", "y"]),
     ],
 )
@@ -143,9 +144,8 @@ def test_encodings(encoding: str, tmp_path: Path) -> None:
     assert rows_of(path, dialect=Dialect(encoding=encoding))["name"].to_pylist() == ["Müller", "José"]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_another_encoding_than_said_is_told(encoding: str, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "name,y\nMüller,a\nJosé,b\n", encoding)
+def test_another_encoding_than_said_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "name,y\nMüller,a\nJosé,b\n", "latin-1")
     with pytest.raises(TableError, match=r"a\.csv is not written in utf-8: give its encoding"):
         rows_of(path)
 
@@ -211,3 +211,35 @@ def test_a_packed_file_is_read_with_its_gaps(tmp_path: Path) -> None:
     found = rows_of(tmp_path / "a.csv.gz")
     assert found["area"].null_count == table.area.isna().sum()
     assert found["area"].type == pa.float64()
+
+
+# Files that are something else.
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_byte_order_mark_says_the_encoding(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("größe,y\n1,x\n2,z\n", encoding=encoding)
+    assert rows_of(path).to_pydict() == {"größe": [1, 2], "y": ["x", "z"]}
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"PK\x03\x04[Content_Types].xml xl/workbook.xml", "is an Excel workbook: save the sheet as CSV"),
+        (b"PK\x03\x04notes.csv", "is a ZIP archive: unpack it"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel workbook"),
+        (b"PAR1\x15\x04", "is a Parquet file: rename it"),
+        (b"\x1f\x8b\x08", r"compressed with gzip: rename it to end in \.csv\.gz"),
+        ("a,y\n1,x\n2,z\n".encode("utf-16-le"), "looks like UTF-16: give --encoding utf-16-le"),
+        ("a,y\n1,x\n2,z\n".encode("utf-16-be"), "looks like UTF-16: give --encoding utf-16-be"),
+        (b"a,y\n1,x\n2,\0\n", r"line 3 of .*a\.csv holds a NUL byte"),
+        (b"a,y\r\n1,x\r\n2,z\r\n" + b"3,x\n4,z\n" * 9, "mixes line ends of Windows and Unix"),
+    ],
+)
+def test_what_is_not_delimited_text_is_named(start: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(start)
+    with pytest.raises(TableError, match=message) as raised:
+        rows_of(path)
+    assert "delimiter" not in str(raised.value)

@@ -13,8 +13,10 @@ from suffice.cli.options import (
     opened,
     output_option,
     quiet_option,
+    safe_csv_option,
     table_argument,
     table_options,
+    warn_of_formulas,
 )
 
 #: Rows that are drawn at a time.
@@ -26,7 +28,8 @@ _DRAWN = 10_000
 @click.option("-n", "count", type=click.IntRange(0), default=10, show_default=True, help="How many rows.")
 @click.option("--seed", type=int, help="For the same rows again.")
 @output_option("Where to write; standard output otherwise.")
-def sample(model: str, count: int, seed: int | None, output: str | None) -> None:
+@safe_csv_option
+def sample(model: str, count: int, seed: int | None, output: str | None, safe_csv: bool) -> None:
     """Draw rows from what MODEL has learnt."""
     import numpy as np
     import pyarrow as pa
@@ -36,10 +39,11 @@ def sample(model: str, count: int, seed: int | None, output: str | None) -> None
 
     fitted = loaded(model)
     random = np.random.default_rng(seed)
-    with written(output) as writer:
+    with written(output, safe=safe_csv) as writer:
         for start in range(0, max(count, 1), _DRAWN):
             found = fitted.sample(min(_DRAWN, count - start), random)
             writer.write(pa.RecordBatch.from_arrays([flat(each) for each in found.columns], schema=found.schema))
+    warn_of_formulas(writer, output, safe_csv)
 
 
 @click.command()
@@ -49,8 +53,11 @@ def sample(model: str, count: int, seed: int | None, output: str | None) -> None
 @click.option("--draw", is_flag=True, help="Draw cells from their distribution instead of taking the expected ones.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
 @table_options
+@safe_csv_option
 @quiet_option
-def impute(model: str, table: str, output: str | None, draw: bool, seed: int, quiet: bool, **how: Any) -> None:
+def impute(
+    model: str, table: str, output: str | None, draw: bool, seed: int, safe_csv: bool, quiet: bool, **how: Any
+) -> None:
     """Fill in the missing cells of TABLE by what the other cells of their row suggest."""
     import numpy as np
 
@@ -63,7 +70,7 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
     source = opened(table, **how)
     random = np.random.default_rng(seed) if draw else None
     filled = done = 0
-    with watching(quiet) as watch, written(output) as writer:
+    with watching(quiet) as watch, written(output, safe=safe_csv) as writer:
         for batch, block in batches_of(fitted, source):
             whole, count = imputed(fitted, batch, block, random)
             writer.write(whole_again(whole, source.whole))
@@ -72,6 +79,7 @@ def impute(model: str, table: str, output: str | None, draw: bool, seed: int, qu
             if watch is not None:
                 watch("reading", done, source.rows())
     if not quiet:
+        warn_of_formulas(writer, output, safe_csv)
         say(
             f"{counted(filled, 'cell')} of {counted(done, 'row')} filled in"
             + (f"; written to {output}" if output else "")

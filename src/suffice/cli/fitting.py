@@ -116,9 +116,9 @@ def fit(
     if as_json:
         show_json(about(fitted, source.name, output))
         return
-    _show(fitted, source.name)
     if quiet:
         return
+    _show(fitted, source.name)
     if output is not None:
         size = os.path.getsize(output)  # noqa: PTH202
         say(f"saved to {output} ({size / 1000:,.0f} kB)")

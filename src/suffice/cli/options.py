@@ -30,6 +30,11 @@ def table_options(command: F) -> F:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+safe_csv_option = click.option(
+    "--safe-csv",
+    is_flag=True,
+    help="Put an apostrophe before cells of CSV that a spreadsheet would run as formulas (=, +, -, @).",
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no remarks.")
 model_argument = click.argument("model", type=click.Path(), metavar="MODEL")
 table_argument = click.argument(
@@ -149,6 +154,15 @@ def opened(table: str, kinds: dict[str, str] | None = None, **how: Any) -> Any:
     dialect = Dialect(delimiter, how.get("header"), how.get("encoding") or "utf-8", tuple(how.get("missing") or ()))
     strings = [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]
     return open_table(table, query=how.get("query"), dialect=dialect, strings=strings)
+
+
+def warn_of_formulas(writer: Any, output: str | None, safe_csv: bool) -> None:
+    """Say that a spreadsheet would run cells of a file that was written."""
+    from suffice.cli.output import counted, say
+
+    if writer.formulas and output not in (None, "-") and not safe_csv:
+        cells = counted(writer.formulas, "cell")
+        say(f"a spreadsheet would run {cells} of {output} as formulas: --safe-csv puts an apostrophe there", "warning")
 
 
 def check_file(path: str) -> None:

@@ -17,6 +17,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from suffice.printable import printable, printable_lines
+
 #: Where there is no terminal, a row is a line.
 _WIDE = 10_000
 
@@ -37,7 +39,7 @@ def console(error: bool = False) -> Console:
 def rule(title: str) -> None:
     """Write a heading to standard output."""
     out = console()
-    out.rule(f"[bold]{escape(title)}") if out.is_terminal else print_line(f"-- {title} --")
+    out.rule(f"[bold]{escape(printable(title))}") if out.is_terminal else print_line(f"-- {title} --")
 
 
 def say(sentence: str, kind: str = "note") -> None:
@@ -46,12 +48,19 @@ def say(sentence: str, kind: str = "note") -> None:
     if kind != "error" and context is not None and context.params.get("quiet"):
         return
     style = {"error": "[bold red]error:[/] ", "warning": "[yellow]note:[/] ", "note": ""}[kind]
-    console(error=True).print(style + escape(sentence))
+    from suffice.tables.errors import masked
+
+    console(error=True).print(style + escape(printable_lines(masked(sentence))))
 
 
 def show_json(value: Any) -> None:
-    """Write a value to standard output as JSON; what is not finite as null."""
-    sys.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False) + "\n")
+    """Write a value to standard output as JSON; what is not finite as null, control characters by their numbers."""
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    sys.stdout.write("\n".join(_escaped(line) for line in text.split("\n")) + "\n")
+
+
+def _escaped(line: str) -> str:
+    return line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def _plain(value: Any) -> Any:
@@ -70,11 +79,16 @@ def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, marked: int | None = None
 ) -> None:
     """Write a table to standard output; columns of numbers go to the right."""
-    table = Table(title=title and escape(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=title and escape(printable(title)), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for place, name in enumerate(columns):
         numbers = all(isinstance(row[place], int | float) or _looks_numeric(row[place]) for row in rows)
         table.add_column(
-            escape(name), justify="right" if numbers and rows else "left", header_style="dim", overflow="fold"
+            escape(printable(name)),
+            justify="right" if numbers and rows else "left",
+            header_style="dim",
+            overflow="fold",
         )
     for number, row in enumerate(rows):
         table.add_row(*(escape(shown(cell)) for cell in row), style="bold" if number == marked else None)
@@ -92,7 +106,7 @@ def _looks_numeric(cell: Any) -> bool:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as it is shown: numbers to four digits.
+    """Return a cell as it is shown: numbers to four digits, text without control characters.
 
     Examples
     --------
@@ -105,12 +119,12 @@ def shown(cell: Any) -> str:
         return "true" if cell else "false"
     if isinstance(cell, float):
         return "–" if math.isnan(cell) else f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
-    return str(cell)
+    return printable(str(cell))
 
 
 def print_line(text: str = "", style: str = "") -> None:
     """Write a line to standard output."""
-    console().print(escape(text), style=style)
+    console().print(escape(printable_lines(text)), style=style)
 
 
 def counted(count: int, noun: str) -> str:

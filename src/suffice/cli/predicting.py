@@ -14,8 +14,10 @@ from suffice.cli.options import (
     opened,
     output_option,
     quiet_option,
+    safe_csv_option,
     table_argument,
     table_options,
+    warn_of_formulas,
 )
 
 
@@ -34,6 +36,7 @@ from suffice.cli.options import (
 @click.option("--probabilities", is_flag=True, help="Write the probability of every class.")
 @click.option("--explain", is_flag=True, help="Write the strongest reasons for each answer.")
 @table_options
+@safe_csv_option
 @quiet_option
 def predict(
     model: str,
@@ -43,6 +46,7 @@ def predict(
     keep_all: bool,
     probabilities: bool,
     explain: bool,
+    safe_csv: bool,
     quiet: bool,
     **how: Any,
 ) -> None:
@@ -65,7 +69,7 @@ def predict(
     kept = names if keep_all else list(keep) or keys_of(fitted, names)
     expected, done = source.rows(), 0
     strange: dict[str, set[str]] = {}
-    with watching(quiet) as watch, written(output) as writer:
+    with watching(quiet) as watch, written(output, safe=safe_csv) as writer:
         for batch, block in batches_of(fitted, source):
             shown = whole_again(batch, source.whole)
             writer.write(_answered(fitted, shown, block, kept, probabilities, explain))
@@ -75,6 +79,7 @@ def predict(
                 watch("reading", done, expected)
     if quiet:
         return
+    warn_of_formulas(writer, output, safe_csv)
     for column, found in strange.items():
         say(f"column {column!r} holds {listed(sorted(found), 5)}, which the model has never seen", "warning")
     if output is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from suffice.cli.options import Named, check_file, json_option, output_option, quiet_option, save
+from suffice.printable import printable
 
 FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
@@ -202,8 +203,9 @@ def predict_text(model: str, files: tuple[str, ...], by_line: bool, as_json: boo
     if as_json:
         show_json([{"document": name, "class": label, "probability": sure} for name, label, sure in rows])
         return
+    shown = printable if sys.stdout.isatty() else str
     for name, label, sure in rows:
-        sys.stdout.write(f"{label}\t{sure:.4f}\t{name}\n")
+        sys.stdout.write(f"{shown(str(label))}\t{sure:.4f}\t{shown(name)}\n")
 
 
 @text.command("explain")

@@ -78,8 +78,8 @@ def require_any_spread(moments: Any) -> None:
         if flat.any():
             label = moments.labels.names[int(np.argmax(flat))]
             raise ValueError(
-                f"the covariance of class {label!r} is singular: feature 0 is constant, as are all others; give the "
-                "class rows that differ, or share one covariance (covariance='tied')"
+                f"the covariance of class {label!r} is singular: all rows of the class are alike; give it rows that "
+                "differ, or share one covariance (covariance='tied')"
             )
 
 

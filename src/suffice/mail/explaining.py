@@ -8,8 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from suffice.mail.errors import MailError
-from suffice.mail.reading import printable, read
+from suffice.mail.reading import read
 from suffice.mail.verdict import Verdict
+from suffice.printable import printable
 
 if TYPE_CHECKING:
     from suffice.mail.filter import MailFilter

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from suffice import _native
+from suffice.printable import printable
 
 #: Codecs of Python's that turn bytes into text. Others (zlib, hex, idna, rot13, ...) have no business in mail.
 _CHARSETS = (
@@ -69,17 +70,6 @@ def _opened(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters
             if text is not None:
                 letters.put(i, stretch, text.encode("utf-8", "replace").decode())
     return letters
-
-
-def printable(text: str) -> str:
-    r"""Return text from a message as it can be shown on a terminal, which control characters would drive.
-
-    Examples
-    --------
-    >>> printable("a\x1b[2Jb")
-    'a·[2Jb'
-    """
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
 def subject_of(message: bytes) -> str:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from suffice.printable import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -190,8 +192,7 @@ def shortened(text: Any, most: int = 22) -> str:
     >>> shortened("worst concave points = 0.18", 20)
     'worst concav… = 0.18'
     """
-    plain = " ".join(str(text).split())
-    plain = "".join(letter if letter.isprintable() else "·" for letter in plain)
+    plain = printable(" ".join(str(text).split()))
     end = most // 3 + 1
     cut = plain if len(plain) <= most else f"{plain[: most - end - 1]}…{plain[-end:]}"
     return cut.replace("$", r"\$")  # between two dollars, matplotlib would read mathematics

@@ -41,7 +41,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(place.parent))
     data = pack(contents)
-    with whole_file(place) as temporary, temporary.open("xb") as file:
+    with whole_file(place) as temporary, temporary.open("wb") as file:
         file.write(data)
 
 
@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     ...         read(f"{folder}/model")
     ...     except StoreError as error:
     ...         print(str(error).removeprefix(folder))
-    /model is no file that suffice wrote: pass one that save() wrote
+    /model is not a model file: pass one that save() or suffice fit wrote
     """
     place = Path(path)
     _check_place(place)
@@ -82,7 +82,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
         raise StoreError(f"{place} does not fit in memory: read it on a larger machine, if you trust it") from error
     except Exception as error:  # what damaged bytes provoke, from KeyError to RecursionError, is all one to the reader
         why = f"{type(error).__name__}: {error}"
-        raise StoreError(f"{place} is no file that suffice wrote, or a damaged one ({why}): {CURE}") from error
+        raise StoreError(f"{place} is not a model file, or is damaged ({why}): {CURE}") from error
 
 
 def _about(file: BinaryIO) -> dict[str, Any]:
@@ -93,7 +93,8 @@ def _about(file: BinaryIO) -> dict[str, Any]:
     start = file.read(9)
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{" or length > HEADER_LIMIT:
-        raise StoreError("is no file that suffice wrote: pass one that save() wrote")
+        database = " but an SQLite database, as suffice mail keeps" if start == b"SQLite fo" else ""
+        raise StoreError(f"is not a model file{database}: pass one that save() or suffice fit wrote")
     if length > size - 8:
         raise StoreError(f"is cut short: its header alone takes {length} bytes, and {size - 8} are left of it: {CURE}")
     return read_about(start[8:] + file.read(length - 1))

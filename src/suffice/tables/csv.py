@@ -165,7 +165,9 @@ def encoding_of_text(path: str, dialect: Dialect) -> str:
     if b"\0" in start and not dialect.codec.startswith(("utf-16", "utf-32")):
         if start[1::2].count(0) > len(start) // 4 or start[::2].count(0) > len(start) // 4:
             half = "le" if start[1::2].count(0) >= start[::2].count(0) else "be"
-            raise TableError(f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)")
+            raise TableError(
+                f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)"
+            )
         line = start[: start.index(b"\0")].count(b"\n") + 1
         raise TableError(f"line {line} of {path} holds a NUL byte, which text does not: is it a table? Remove it if so")
     return dialect.encoding

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
+
+_USERINFO = re.compile(r"(\w:/{1,2})\S*@")
+_PASSWORD = re.compile(r"\b(password|passwd|pwd|sslpassword)(\s*=\s*)('[^']*'|[^\s&]+)", re.IGNORECASE)
 
 
 class TableError(ValueError):
@@ -64,3 +68,14 @@ def kind_cure(column: str, kind: str) -> str:
     "give --kind zip=category (columns={'zip': 'category'} in Python)"
     """
     return f"give --kind {column}={kind} (columns={{{column!r}: {kind!r}}} in Python)"
+
+
+def masked(text: str) -> str:
+    """Return text without the names and passwords of addresses in it.
+
+    Examples
+    --------
+    >>> masked("there is no file postgresq://bob:secret@host/db"), masked("host=here password=secret")
+    ('there is no file postgresq://***@host/db', 'host=here password=***')
+    """
+    return _PASSWORD.sub(r"\1\2***", _USERINFO.sub(r"\1***@", text))

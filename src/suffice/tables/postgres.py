@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from suffice.engines.sql.dialect import POSTGRESQL, quoted
 from suffice.engines.sql.errors import DatabaseError, explained
 from suffice.tables.databases import TableDatabase
-from suffice.tables.errors import MissingExtraError, TableError
+from suffice.tables.errors import MissingExtraError, TableError, masked
 from suffice.tables.source import Source, arrow
 
 if TYPE_CHECKING:
@@ -27,7 +29,10 @@ class PostgresSource(Source):
     """A table of a PostgreSQL server, or a query that it runs."""
 
     def __init__(self, location: str, query: str | None) -> None:
-        address, _, table = location.partition("::")
+        host = re.match(r"\w+://[^/]*\]", location)  # an IPv6 host such as [::1] ends here
+        start = host.end() if host else 0
+        place, _, table = location[start:].partition("::")
+        address = location[:start] + place
         if not table and not query:
             raise TableError("say which table of the database, as postgresql://...::name, or give a query")
         self.name = table or "the query"
@@ -37,7 +42,11 @@ class PostgresSource(Source):
     @contextmanager
     def _answer(self, sql: str) -> Iterator[Any]:
         """Yield the batches that a query gives."""
-        with complaining(self.name), _driver().connect(self._address) as connection, connection.cursor() as cursor:
+        with (
+            complaining(self.name, self._address),
+            _driver().connect(self._address) as connection,
+            connection.cursor() as cursor,
+        ):
             cursor.execute(sql)
             with cursor.fetch_record_batch() as reader:
                 yield reader
@@ -115,7 +124,7 @@ class PostgresDatabase(TableDatabase):
         return self._answered(sql, lambda cursor: cursor.fetch_arrow_table())
 
     def _answered(self, sql: str, fetched: Callable[[Any], Any]) -> Any:
-        with complaining(self._name), self._connection.cursor() as cursor:
+        with complaining(self._name, self._address), self._connection.cursor() as cursor:
             cursor.execute("savepoint question")
             try:
                 cursor.execute(sql)
@@ -147,8 +156,8 @@ class PostgresDatabase(TableDatabase):
 
 
 @contextmanager
-def complaining(name: str) -> Iterator[None]:
-    """Turn what the driver raises into one sentence about a table."""
+def complaining(name: str, address: str) -> Iterator[None]:
+    """Turn what the driver raises into one sentence about a table, without the password of the address."""
     error_type = _driver().Error
     try:
         yield
@@ -156,7 +165,17 @@ def complaining(name: str) -> Iterator[None]:
         sentence: DatabaseError = explained(error, name)
         if isinstance(sentence, ArithmeticError):
             raise sentence from None
-        raise TableError(str(sentence)) from None
+        text = masked(str(sentence))
+        for secret in _secrets(address):
+            text = text.replace(secret, "***")
+        raise TableError(text) from None
+
+
+def _secrets(address: str) -> list[str]:
+    """Return the passwords that an address holds, as they are written and as they are read."""
+    userinfo = address.partition("://")[2].rpartition("@")[0]
+    written = [userinfo.partition(":")[2], *re.findall(r"password=([^&\s]+)", address)]
+    return sorted({each for text in written if text for each in (text, unquote(text))}, key=len, reverse=True)
 
 
 def _driver() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import glob
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from typing import Any
 from suffice.engines.sql.dialect import quoted
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
-from suffice.tables.errors import TableError, listed
+from suffice.tables.errors import TableError, UsageError, listed, masked, nearest
 from suffice.tables.source import BATCH, ArrowSource, Source, arrow
 
 _FORMATS = {
@@ -27,6 +28,7 @@ _FORMATS = {
     **dict.fromkeys((".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"), "database"),
 }
 _COMPRESSED = (".gz", ".zst")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):(//?)", re.IGNORECASE)  # one letter before the colon is a drive
 
 
 def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None = None, strings: Any = ()) -> Source:
@@ -60,10 +62,16 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
 
 
 def _open_location(location: str, query: str | None, dialect: Dialect, strings: list[str]) -> Source:
-    if location.startswith(("postgresql://", "postgres://")):
-        from suffice.tables.postgres import PostgresSource
+    scheme = _SCHEME.match(location)
+    if scheme is not None and not Path(location).exists():
+        if scheme.group(1).casefold() in ("postgresql", "postgres") and scheme.group(2) == "//":
+            from suffice.tables.postgres import PostgresSource
 
-        return PostgresSource(location, query)
+            return PostgresSource(scheme.group(1).casefold() + location[scheme.end(1) :], query)
+        raise UsageError(
+            f"{masked(location)} is neither a file nor a database that can be read: write postgresql://...::name for "
+            f"PostgreSQL, and fetch files first{nearest(scheme.group(1), ['postgresql'])}"
+        )
     name = None
     if location == "-":
         location, name = _from_standard_input(), "standard input"
@@ -102,7 +110,7 @@ def _files(path: str) -> list[str]:
     else:
         found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  (the path may be absolute)
         if not found:
-            raise FileNotFoundError(f"there is no file {path}: check its name and folder")
+            raise FileNotFoundError(f"there is no file {masked(path)}: check its name and folder")
     kinds = {_format(file) for file in found}
     if len(kinds) > 1:
         raise TableError(

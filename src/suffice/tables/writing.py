@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from suffice.printable import printable_lines
 from suffice.store.whole import whole_file
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.source import arrow
@@ -33,15 +36,19 @@ _FORMATS = {
 class Writer:
     """Writes batches to a stream, in a format."""
 
-    def __init__(self, stream: Any, format: str) -> None:  # noqa: A002
+    def __init__(self, stream: Any, format: str, safe: bool = False) -> None:  # noqa: A002
         self._stream = stream
         self._format = format
+        self._safe = safe
         self._writer: Any = None
         self.rows = 0
+        self.formulas = 0  # cells of text that a spreadsheet would run
 
     def write(self, batch: Any) -> None:
         """Write a batch; all have the same columns, and the types of the first where the format asks for that."""
         self.rows += batch.num_rows
+        if self._format in ("csv", "tsv"):
+            batch = self._without_formulas(batch)
         if self._format == "json":
             lines = "".join(json.dumps(row, default=_plain, ensure_ascii=False) + "\n" for row in batch.to_pylist())
             self._stream.write(lines.encode())
@@ -50,6 +57,27 @@ class Writer:
             self._schema = batch.schema
             self._writer = self._opened(batch.schema)
         self._writer.write_batch(batch if batch.schema.equals(self._schema) else self._alike(batch))
+
+    def _without_formulas(self, batch: Any) -> Any:
+        """Count the cells that a spreadsheet would run as formulas; put an apostrophe before them, where asked to."""
+        pa = arrow()
+        import pyarrow.compute as pc
+
+        for place, field in enumerate(batch.schema):
+            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                continue
+            cells = batch.column(place)
+            starts = pc.fill_null(pc.match_substring_regex(cells, _FORMULA), False)
+            count = int(pc.sum(starts).as_py() or 0)
+            self.formulas += count
+            if count and self._safe:
+                quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), cells, pa.scalar("", field.type))
+                batch = batch.set_column(place, field.name, pc.if_else(starts, quoted, cells))
+        if self._safe:
+            return batch.rename_columns(
+                [f"'{name}" if re.match(_FORMULA, name) else name for name in batch.schema.names]
+            )
+        return batch
 
     def _alike(self, batch: Any) -> Any:
         """Return a batch with the types of the first."""
@@ -105,10 +133,15 @@ def format_of(path: str) -> tuple[str, bool]:
 
 
 @contextmanager
-def written(path: str | None, otherwise: str = "csv") -> Iterator[Writer]:
-    """Yield a writer to a file, which appears when all is written; or to standard output, with None or "-"."""
+def written(path: str | None, otherwise: str = "csv", safe: bool = False) -> Iterator[Writer]:
+    """Yield a writer to a file, which appears when all is written; or to standard output, with None or "-".
+
+    Cells are written as they are, but on a terminal, which control characters would drive; with ``safe``, cells of
+    CSV that a spreadsheet would run as formulas get an apostrophe.
+    """
     if path is None or path == "-":
-        writer = Writer(_Unclosed(sys.stdout.buffer), otherwise)
+        stream = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else _Unclosed(sys.stdout.buffer)
+        writer = Writer(stream, otherwise, safe)
         yield writer
         writer.close()
         sys.stdout.buffer.flush()
@@ -116,7 +149,7 @@ def written(path: str | None, otherwise: str = "csv") -> Iterator[Writer]:
     format, compressed = format_of(path)  # noqa: A001
     with new_file(path) as temporary, temporary.open("wb") as raw:
         stream = arrow().CompressedOutputStream(raw, "gzip") if compressed else raw
-        writer = Writer(stream, format)
+        writer = Writer(stream, format, safe)
         yield writer
         writer.close()
         if compressed:
@@ -163,6 +196,10 @@ def whole_again(batch: Any, whole: frozenset[str]) -> Any:
     return batch
 
 
+#: What a spreadsheet takes for a formula; a number with a sign is none.
+_FORMULA = r"^(?:[=@\t\r]|[+-](?s:.)*[^0-9.,%\s])"
+
+
 class _Unclosed:
     """A stream that outlives the writers that would close it."""
 
@@ -187,3 +224,15 @@ class _Unclosed:
 
     def seekable(self) -> bool:
         return False
+
+
+class _Shown(_Unclosed):
+    """A terminal, which shows control characters as dots."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(stream)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, data: Any) -> int:
+        self._stream.write(printable_lines(self._decoder.decode(bytes(data))).encode())
+        return len(data)

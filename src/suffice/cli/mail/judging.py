@@ -93,7 +93,7 @@ def _learn(chosen: MailFilter, message: bytes, verdict: Verdict) -> None:
 
 
 def _show(verdict: Verdict, where: str | None, quiet: bool) -> None:
-    from suffice.mail.reading import printable
+    from suffice.printable import printable
 
     tail = "" if where is None else f"  {printable(where)}"
     sys.stdout.write(f"{verdict.label:<6} {verdict.probability:.4f}{tail}\n")

@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 def remark(sentence: str) -> None:
     """Write a remark to standard error; it may hold names of files, or parts of mail."""
-    from suffice.mail.reading import printable
+    from suffice.printable import printable
 
     sys.stderr.write(printable(sentence) + "\n")
 

@@ -112,7 +112,7 @@ def _sort(
 def _line(dry_run: bool) -> Any:
     """Return what says what happens to each message."""
     from suffice.mail.filing import Learned, Moved
-    from suffice.mail.reading import printable
+    from suffice.printable import printable
 
     would = "would be " if dry_run else ""
 

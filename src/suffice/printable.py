@@ -1,0 +1,25 @@
+"""Text from data, as it may be shown on a terminal."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""Return text without what would drive a terminal: escape sequences, line breaks, marks that reverse text.
+
+    Examples
+    --------
+    >>> printable("a\x1b[2Jb")
+    'a·[2Jb'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+
+
+def printable_lines(text: str) -> str:
+    r"""Return text of several lines, each of them printable.
+
+    Examples
+    --------
+    >>> printable_lines("one\ttwo\nthree\x07")
+    'one\ttwo\nthree·'
+    """
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
