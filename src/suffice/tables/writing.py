@@ -140,8 +140,8 @@ def written(path: str | None, otherwise: str = "csv", safe: bool = False) -> Ite
     CSV that a spreadsheet would run as formulas get an apostrophe.
     """
     if path is None or path == "-":
-        stream = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else _Unclosed(sys.stdout.buffer)
-        writer = Writer(stream, otherwise, safe)
+        shown = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else _Unclosed(sys.stdout.buffer)
+        writer = Writer(shown, otherwise, safe)
         yield writer
         writer.close()
         sys.stdout.buffer.flush()
