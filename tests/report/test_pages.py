@@ -95,16 +95,27 @@ def test_what_cannot_be_seen_is_shown_as_a_dot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["two classes", "counts"])
-def test_measures_are_those_of_all_rows(written: Written, name: str) -> None:
+def test_rows_held_out_make_the_headlines(written: Written, name: str) -> None:
     model, table = fitted(name)
     page = Page.of(written(name))
-    found = model.evaluate(table).summary()
+    learned, unseen = model.evaluate(table).summary(), model.candidates_[0]
     if name == "two classes":
-        assert f"{found['accuracy']:.1%}" in page.text
-        assert f"ROC AUC {found['ROC AUC']:.3g}" in page.text
+        accuracy = unseen.measures["accuracy"]
+        assert f"Accuracy, on rows held out {accuracy:.1%}" in page.text
+        assert f"on the rows it learned from: {learned['accuracy']:.1%}" in page.text
+        assert f"ROC AUC {learned['ROC AUC']:.3g}" in page.text
     else:
-        assert f"Poisson deviance {found['Poisson deviance']:.3g}" in page.text
-        assert f"MAE {found['MAE']:.3g}" in page.text
+        assert f"Poisson deviance, on rows held out {unseen.loss:.3g}" in page.text
+        assert f"Poisson deviance {unseen.loss:.3g} {learned['Poisson deviance']:.3g}" in page.text
+
+
+def test_other_rows_than_those_learned_from_make_the_headlines(tmp_path: Path) -> None:
+    model, _ = fitted("two classes")
+    table = pd.read_csv(suffice.demo.houses())[:500]
+    page = Page.of(report(model, table, tmp_path / "page.html", date=DAY))
+    accuracy, unseen = model.evaluate(table).summary()["accuracy"], model.candidates_[0].measures["accuracy"]
+    assert f"Accuracy {accuracy:.1%}" in page.text
+    assert f"on rows held out when it was fitted: {unseen:.1%}" in page.text
 
 
 def test_the_head_says_when_and_what(written: Written) -> None:

@@ -104,13 +104,19 @@ def _capital(words: str) -> str:
 
 
 def _headlines(seen: Seen) -> str:
-    found, blind = seen.evaluation.summary(), baselines(seen)
-    shown = [name for name in _HEADLINES[seen.task] if name in found][:3]
+    """Return the measures in large type: of rows held out, where the table holds the rows that were learned from."""
+    here, unseen, blind = seen.evaluation.summary(), seen.held_out, baselines(seen)
+    is_unseen = seen.is_learned and bool(unseen)
+    found, other = (unseen, here) if is_unseen else (here, unseen)
     cards = []
-    for name in shown:
+    for name in [name for name in _HEADLINES[seen.task] if name in found][:3]:
         beside = f"; a blind guess: {blind[name]}" if name in blind and name not in ("ROC AUC", "R²") else ""
+        if name in other:
+            rows = "on the rows it learned from" if is_unseen else "on rows held out when it was fitted"
+            beside += f"; {rows}: {measure(name, other[name])}"
+        whose = ", on rows held out" if is_unseen else ""
         cards.append(
-            f"<div><dt>{text(_capital(name))}</dt><dd>{text(measure(name, found[name]))}</dd>"
+            f"<div><dt>{text(_capital(name) + whose)}</dt><dd>{text(measure(name, found[name]))}</dd>"
             f"<dd>{text(_HEADLINES[seen.task][name] + beside)}</dd></div>"
         )
     return "".join(cards)

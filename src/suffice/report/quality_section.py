@@ -27,19 +27,24 @@ _SHARES = ("accuracy", "precision", "recall", "F1", "calibration error")
 
 def quality_section(seen: Seen) -> Section:
     """Return the section about how good the model is."""
-    again = (
-        f"The model learnt from {plural(seen.model.rows_, 'row')}, as many as this table has: if they are the same, "
-        "it knows the answers, and measures on rows held out (see how it was chosen) are the honest ones."
+    learned = (
+        "They are, by their number, the rows that the model learned from: new rows will be predicted less well than "
+        "the pictures show. Judge the model by the measures of rows held out."
     )
-    body = paragraph(f"Measures of all {plural(seen.rows, 'row')}.", again if seen.rows == seen.model.rows_ else "")
+    body = paragraph(f"Measures of all {plural(seen.rows, 'row')}.", learned if seen.is_learned else "")
     body += _of_classes(seen) if seen.task == "classes" else _measures(seen) + _of_numbers(seen)
     return Section("quality", "How good it is on this table", body)
 
 
 def _measures(seen: Seen) -> str:
     blind = baselines(seen)
-    rows = [(name, measure(name, value), blind.get(name, "")) for name, value in seen.evaluation.summary().items()]
-    return table("Measures", ["measure", "model", "blind guess"], rows, numbers=[1, 2], tight=True)
+    unseen = {name: measure(name, value) for name, value in seen.held_out.items()}
+    rows = [
+        (name, unseen.get(name, ""), measure(name, value), blind.get(name, ""))
+        for name, value in seen.evaluation.summary().items()
+    ]
+    here = "rows learned from" if seen.is_learned else "this table"
+    return table("Measures", ["measure", "rows held out", here, "blind guess"], rows, numbers=[1, 2, 3], tight=True)
 
 
 def measure(name: str, value: float) -> str:

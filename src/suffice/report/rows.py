@@ -202,6 +202,26 @@ class Seen:
         return self.model.predictor_.answers(self.block)
 
     @property
+    def is_learned(self) -> bool:
+        """Whether these are, by their number and their classes, the rows that the model learned from."""
+        if self.rows != self.model.rows_:
+            return False
+        if self.task != "classes":
+            return True
+        learned = self.model.description_._class_weights(self.model.description_.statistics_)
+        return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(learned)], learned))
+
+    @property
+    def held_out(self) -> dict[str, float]:
+        """Measures of rows that were held out when the model was fitted, by name; none where there were none."""
+        found = self.model.candidates_[0] if self.model.candidates_ else None
+        if found is None or not np.isfinite(found.loss):
+            return {}
+        loss = {"classes": "log loss", "numbers": "RMSE", "counts": "Poisson deviance"}[self.task]
+        others = {"accuracy": "accuracy", "absolute error": "MAE"}
+        return {loss: found.loss} | {others[name]: found.measures[name] for name in others if name in found.measures}
+
+    @property
     def is_sample(self) -> bool:
         """Whether pictures show some of the rows only."""
         return self.block.rows < self.rows
