@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import as_dates, date_parts, flat, type_of, without
+from suffice.tables.cells import as_dates, date_parts, flat, numeric_marks, type_of, without
 from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.source import arrow
@@ -142,8 +143,8 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
         column = _parsed(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
-    cells = _floats(column)
-    if kind == "number" and np.isinf(cells).any():
+    cells = _unmarked(_floats(column), missing)
+    if kind != "truth" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
         raise TableError(
             f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}: it must be finite, or missing"
@@ -159,6 +160,12 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
                 "numeric",
             )
     return cells
+
+
+def _unmarked(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
+    """Return numbers with NaN in the place of those that stand for nothing."""
+    marks = numeric_marks(missing)
+    return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
 
 
 def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
@@ -192,7 +199,7 @@ def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str
     written = field.truth or ("false", "true")
     cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
-        cells = _floats(column)
+        cells = _unmarked(_floats(column), missing)
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:
@@ -238,8 +245,8 @@ def named(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Names:
 
     Examples
     --------
-    >>> named([1.0, " x ", None, True]).vocabulary.names
-    ('1', 'true', 'x')
+    >>> named([1.0, Decimal("2.50"), " x ", None, True]).vocabulary.names
+    ('1', '2.5', 'true', 'x')
     """
     written = [_name(each) for each in values]
     gaps = {"", *missing}
@@ -248,6 +255,8 @@ def named(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Names:
 
 
 def _name(value: Any) -> str:
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1.0 and 1 name the same category
     return ("true" if value else "false") if isinstance(value, bool) else "" if value is None else str(value).strip()

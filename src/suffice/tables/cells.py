@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +20,12 @@ _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
 
 def without(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
-    """Return a table in which what stands for nothing is missing: some names, blanks alone, and NaN."""
+    """Return a table in which what stands for nothing is missing: some names and numbers, blanks alone, and NaN."""
     import pyarrow.compute as pc
 
     pa = arrow()
     gaps = pa.array(["", *missing])
+    marks = numeric_marks(missing)
     for place, name in enumerate(table.schema.names):
         if type_of(table.schema.types[place]) == "name":
             cells = pc.utf8_trim_whitespace(table.column(place).cast(pa.string()))
@@ -32,6 +34,10 @@ def without(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
         elif arrow().types.is_floating(table.schema.types[place]):
             cells = table.column(place)
             table = table.set_column(place, name, pc.if_else(pc.is_nan(cells), None, cells))
+        if marks and type_of(table.schema.types[place]) in ("number", "whole"):
+            cells = table.column(place)
+            marked = pc.is_in(cells.cast(pa.float64(), safe=False), pa.array(marks))
+            table = table.set_column(place, name, pc.if_else(marked, None, cells))
     return table
 
 
@@ -47,6 +53,24 @@ def as_dates(column: Any) -> Any:
     except pa.ArrowInvalid:
         return None
     return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
+
+
+def numeric_marks(missing: Iterable[str]) -> list[float]:
+    """Return the numbers among the names that stand for nothing.
+
+    Examples
+    --------
+    >>> numeric_marks(["?", "-999", "nan"])
+    [-999.0]
+    """
+    found = []
+    for mark in missing:
+        try:
+            number = float(mark)
+        except ValueError:
+            continue
+        found += [number] if math.isfinite(number) else []
+    return found
 
 
 def type_of(kind: Any) -> str:

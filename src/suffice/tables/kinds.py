@@ -30,7 +30,8 @@ FEW_CLASSES = 10
 _SMALLEST_COUNT = 10
 #: What a column may be of which all first cells are missing.
 _BLIND = {"number": "numeric", "whole": "numeric", "truth": "boolean", "date": "date", "moment": "date"}
-_TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
+#: How false and true are written.
+TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
 _IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
 
 
@@ -184,7 +185,7 @@ def _truth(column: Any, kind: str) -> tuple[str, str] | None:
     written = sorted(column.drop_null().unique().to_pylist())
     folded = {each.casefold(): each for each in written}
     return next(
-        ((folded[no], folded[yes]) for no, yes in _TRUTHS if len(written) == 2 and {no, yes} == set(folded)), None
+        ((folded[no], folded[yes]) for no, yes in TRUTHS if len(written) == 2 and {no, yes} == set(folded)), None
     )
 
 

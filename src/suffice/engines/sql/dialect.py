@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -11,6 +12,23 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from suffice.engines.sql.errors import explained
+
+#: A part of a table's name, in quotes or without; and a name that is one or several of them.
+_PART = re.compile(r'"(?:[^"]|"")+"(?=\.|$)|[^".][^.]*')
+_PARTS = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*")
+#: Files that DuckDB reads where a table is named.
+_FILE = re.compile(r"/|\.(csv|tsv|json|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
+#: Characters that terminals and editors act on instead of showing them.
+_CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")
+
+
+def _escape(control: re.Match[str]) -> str:
+    code = ord(control.group())
+    return f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}"
+
+
+def _plain(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True)
@@ -49,18 +67,41 @@ class Dialect:
         return f"({text})" if text.startswith("-") else text
 
     def string(self, text: str) -> str:
-        r"""Return a string, in which quotes are doubled; no backslash means anything.
+        r"""Return a string. Quotes are doubled; control characters are written by their codes.
 
         Examples
         --------
         >>> POSTGRESQL.string("Rock 'n' Roll")
         "'Rock ''n'' Roll'"
+        >>> print(POSTGRESQL.string("a\\b\n"), DUCKDB.string("a\\b\n"))
+         E'a\\b\x0a' ('a\b' || chr(10))
         """
-        if "\0" in text:
-            raise ValueError(f"{text!r} holds a zero byte, which no database's string can: correct it")
-        quoted = "'" + text.replace("'", "''") + "'"
-        # A server may be set to read backslashes in plain strings; it never does so of strings that say how they are.
-        return " E" + quoted.replace("\\", "\\\\") if self.name == "postgresql" and "\\" in text else quoted
+        if self.name == "postgresql":
+            if "\0" in text:
+                raise ValueError(f"{text!r} holds a zero byte, which no string of PostgreSQL can: correct it")
+            escaped = text.replace("'", "''")
+            if not _CONTROLS.search(text) and "\\" not in text:
+                return f"'{escaped}'"
+            # A server may be set to read backslashes in plain strings: a string that has some says how it is read.
+            return " E'" + _CONTROLS.sub(_escape, escaped.replace("\\", "\\\\")) + "'"
+        parts = [part for part in re.split(f"({_CONTROLS.pattern})", text) if part]
+        written = [f"chr({ord(part)})" if _CONTROLS.fullmatch(part) else _plain(part) for part in parts]
+        return written[0] if len(written) == 1 else f"({' || '.join(written)})" if written else "''"
+
+    def refusal(self, before: str, cell: str, after: str, kind: str) -> str:
+        """Return an expression that has no value: a query that evaluates it fails with a message.
+
+        Parameters
+        ----------
+        before, after
+            The message, around the cell.
+        cell
+            An expression of a string that depends on the row: PostgreSQL evaluates what is constant before any row.
+        kind
+            The type of the expression, in the words of the database.
+        """
+        message = f"{self.string(before)} || coalesce({cell}, 'NULL') || {self.string(after)}"
+        return f"error({message})::{kind}" if self.name == "duckdb" else f"({message})::int::text::{kind}"
 
     def value(self, value: Any) -> str:
         """Return a cell of any plain type."""
@@ -111,6 +152,37 @@ def quoted(name: str) -> str:
     if "\0" in name or not name:
         raise ValueError(f"{name!r} is no name of a table or column")
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_table(name: str, dialect: Dialect) -> str:
+    """Return the name of a table; its schema, and its database, may stand before it with dots between.
+
+    A part may be written in double quotes, as SQL does: what is in them is no separator.
+
+    Examples
+    --------
+    >>> print(quoted_table("public.big", POSTGRESQL), quoted_table('"My Schema"."big.table"', POSTGRESQL))
+    "public"."big" "My Schema"."big.table"
+    >>> print(quoted_table("rows.parquet", DUCKDB))  # a file, which DuckDB reads
+    "rows.parquet"
+    """
+    if dialect.name == "duckdb" and _FILE.search(name):
+        return quoted(name)
+    return ".".join(map(quoted, name_parts(name)))
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the parts of a table's name; the whole name where it is not written as parts.
+
+    Examples
+    --------
+    >>> name_parts("shop.visits"), name_parts('"a.b"'), name_parts("v1."), name_parts('say "x.y"')
+    (['shop', 'visits'], ['a.b'], ['v1.'], ['say "x', 'y"'])
+    """
+    if not _PARTS.fullmatch(name):
+        return [name]
+    found = [part for part in _PART.findall(name) if part]
+    return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in found]
 
 
 DUCKDB = Dialect("duckdb", "DuckDB", 1000)

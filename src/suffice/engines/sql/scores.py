@@ -153,6 +153,20 @@ def mean_of(link: str, predictor: str, dialect: Dialect) -> str:
     raise ValueError(f"the link {link!r} has no function in SQL: score rows here, with predict")
 
 
+def unused_prefix(names: Sequence[str]) -> str:
+    """Return what none of some names begins with.
+
+    Examples
+    --------
+    >>> unused_prefix(["id"]), unused_prefix(["id", "m_2"])
+    ('m_', '_m_')
+    """
+    found = "m_"
+    while any(name.startswith(found) for name in names):
+        found = f"_{found}"
+    return found
+
+
 @dataclass(frozen=True)
 class Scoring:
     """A SELECT that scores the rows of a table.
@@ -167,20 +181,20 @@ class Scoring:
         Expressions over the table's columns: what the model sees of a row.
     keep
         Columns to be passed on.
+    steps
+        What is computed before the cells, step by step: expressions over the step before, each with its name.
     """
 
     dialect: Dialect
     table: str
     cells: Sequence[str]
     keep: Sequence[str] = ()
+    steps: Sequence[Sequence[tuple[str, str]]] = ()
 
     @property
     def prefix(self) -> str:
-        """What the names within the query begin with: no column that is kept is called so."""
-        found = "m_"
-        while any(name.startswith(found) for name in self.keep):
-            found = f"_{found}"
-        return found
+        """What the names within the query begin with."""
+        return unused_prefix(self.keep)
 
     def names(self) -> list[str]:
         """Return what the cells are called in scores."""
@@ -202,8 +216,10 @@ class Scoring:
         return self._final([(mean_of(link, f"{p}z", self.dialect), name)], source)
 
     def _rows(self) -> str:
-        cells = list(zip(self.cells, self.names(), strict=True))
-        return self._level(cells, self.table) if cells else f"{self.table} as {self.prefix}rows"
+        source = self.table
+        for step in (*self.steps, list(zip(self.cells, self.names(), strict=True))):
+            source = self._level(step, source) if step else source
+        return source if source is not self.table else f"{self.table} as {self.prefix}rows"
 
     def classes(
         self,
