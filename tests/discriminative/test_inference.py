@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import special
 
+from suffice import GLM, LinearRegression
 from suffice.discriminative import summary
 from suffice.discriminative.inference import Inference
 
@@ -167,3 +169,80 @@ def test_a_long_table_is_cut() -> None:
     assert "... and 7 more parameters: frame() and to_dict() have all" in text
     assert f"x{many - 1} " not in text
     assert len(fit.summary().frame()) == many
+
+
+def sloped(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows whose mean is far from 0, and falls: without an intercept a line fits them worse than their mean."""
+    random = np.random.default_rng(seed)
+    x = random.uniform(1, 3, size=(30, 2))
+    return x, 10 - x @ [1.0, 2.0] + random.normal(size=30)
+
+
+@pytest.mark.parametrize("make", [LinearRegression, GLM])
+def test_without_an_intercept_the_share_explained_is_not_centred(make: Any) -> None:
+    x, y = sloped()
+    model = make(fit_intercept=False).fit(x, y)
+    theirs = sm.OLS(y, x).fit()
+    fit = model.summary().inference
+    assert fit.explained == pytest.approx(theirs.rsquared)
+    assert fit.null_deviance == pytest.approx(theirs.uncentered_tss)
+    assert "explained, uncentred" in str(fit)
+    assert model.score(x, y) == pytest.approx(1 - theirs.ssr / theirs.centered_tss)  # as scikit-learn has it: below 0
+    assert model.score(x, y) < 0
+    assert "uncentred" not in str(make().fit(x, y).summary())
+
+
+@pytest.mark.parametrize(
+    ("family", "link", "deviance"),
+    [
+        # R's glm(y ~ 0 + x + offset(z)) says these, as its null model has the link's mean of the offset.
+        ("poisson", None, lambda y, z: 2 * (special.xlogy(y, y / np.exp(z)) - y + np.exp(z))),
+        ("binomial", None, lambda y, z: 2 * np.log1p(np.exp(np.where(y > 0, -z, z)))),
+        ("gamma", "log", lambda y, z: 2 * (y / np.exp(z) - 1 - np.log(y / np.exp(z)))),
+        ("gaussian", None, lambda y, z: (y - z) ** 2),
+    ],
+)
+def test_without_an_intercept_the_null_model_predicts_the_offset(family: str, link: Any, deviance: Any) -> None:
+    random = np.random.default_rng(1)
+    x, z = random.normal(size=(50, 2)), 0.3 * random.normal(size=50)
+    y = {"binomial": random.integers(0, 2, 50), "poisson": random.poisson(2.0, 50)}.get(
+        family, random.gamma(2.0, size=50)
+    )
+    fit = GLM(family, link, fit_intercept=False).fit(x, y, offset=z).summary().inference
+    assert fit.null_deviance == pytest.approx(deviance(y, z).sum())
+    assert 0 <= fit.explained < 1
+
+
+def test_a_density_has_no_share_of_likelihood() -> None:
+    x, y = sloped()
+    for model in (LinearRegression(), GLM(), GLM("gamma", "log"), GLM("exponential", "log")):
+        table = model.fit(x, y - y.min() + 0.1).summary()
+        assert "McFadden" not in str(table)
+        assert "McFadden" not in table._repr_html_()
+        assert np.isnan(table.to_dict()["pseudo_r2"])
+    assert "McFadden's R²" in str(GLM("poisson").fit(x, np.arange(30) % 4).summary())
+
+
+@pytest.mark.parametrize(
+    "model", [LinearRegression(), GLM(), GLM("gamma", "log"), GLM("poisson", covariance="HC1")], ids=str
+)
+def test_weights_that_leave_no_degrees_of_freedom_are_named(model: Any) -> None:
+    x, y = sloped()
+    y = np.round(y - y.min() + 1)
+    shares = np.random.default_rng(2).random(30)
+    fit = model.fit(x, y, shares / shares.sum()).summary()
+    words = "sum to 1 and leave no residual degrees of freedom for 3 parameters: there are no standard errors"
+    assert any(words in note and "scale it to sum to the number of rows" in note for note in fit.inference.notes)
+    assert not np.isfinite(fit.inference.standard_errors).any()
+    relative = model.fit(x, y, shares).summary().inference
+    assert f"weights that sum to {shares.sum():g}" in relative.notes[-1]
+    scaled = model.fit(x, y, 30 * shares / shares.sum()).summary().inference
+    assert (scaled.rows, scaled.notes) == (pytest.approx(30), ())
+    assert np.isfinite(scaled.standard_errors).all()
+    if isinstance(model, LinearRegression):
+        theirs = sm.WLS(y, sm.add_constant(x), shares).fit()
+        np.testing.assert_allclose(scaled.standard_errors, theirs.bse)
+        with pytest.raises(
+            ValueError, match="there is no interval: the rows' weights, 1 each by default, sum to 1 and"
+        ):
+            model.fit(x, y, shares / shares.sum()).predict(x, interval=0.9)

@@ -24,6 +24,8 @@ from suffice.statistics.base import FloatArray
 
 #: Families with a dispersion of their own, which is estimated: the others' is 1.
 DISPERSED = ("gaussian", "gamma")
+#: Families of counts and classes, whose likelihood is a probability: that of the others is a density.
+DISCRETE = ("bernoulli", "multinomial", "poisson")
 
 
 @dataclass(frozen=True)
@@ -56,18 +58,20 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
     value
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
     """
-    response, weight = likelihood.response, likelihood.weight
-    what = partial(_terms, response, likelihood._pinned(theta), likelihood.intercept)
+    response, weight, pinned = likelihood.response, likelihood.weight, likelihood._pinned(theta)
+    what = partial(_terms, response, pinned, likelihood.intercept)
     terms = reduce(_Terms.plus, likelihood.engine.map(what, likelihood.rows))
     best = np.nan if response.family.name in ("beta", "dirichlet") else terms.saturated  # their densities have no bound
-    null = _null_value(likelihood, terms)
+    null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
     deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
     free = weight - rank
     name = response.family.name
     if name == "gaussian":
         # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
         deviance = terms.squares
-        if not terms.offset:
+        if not likelihood.intercept:
+            null_deviance = _at_zero(likelihood, pinned, Response.deviance)
+        elif not terms.offset:
             null_deviance = float(terms.targets.spread[0, 0])
         dispersion = deviance / free if free > 0 else np.nan
         full = [gaussian_log_likelihood(weight, each) for each in (deviance, null_deviance)]
@@ -78,6 +82,28 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
         dispersion = 1.0
         full = [value + terms.base, null + terms.base]
     return Facts(terms.rows, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
+
+
+def _at_zero(likelihood: Likelihood, theta: FloatArray, measure: Callable[[Response, Any, Any], Any]) -> float:
+    """Return the sum of a measure of rows whose predictors are their offsets alone; NaN where these are impossible."""
+    what = partial(_measured_at_zero, measure, likelihood.response, theta.shape[1])
+    total = float(sum(likelihood.engine.map(what, likelihood.rows)))
+    return total if np.isfinite(total) else np.nan
+
+
+def _measured_at_zero(
+    measure: Callable[[Response, Any, Any], Any], response: Response, predictors: int, part: Batch, _: Any
+) -> float:
+    y = to_host(part.y[part.start : part.stop])
+    weights = None if part.weight is None else to_host(part.weight[part.start : part.stop])
+    z = np.zeros((len(y), predictors))
+    if part.offset is not None:
+        z = z + to_host(part.offset[part.start : part.stop]).reshape(len(y), -1)
+    return _total(measure(response, z, y), weights)
+
+
+def _value(response: Response, z: FloatArray, y: Any) -> Any:
+    return response.curve(z, y).value
 
 
 def _null_value(likelihood: Likelihood, terms: _Terms) -> float:

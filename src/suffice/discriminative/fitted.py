@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import solvers
-from suffice.discriminative.facts import DISPERSED, Facts
-from suffice.discriminative.inference import Inference
+from suffice.discriminative.facts import DISCRETE, DISPERSED, Facts
+from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.discriminative.separation import Separation
@@ -75,10 +75,11 @@ class Fitted(LinearPredictor):
             notes.append("standard errors were left out, as they take long here: give inference=True")
         if self.l2 > 0:
             notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        dispersed = response.family.name in DISPERSED
+        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or self.covariance == "HC1")
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
-        dispersed = response.family.name in DISPERSED
         return Inference(
             title=f"{type(self).__name__} ({response.name})",
             names=tuple(np.array(self._parameter_names())[moving].tolist()),
@@ -95,6 +96,8 @@ class Fitted(LinearPredictor):
             dispersion=self.facts_.dispersion,
             covariance_kind=self.covariance,
             notes=tuple(notes),
+            intercept=bool(self.fit_intercept),
+            density=response.family.name not in DISCRETE,
         )
 
     # The file.

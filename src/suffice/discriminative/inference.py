@@ -13,6 +13,36 @@ from suffice.engines import complaints
 from suffice.statistics.base import FloatArray
 
 
+def notes_on_rows(rows: float, rank: int, noise: bool) -> list[str]:
+    """Return a sentence where weights, which count rows, leave standard errors unknown, or do not count anything.
+
+    Parameters
+    ----------
+    rows
+        How many rows there are, each counted by its weight.
+    rank
+        How many parameters were fitted.
+    noise
+        Whether standard errors rest on the residual degrees of freedom.
+
+    Examples
+    --------
+    >>> notes_on_rows(100.0, 2, noise=True)
+    []
+    >>> print(*notes_on_rows(1.0, 2, noise=True))
+    the rows' weights, 1 each by default, sum to 1 and leave no residual degrees of freedom for 2 parameters: there \
+are no standard errors; sample_weight counts rows: if it is relative, scale it to sum to the number of rows
+    """
+    cure = "sample_weight counts rows: if it is relative, scale it to sum to the number of rows"
+    if rows < rank or (noise and rows <= rank):
+        unknown = ": there are no standard errors" if noise else ""
+        few = f"sum to {rows:g} and leave no residual degrees of freedom for {rank} parameters{unknown}"
+        return [f"the rows' weights, 1 each by default, {few}; {cure}"]
+    if abs(rows - round(rows)) > 1e-9 * rows:
+        return [f"rows, residual df and standard errors rest on weights that sum to {rows:g}; {cure}"]
+    return []
+
+
 @dataclass(frozen=True, eq=False)
 class Inference:
     """What the rows say about each parameter of a fitted model, and about the fit as a whole.
@@ -39,15 +69,17 @@ class Inference:
     covariance: FloatArray | None  #: (q, q), NaN for parameters that are not identified; None where it is not known
     distribution: Literal["z", "t"]  #: of the estimate over its standard error: normal, or Student's with df_residual
     df_residual: float
-    rows: float  #: the weight of the rows
+    rows: float  #: how many rows there are, each counted by its weight
     rank: int  #: how many independent parameters were fitted
     log_likelihood: float
-    null_log_likelihood: float  #: of the model with only an intercept and offsets
+    null_log_likelihood: float  #: of the model with only an intercept, where there is one, and offsets
     deviance: float
     null_deviance: float
     dispersion: float
     covariance_kind: str = "classical"  #: or HC0 to HC3
     notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
+    intercept: bool = True  #: whether the model has one; if not, the null model predicts 0, as in R
+    density: bool = False  #: whether the likelihood is that of a density, which may be larger than 1
 
     def __post_init__(self) -> None:
         parameters = len(self.names)
@@ -99,12 +131,16 @@ class Inference:
 
     @property
     def pseudo_r2(self) -> float:
-        """McFadden's share, 1 - log-likelihood / null log-likelihood. Of a density it may be negative or above 1."""
-        return 1 - self.log_likelihood / self.null_log_likelihood if self.null_log_likelihood else np.nan
+        """McFadden's share, 1 - log-likelihood / null log-likelihood; NaN for a density, of which it means nothing."""
+        known = self.null_log_likelihood and not self.density
+        return 1 - self.log_likelihood / self.null_log_likelihood if known else np.nan
 
     @property
     def explained(self) -> float:
-        """The share of the null deviance that the model explains; R² for a gaussian response."""
+        """The share of the null deviance that the model explains: R² for a gaussian response, as R has it.
+
+        Without an intercept the null model predicts 0, and the deviances are not centred.
+        """
         return 1 - self.deviance / self.null_deviance if self.null_deviance else np.nan
 
     def summary(self, level: float = 0.95) -> Summary:

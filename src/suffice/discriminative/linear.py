@@ -128,7 +128,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
             and of Spark's must be.
         sample_weight
-            One weight per row; every row counts once by default.
+            How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too.
         """
         self._check_settings()
         self._forget_the_rows()

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice import afar, door
 from suffice.discriminative.facts import gaussian_log_likelihood
-from suffice.discriminative.inference import Inference
+from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.least_squares import LeastSquares, products_of, solve
 from suffice.discriminative.predictor import LinearPredictor
@@ -131,10 +131,7 @@ class ReadFromSums(LinearPredictor):
     def _interval(self, level: float, of: str) -> Interval:
         sums, solved = self._memory, self._solved()
         if not solved.df_residual > 0:
-            raise ValueError(
-                f"{sums.weight:g} rows for {solved.rank} coefficients leave nothing to tell the noise by: there is no "
-                "interval"
-            )
+            raise ValueError(f"there is no interval: {notes_on_rows(sums.weight, solved.rank, noise=True)[0]}")
         centre = sums.mean_x if self.fit_intercept else np.zeros(sums.features)
         level_variance = 1 / sums.weight if self.fit_intercept else 0.0
         variance = np.diagonal(solved.noise())
@@ -161,7 +158,9 @@ class ReadFromSums(LinearPredictor):
             covariance = solved.covariance()
         if self.l2 > 0:
             notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        deviance, null = np.diagonal(solved.residual), np.diagonal(sums.yy)
+        notes += notes_on_rows(sums.weight, solved.rank, noise=True)
+        deviance = np.diagonal(solved.residual)
+        null = np.diagonal(products_of(sums, bool(self.fit_intercept)).yy)
         return Inference(
             title="LinearRegression (gaussian/identity)",
             names=tuple(self._parameter_names()),
@@ -178,6 +177,8 @@ class ReadFromSums(LinearPredictor):
             dispersion=float(np.trace(solved.noise())) / sums.targets,
             covariance_kind="classical" if self._robust is None else self.covariance,
             notes=tuple(notes),
+            intercept=bool(self.fit_intercept),
+            density=True,
         )
 
     # The file.

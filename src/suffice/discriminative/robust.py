@@ -132,9 +132,9 @@ def robust_covariance(
     for part_weight, part_meat in engine.map(squares, batch):
         weight += part_weight
         meat += part_meat
-    if kind == "HC1":
-        meat *= weight / (weight - inverse.rank) if weight > inverse.rank else np.inf
     covariance = bread @ meat @ bread
+    if kind == "HC1":
+        covariance *= weight / (weight - inverse.rank) if weight > inverse.rank else np.nan
     return np.asarray((covariance + covariance.T) / 2)
 
 

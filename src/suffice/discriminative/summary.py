@@ -122,7 +122,7 @@ class Summary:
 
     def _facts_text(self) -> list[str]:
         facts = _facts(self.inference)
-        half = (len(facts) + 1) // 2
+        half = 1 + [name for name, _ in facts].index("covariance")
         left, right = _two_columns(facts[:half]), _two_columns(facts[half:])
         right += [""] * (half - len(right))
         return [f"{one}{_GAP}{two}".rstrip() for one, two in zip(left, right, strict=True)]
@@ -148,7 +148,7 @@ class Summary:
 
 def _facts(fit: Inference) -> list[tuple[str, str]]:
     """Return what is said of the fit as a whole."""
-    return [
+    facts = [
         ("rows", _general(fit.rows)),
         ("parameters", str(fit.rank)),
         ("residual df", _general(fit.df_residual)),
@@ -161,8 +161,9 @@ def _facts(fit: Inference) -> list[tuple[str, str]]:
         ("AIC", _general(fit.aic)),
         ("BIC", _general(fit.bic)),
         ("McFadden's R²", _general(fit.pseudo_r2)),
-        ("deviance explained", _general(fit.explained)),
+        ("deviance explained" if fit.intercept else "explained, uncentred", _general(fit.explained)),
     ]
+    return [fact for fact in facts if not (fit.density and fact[0] == "McFadden's R²")]
 
 
 def _general(value: float) -> str:
