@@ -208,8 +208,12 @@ class Regression(Arriving):
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
                 start[0] = level
-        if not np.isfinite(likelihood.sample(1000).slope(start).value):
-            start = _linked(likelihood, start)
+        few = likelihood.sample(min(max(1000, 10 * start.size), 10 * MANY))
+        value = few.slope(start).value
+        flat_start = not self.fit_intercept and response.family.name not in ("bernoulli", "multinomial")
+        if not np.isfinite(value) or (flat_start and start.size <= MANY):
+            linked = _linked(few, start)
+            start = linked if not np.isfinite(value) or few.slope(linked).value > value else start
         return start
 
     def _shape(self, rows: Batch | Shards, targets: int) -> tuple[int, int]:
@@ -356,13 +360,14 @@ def _some(rows: Batch | Shards) -> Batch:
 
 
 def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
-    """Return a start whose predictors are near the link of each row's own target, where the plain one is impossible."""
+    """Return a start whose predictors are near the link of each row's own target, as the first step of R's glm."""
     rows, response = _some(likelihood.rows), likelihood.response
     if start.shape[1] > 1:
         return start
     y = to_host(rows.y)
-    mean = np.average(y, weights=rows.weight)
-    aims = np.array([response.start(each)[0] for each in (y + mean) / 2])  # held off the ends of the range
+    aims = response.start((y + np.average(y, weights=rows.weight)) / 2)  # held off the ends of the range
+    weight = response.curve(aims[:, None], y).curvature[:, 0, 0]
+    weight = np.ascontiguousarray(weight if rows.weight is None else weight * rows.weight)
     offset = rows.offset if rows.offset is not None else 0.0
-    sums = engine_of(None, rows).accumulate(NormalEquations.over(), replace(rows, y=aims - offset, offset=None))
-    return solve(sums, likelihood.intercept).theta
+    near = replace(rows, y=aims - offset, weight=weight, offset=None)
+    return solve(engine_of(None, rows).accumulate(NormalEquations.over(), near), likelihood.intercept).theta

@@ -7,10 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
+from suffice.solvers.corrections import inverse_of
 from suffice.solvers.dual import Climbed, DualAscent
 from suffice.solvers.newton import Newton
 from suffice.solvers.objective import MANY, Trace
-from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
+from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.solution import Solution
 from suffice.solvers.truncated_newton import Multiplied, TruncatedNewton
 from suffice.statistics.base import FloatArray

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.solvers.linear_algebra import Symmetric
-from suffice.solvers.objective import Bend, Objective, Trace, flat, shaped
+from suffice.solvers.corrections import Corrections, inverse_of
+from suffice.solvers.objective import Bend, Objective, Trace, flat, inner
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 
@@ -15,6 +15,8 @@ from suffice.statistics.base import FloatArray
 ROUNDING = 1e-13
 #: A step must gain this share of what the slope promises.
 ENOUGH = 1e-4
+#: The change of a slope that differs from what the information says by no more than this share needs no correction.
+NEARLY = 0.05
 #: How many standard errors from the optimum theta may be, for a tolerance of 1.
 DISTANCE = 1e4
 
@@ -54,18 +56,50 @@ class Newton:
 
         if not np.isfinite(here.value):
             return solution(False, "the log-likelihood is not finite at the start")
+        corrections, mislead = Corrections(inverse_of(here.information)), False
         for _ in range(self.max_iter):
-            step = shaped(Symmetric.of(here.information).solve(flat(here.gradient)), theta)
-            promise = float((step * here.gradient).sum())
+            step = corrections.guess(here.gradient)
+            promise = inner(step, here.gradient)
             if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
                 return solution(True, "the gradient vanishes")
+            if len(corrections):
+                step = corrections.solve(here.gradient)
+                promise = inner(step, here.gradient)
             theta_before, before = theta, here
             theta, here = halved(objective, theta, here, step, promise, trace)
             norm = trace.steps[-1].gradient_norm
             if here is before:
                 theta = theta_before
+                if len(corrections):
+                    corrections.clear()
+                    mislead = True
+                    continue
                 return solution(*stuck(promise, here.value))
+            corrections.guess = inverse_of(here.information)
+            taken, change = theta - theta_before, before.gradient - here.gradient
+            # Near the ends of a mean's range slopes change too fast for corrections: they lead beyond it.
+            mislead |= len(corrections) > 0 and bool(np.abs(taken).max() < np.abs(step).max() / 8)
+            if mislead or explains(before.information, here.information, taken, change):
+                corrections.clear()
+            else:
+                corrections.add(taken, change)
         return solution(False, f"max_iter={self.max_iter} steps were made")
+
+
+def explains(before: FloatArray, after: FloatArray, step: FloatArray, change: FloatArray) -> bool:
+    """Whether the information at the ends of a step tells how the slope changed along it, or nearly.
+
+    The expected information does so where the link is canonical. Where it is not, and the model does not fit (gamma/log
+    without an intercept), the slope may change twice as fast: steps by the information alone would go to and fro.
+
+    Examples
+    --------
+    >>> one, two, step = np.array([[1.0]]), np.array([[2.0]]), np.array([[1.0]])
+    >>> explains(one, two, step, np.array([[1.5]])), explains(one, one, step, np.array([[1.5]]))
+    (True, False)
+    """
+    along = [float(flat(step) @ information @ flat(step)) for information in (before, after)]
+    return (1 - NEARLY) * min(along) <= inner(step, change) <= (1 + NEARLY) * max(along)
 
 
 def stuck(promise: float, value: float) -> tuple[bool, str]:
