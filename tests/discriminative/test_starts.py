@@ -47,10 +47,10 @@ def test_a_column_of_ones_is_as_good_as_an_intercept(family: str, theirs: Any, s
     x = sm.add_constant(random.normal(size=(100, 3)))
     mean = scale * np.exp(x @ [1.0, 0.5, -0.3, 0.2])
     y = random.poisson(mean) if family == "poisson" and scale >= 1 else random.gamma(2.0, mean / 2)
-    model = GLM(family, "log", fit_intercept=False, tol=1e-12).fit(x, y)
+    model = GLM(family, "log", fit_intercept=False).fit(x, y)
     assert model.solution_.converged
-    assert model.n_iter_ <= 14
-    np.testing.assert_allclose(model.coef_, sm.GLM(y, x, family=theirs).fit(tol=1e-14).params, rtol=1e-6, atol=1e-8)
+    assert model.n_iter_ <= 12
+    np.testing.assert_allclose(model.coef_, sm.GLM(y, x, family=theirs).fit(tol=1e-14).params, rtol=1e-4)
 
 
 @pytest.mark.parametrize(
