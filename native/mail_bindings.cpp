@@ -225,10 +225,12 @@ void bind_mail(nb::module_& module) {
         .def("rate",
              [](State& self, const std::string& name, double value) {
                  Rates& r = self.rates;
-                 double* const places[] = {&r.strength, &r.power, &r.tokens, &r.grams, &r.mixing, &r.start, &r.certain, &r.few};
-                 const char* const names[] = {"strength", "power", "tokens", "grams", "mixing", "start", "certain", "few"};
-                 for (std::size_t i = 0; i < 8; ++i) {
-                     if (name == names[i]) return void(*places[i] = value);
+                 const std::pair<const char*, double*> all[] = {
+                     {"strength", &r.strength}, {"power", &r.power},     {"tokens", &r.tokens}, {"grams", &r.grams},
+                     {"mixing", &r.mixing},     {"start", &r.start},     {"certain", &r.certain}, {"few", &r.few},
+                     {"balance", &r.balance},   {"most", &r.most}};
+                 for (const auto& [known, place] : all) {
+                     if (name == known) return void(*place = value);
                  }
                  throw nb::key_error(name.c_str());
              })

@@ -10,6 +10,7 @@
 
 #include "../text/hashing.hpp"
 #include "characters.hpp"
+#include "dates.hpp"
 #include "limits.hpp"
 #include "seen.hpp"
 #include "words.hpp"
@@ -98,6 +99,10 @@ private:
     void header(const std::string& name, std::string_view text) {
         if (ignored(name)) return;
         put("header:", name);
+        if (is_date_field(name)) return;
+        undated_.clear();
+        append_without_dates(undated_, text);
+        text = undated_;
         tag_.assign(name).push_back(':');
         words(tag_, text);
         if (name == "received") {
@@ -277,7 +282,7 @@ private:
         }
     }
 
-    // The first bytes of a message, without the fields that are ignored and without carriage returns.
+    // The first bytes of a message, without the fields that are ignored, dates in others, and carriage returns.
     std::string_view told(std::string_view raw) {
         told_.clear();
         bool head = true, skipping = false;
@@ -288,10 +293,15 @@ private:
                 const std::size_t colon = line.substr(0, 80).find(':');
                 head = colon != line.npos;
                 if (head) lower(line.substr(0, colon));
-                skipping = head && ignored(lowered_);
+                skipping = head && (ignored(lowered_) || is_date_field(lowered_));
             }
             if (skipping) continue;
-            const std::string_view begin = line.substr(0, kGramBytes);
+            std::string_view begin = line.substr(0, kGramBytes);
+            if (head) {
+                undated_.clear();
+                append_without_dates(undated_, begin);
+                begin = undated_;
+            }
             if (begin.find('\r') == begin.npos) {
                 told_.append(begin);
                 continue;
@@ -330,7 +340,7 @@ private:
 
     Features features_;
     Seen seen_{2048};
-    std::string tag_, name_, lowered_, long_, told_, seen_text_;
+    std::string tag_, name_, lowered_, long_, told_, seen_text_, undated_;
     std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>((std::size_t(1) << kGramBits) / 64);
 };
 

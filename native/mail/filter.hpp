@@ -10,6 +10,8 @@
 
 namespace suffice::mail {
 
+inline constexpr std::size_t kSpam = 1;  // the class; 0 is ham, and others come after it
+
 struct Rates {
     double few = 2;          // messages' worth of doubt whether the rarer class was seen often enough to tell
     double strength = 0.02;  // messages' worth of doubt about a token that was seen: Laplace smoothing
@@ -19,6 +21,8 @@ struct Rates {
     double mixing = 0.05;    // and of the weights of the three
     double start = 0.01;     // squared slopes that every weight is taken to have seen before the first
     double certain = 100;    // the same for the weights of the three
+    double balance = 3;      // messages of all else that weigh, in a step, at most as much as one of spam
+    double most = 1.0986;    // log-odds that one token adds at most: 3 to 1, where the cut for spam asks 9 to 1
 };
 
 // The log-odds of one class against the others, and what they are made of.
@@ -37,6 +41,12 @@ struct Mix {
     }
 
     const double* of(std::size_t column) const { return &weights[4 * column]; }
+
+    // The log-odds that the weights are learned by: every token counts in full.
+    double total(const Score& score, std::size_t column) const {
+        const double* mix = of(column);
+        return mix[0] * score.counts + mix[1] * score.tokens + mix[2] * score.grams + mix[3];
+    }
 
     std::vector<double> weights, squares;
 };
@@ -70,16 +80,10 @@ public:
         std::vector<Score> scores(columns());
         for (std::size_t c = 0; c < scores.size(); ++c) {
             Score& score = scores[c];
-            double loud = 0;
-            for (std::size_t t = 0; t < features.tokens.size(); ++t) {
-                const double l = odds(t, c), u = loudness(l);
-                score.counts += l * u;
-                loud += u;
-            }
-            score.counts *= trust(c) / (loud + 1);
-            score.tokens = token_sum(features, c);
+            read_tokens(features, c, score);
             score.grams = gram_sum(features, c);
-            score.total = total(score, c);
+            score.total = mix_.of(c)[2] * score.grams + mix_.of(c)[3];
+            for (const double part : parts_) score.total += part;
         }
         return scores;
     }
@@ -87,18 +91,9 @@ public:
     // What each token adds to the log-odds of a column's class. The grams and the constant add the rest.
     std::vector<double> contributions(const Features& features, std::size_t column) {
         find(features);
-        std::vector<double> parts(features.tokens.size());
-        const double* mix = mix_.of(column);
-        double loud = 0;
-        for (std::size_t t = 0; t < parts.size(); ++t) {
-            const double l = odds(t, column), u = loudness(l);
-            parts[t] = l * u;
-            loud += u;
-        }
-        for (std::size_t t = 0; t < parts.size(); ++t) {
-            parts[t] = mix[0] * trust(column) * parts[t] / (loud + 1) + mix[1] * weight(t, column);
-        }
-        return parts;
+        Score score;
+        read_tokens(features, column, score);
+        return parts_;
     }
 
     // What a gram adds to the log-odds of a column's class.
@@ -106,6 +101,14 @@ public:
         double all = 0;
         for (const Layer& layer : layers_) all += part(*layer.memory, layer.memory->gram_weights, gram, column);
         return mix_.of(column)[2] * all;
+    }
+
+    // What a message weighs in a step. All spam together weighs at most as much as all else, and that at most `balance`
+    // times as much as spam: the prior does not follow what happened to be learned, least of all towards spam.
+    double step_weight(bool spam) const {
+        const double rest = total_ - messages_[kSpam];
+        return spam ? std::min(1.0, (rest + 1) / (messages_[kSpam] + 1))
+                    : std::min(1.0, rates_.balance * (messages_[kSpam] + 1) / (rest + 1));
     }
 
     // How often each token was learned, (tokens, classes).
@@ -116,11 +119,6 @@ public:
             for (std::size_t k = 0; k < classes_; ++k) all[t * classes_ + k] = count(t, k);
         }
         return all;
-    }
-
-    double total(const Score& score, std::size_t column) const {
-        const double* mix = mix_.of(column);
-        return mix[0] * score.counts + mix[1] * score.tokens + mix[2] * score.grams + mix[3];
     }
 
 private:
@@ -175,9 +173,9 @@ private:
         const std::size_t mine = class_of(column);
         double own = 0, others = 0;
         for (std::size_t k = 0; k < classes_; ++k) (k == mine ? own : others) += count(token, k);
-        const double n = own + others;
-        if (!(n > 0)) return 0;
+        if (!(own + others > 0)) return 0;
         const double here = own / std::max(messages_[mine], 1.0), there = others / std::max(total_ - messages_[mine], 1.0);
+        const double fewest = least(column), n = std::min(own, here * fewest) + std::min(others, there * fewest);
         const double p = here / (here + there), half = rates_.strength / 2;
         return std::log((half + n * p) / (half + n * (1 - p)));
     }
@@ -191,15 +189,37 @@ private:
         return least / (least + rates_.few);
     }
 
+    // Messages of the rarer side, this class or all others.
+    double least(std::size_t column) const {
+        const double mine = messages_[class_of(column)];
+        return std::max(std::min(mine, total_ - mine), 1.0);
+    }
+
     double loudness(double l) const {
         const double size = std::abs(l);
         return rates_.power == 3 ? size * size * size : std::pow(size, rates_.power);
     }
 
-    double token_sum(const Features& features, std::size_t column) const {
-        double all = 0;
-        for (std::size_t t = 0; t < features.tokens.size(); ++t) all += weight(t, column);
-        return all;
+    // Reads the tokens: what the counts and the regression say, and in parts_ what each adds to the log-odds. No token
+    // adds more than `most`: one alone never takes a message over the cut for spam.
+    void read_tokens(const Features& features, std::size_t column, Score& score) {
+        const double* mix = mix_.of(column);
+        const std::size_t tokens = features.tokens.size();
+        parts_.resize(tokens);
+        double loud = 0;
+        for (std::size_t t = 0; t < tokens; ++t) {
+            const double l = odds(t, column), u = loudness(l);
+            parts_[t] = l * u;
+            score.counts += parts_[t];
+            loud += u;
+        }
+        const double scale = trust(column) / (loud + 1);
+        score.counts *= scale;
+        for (std::size_t t = 0; t < tokens; ++t) {
+            const double w = weight(t, column);
+            score.tokens += w;
+            parts_[t] = std::clamp(mix[0] * scale * parts_[t] + mix[1] * w, -rates_.most, rates_.most);
+        }
     }
 
     double gram_sum(const Features& features, std::size_t column) const {
@@ -219,6 +239,7 @@ private:
     std::vector<double> messages_;
     double total_ = 0;  // of messages
     std::vector<std::uint32_t> rows_;  // (tokens, layers)
+    std::vector<double> parts_;        // (tokens,): what each adds to the log-odds
 };
 
 // Adds a message to the counts of a class, or takes it away (weight below 0). Counts never go below none.
@@ -236,11 +257,11 @@ inline void count(Memory& memory, const std::vector<std::uint32_t>& rows, std::s
 // One step of each regression towards the label, each weight with a step of its own: theta += eta (y - p) x / sqrt(sum of
 // squared slopes so far), the notes' rule with AdaGrad's steps.
 inline void step(Memory& memory, const Features& features, const std::vector<std::uint32_t>& rows, std::size_t label,
-                 const std::vector<Score>& scores, const Rates& rates) {
+                 const std::vector<Score>& scores, double share, const Rates& rates) {
     const std::size_t columns = memory.columns();
     const auto move = [&](float& weight, float& square, double slope, double rate) {
-        square += static_cast<float>(slope * slope);
-        weight += static_cast<float>(rate * slope / std::sqrt(rates.start + square));
+        square += static_cast<float>(share * slope * slope);
+        weight += static_cast<float>(share * rate * slope / std::sqrt(rates.start + square));
     };
     std::vector<double> tokens(columns), grams(columns);
     for (std::size_t c = 0; c < columns; ++c) {
@@ -262,14 +283,15 @@ inline void step(Memory& memory, const Features& features, const std::vector<std
 }
 
 // The same for the weights of the three readings.
-inline void weigh(Mix& mix, std::size_t label, const std::vector<Score>& scores, const Rates& rates) {
+inline void weigh(Mix& mix, std::size_t label, const std::vector<Score>& scores, double share, const Rates& rates) {
     for (std::size_t c = 0; c < scores.size(); ++c) {
-        const double slope = ((scores.size() == 1 ? 1 : c) == label ? 1 : 0) - sigmoid(scores[c].total);
+        const double y = (scores.size() == 1 ? 1 : c) == label ? 1 : 0;
+        const double slope = y - sigmoid(mix.total(scores[c], c));
         const double parts[] = {scores[c].counts, scores[c].tokens, scores[c].grams, 1};
         for (std::size_t i = 0; i < 4; ++i) {
             double& square = mix.squares[4 * c + i];
-            square += slope * slope * parts[i] * parts[i];
-            mix.weights[4 * c + i] += rates.mixing * slope * parts[i] / std::sqrt(rates.certain + square);
+            square += share * slope * slope * parts[i] * parts[i];
+            mix.weights[4 * c + i] += share * rates.mixing * slope * parts[i] / std::sqrt(rates.certain + square);
         }
     }
 }

@@ -43,13 +43,15 @@ public:
     std::vector<Score> learn(const Features& features, std::size_t label, double weight, std::uint16_t day, int steps) {
         check(label);
         const std::vector<std::uint32_t> rows = memory.rows(features);
-        std::vector<Score> before = filter()(features, &rows);
-        weigh(mix, label, before, rates);
+        Filter read = filter();
+        std::vector<Score> before = read(features, &rows);
+        const double share = read.step_weight(label == kSpam);
+        weigh(mix, label, before, share, rates);
         std::vector<Score> scores = before;
         for (int i = 0; i < steps; ++i) {
-            step(memory, features, rows, label, scores, rates);
+            step(memory, features, rows, label, scores, share, rates);
             if (i + 1 == steps) break;
-            scores = filter()(features, &rows);
+            scores = read(features, &rows);
             if (agrees(scores, label)) break;
         }
         count(memory, rows, label, weight, day);

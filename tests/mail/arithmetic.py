@@ -17,6 +17,8 @@ RATES = {
     "start": 0.01,
     "certain": 100.0,
     "few": 2.0,
+    "balance": 3.0,
+    "most": 1.0986,
 }
 
 
@@ -32,11 +34,11 @@ class Regression:
         self.weight = defaultdict(lambda: np.zeros(columns, np.float32))
         self.square = defaultdict(lambda: np.zeros(columns, np.float32))
 
-    def step(self, features: Sequence[object], slopes: Sequence[float]) -> None:
+    def step(self, features: Sequence[object], slopes: Sequence[float], share: float) -> None:
         for feature in features:
             for c, slope in enumerate(slopes):
-                self.square[feature][c] += np.float32(slope * slope)
-                gain = self.rate * slope / math.sqrt(self.start + float(self.square[feature][c]))
+                self.square[feature][c] += np.float32(share * slope * slope)
+                gain = share * self.rate * slope / math.sqrt(self.start + float(self.square[feature][c]))
                 self.weight[feature][c] += np.float32(gain)
 
     def toward(self, feature: object, label: int) -> float:
@@ -84,15 +86,29 @@ class Reference:
                 sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
                 sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
             )
-            total = sum(m * r for m, r in zip(self.mix[c], (*readings, 1.0), strict=True))
+            total = self.mix[c][2] * readings[2] + self.mix[c][3]
+            for token, each, size in zip(tokens, odds, loud, strict=True):
+                weight = sum(layer.tokens.toward(token, label) for layer in self.layers(label))
+                part = self.mix[c][0] * self.trust(label) * each * size / (sum(loud) + 1) + self.mix[c][1] * weight
+                total += max(-self.rates["most"], min(part, self.rates["most"]))
             found.append((total, *readings))
         return found
 
-    def trust(self, label: int) -> float:
-        """Return how far counts are trusted: little while few messages of the class, or of all others, were seen."""
+    def share(self, label: int) -> float:
+        """Return what a message weighs in a step: spam at most as much as all else, that at most so many times spam."""
+        messages = self.all_messages()
+        spam, rest = messages[1] + 1, messages.sum() - messages[1] + 1
+        return float(min(1.0, rest / spam if label == 1 else self.rates["balance"] * spam / rest))
+
+    def all_messages(self) -> np.ndarray:
         messages = np.zeros(self.classes)
         for layer in (*self.below, self):
             messages[: layer.classes] += layer.messages / self.now
+        return messages
+
+    def trust(self, label: int) -> float:
+        """Return how far counts are trusted: little while few messages of the class, or of all others, were seen."""
+        messages = self.all_messages()
         least = min(messages[label], messages.sum() - messages[label])
         return float(least / (least + self.rates["few"]))
 
@@ -112,23 +128,25 @@ class Reference:
         own = seen[label] / max(messages[label], 1)
         others = (seen.sum() - seen[label]) / max(messages.sum() - messages[label], 1)
         share = own / (own + others)
-        n, half = seen.sum(), self.rates["strength"] / 2
+        least = max(min(messages[label], messages.sum() - messages[label]), 1)
+        n = min(seen[label], own * least) + min(seen.sum() - seen[label], others * least)
+        half = self.rates["strength"] / 2
         return math.log((half + n * share) / (half + n * (1 - share)))
 
     def learn(
         self, tokens: Sequence[str], grams: Sequence[int], label: int, weight: float = 1.0, steps: int = 1
     ) -> None:
         answers = [float((1 if self.columns == 1 else c) == label) for c in range(self.columns)]
-        before = self.scores(tokens, grams)
-        for c, (total, *readings) in enumerate(before):
-            slope = answers[c] - sigmoid(total)
+        share = self.share(label)
+        for c, (_, *readings) in enumerate(self.scores(tokens, grams)):
+            slope = answers[c] - sigmoid(sum(m * r for m, r in zip(self.mix[c], (*readings, 1.0), strict=True)))
             for i, reading in enumerate((*readings, 1.0)):
-                self.mix_squares[c][i] += (slope * reading) ** 2
-                self.mix[c][i] += self.rates["mixing"] * slope * reading / self._root(self.mix_squares[c][i])
+                self.mix_squares[c][i] += share * (slope * reading) ** 2
+                self.mix[c][i] += share * self.rates["mixing"] * slope * reading / self._root(self.mix_squares[c][i])
         for _ in range(steps):
             now = self.scores(tokens, grams)
-            self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)])
-            self.grams.step(grams, [y - sigmoid(score[3]) for y, score in zip(answers, now, strict=True)])
+            self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)], share)
+            self.grams.step(grams, [y - sigmoid(score[3]) for y, score in zip(answers, now, strict=True)], share)
             after = self.scores(tokens, grams)
             if all((s > 0) == (y > 0) for y, score in zip(answers, after, strict=True) for s in score[2:]):
                 break

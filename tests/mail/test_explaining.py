@@ -27,7 +27,7 @@ MESSAGES = [
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     with MailFilter(tmp_path_factory.mktemp("two") / "mail.db") as mail:
-        mail.learn_all(stream(80))
+        mail.learn_all(stream(300))
         yield mail
 
 
@@ -74,7 +74,7 @@ def test_two_classes_speak_against_each_other(two):
 def test_what_was_seen_is_told(two):
     why = two.explain(message("x", "cheap lunch unheard"))
     seen = {reason.token: reason.seen for reason in why.reasons if reason.seen is not None}
-    pairs = stream(80)
+    pairs = stream(300)
     for word in ("cheap", "lunch"):
         expected = {
             name: sum(word in data.decode().split() for data, label in pairs if label == name) for name in TOPICS

@@ -272,8 +272,7 @@ def test_a_filter_that_lay_for_years_is_read(tmp_path, monkeypatch):
 
 
 def test_only_errors_are_learned_where_that_is_asked(mine):
-    for data, label in stream(60):
-        mine.learn(data, label)
+    mine.learn_all(stream(300))
     before = counted(mine.store())
     sure = message("sure", " ".join(SPAM))
     assert mine.classify(sure).label == "spam"
@@ -303,7 +302,7 @@ def test_a_verdict_follows_the_cuts(mine):
 
 
 def test_three_classes_are_told_apart(mine):
-    mine.learn_all(stream(150, 0, ("ham", "spam", "work")))
+    mine.learn_all(stream(600, 0, ("ham", "spam", "work")))
     assert set(mine.classes) == {"ham", "spam", "work"}
     pairs = stream(60, 1, ("ham", "spam", "work"))
     verdicts = mine.classify_all([data for data, _ in pairs])
@@ -328,7 +327,7 @@ def test_a_filter_that_learned_nothing_is_unsure(mine):
 
 
 def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
-    mine.learn_all(stream(60))
+    mine.learn_all(stream(300))
     spam, ham = message("s", " ".join(SPAM)), message("h", " ".join(HAM))
     assert mine.mark(spam).label == "spam"
     assert mine.mark(spam).label == "spam"
@@ -337,7 +336,7 @@ def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
 
 
 def test_a_message_is_marked_at_once_though_it_cannot_be_remembered(mine):
-    mine.learn_all(stream(60))
+    mine.learn_all(stream(300))
     holder = sqlite3.connect(mine.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     begun = time.monotonic()

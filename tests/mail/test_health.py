@@ -116,9 +116,22 @@ def test_training_that_stopped_is_remarked_on(mine, monkeypatch):
 
 
 def test_one_kind_that_is_rare_is_remarked_on(mine):
-    teach(mine, 30, 700)
+    teach(mine, 200, 4100)
+    assert status(mine).ready
     (remark,) = [each for each in examine(mine) if each.level == "remark"]
-    assert "30 spam against 700 ham" in remark.what
+    assert "200 spam against 4,100 ham" in remark.what
+
+
+@pytest.mark.parametrize(("spam", "ham", "said"), [(495, 25, "25 more of ham"), (25, 495, "25 more of spam")])
+def test_a_filter_that_learned_one_kind_far_more_often_is_not_ready(mine, spam, ham, said):
+    teach(mine, spam, ham)
+    assert not status(mine).ready
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert said in remark.cure
+    assert f"{spam} spam against {ham} ham are too uneven" in remark.cure
+    assert mine.classify(message("x", "cheap")).label != "spam"
+    teach(mine, max(spam, 50), max(ham, 50))
+    assert status(mine).ready
 
 
 def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):

@@ -69,7 +69,7 @@ def test_files_are_settled_and_unsettled(ledger):
 
 
 def test_what_was_marked_on_its_way_is_known(mine, ledger):
-    mine.learn_all(stream(80))
+    mine.learn_all(stream(300))
     spam, ham = message("s", TOPICS["spam"]), message("h", TOPICS["ham"])
     assert not ledger.marked(identity(spam).hex())
     assert [mine.mark(data).label for data in (spam, ham)] == ["spam", "ham"]
@@ -79,7 +79,7 @@ def test_what_was_marked_on_its_way_is_known(mine, ledger):
 
 
 def test_a_filter_as_a_judge(mine):
-    mine.learn_all(stream(80))
+    mine.learn_all(stream(300))
     judge = FilterJudge(mine)
     spam = message("s", TOPICS["spam"])
     label, probability = judge.verdict(spam)

@@ -51,7 +51,7 @@ def test_tokens_of_all_classes_alike_speak_for_none(tmp_path):
 
 def test_what_is_explained_of_spam_is_what_the_verdict_says(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mine:
-        mine.learn_all(stream(300, 1, ("ham", "spam", "work")))
+        mine.learn_all(stream(600, 1, ("ham", "spam", "work")))
         for data, _ in stream(20, 8, ("ham", "spam", "work")):
             why = explain(mine, data, "spam")
             assert why.log_odds == pytest.approx(why.verdict.log_odds)
@@ -59,7 +59,7 @@ def test_what_is_explained_of_spam_is_what_the_verdict_says(tmp_path):
 
 def test_mail_between_two_other_classes_is_no_spam(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mine:
-        mine.learn_all(stream(300, 1, ("ham", "spam", "work")))
+        mine.learn_all(stream(600, 1, ("ham", "spam", "work")))
         verdict = mine.classify(message("x", "report budget meeting lunch"))
         assert verdict.probability < 0.1
         assert verdict.label in ("ham", "work")

@@ -140,7 +140,7 @@ def test_a_filter_is_its_owner_s_alone(tmp_path):
 def site(place: Path) -> Path:
     path = place / "site.db"
     with MailFilter(path) as mail:
-        mail.learn_all(stream(60))
+        mail.learn_all(stream(300))
     path.chmod(0o644)
     return path
 
@@ -170,12 +170,12 @@ def test_readers_without_rights_see_what_the_owner_writes():
     with open_folder() as place:
         path = place / "site.db"
         with MailFilter(path) as owner:
-            owner.learn_all(stream(60))
+            owner.learn_all(stream(300))
             for each in place.iterdir():
                 each.chmod(0o644)
             place.chmod(0o555)
             assert without_rights(lambda: MailFilter(path).classify(SPAM).label) == "spam"
-            assert without_rights(lambda: sum(MailFilter(path).store().state().messages)) == 60
+            assert without_rights(lambda: sum(MailFilter(path).store().state().messages)) == 300
 
 
 @posix

@@ -173,7 +173,7 @@ def wait_for(there: object, watcher: subprocess.Popen[bytes]) -> None:
 def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing():
     with open_folder() as place:
         with MailFilter(place / "site.db") as site:
-            site.learn_all(stream(60))
+            site.learn_all(stream(300))
         (place / "site.db").chmod(0o644)
         place.chmod(0o777)
 

@@ -18,7 +18,7 @@ from suffice.mail.filter import Train
 from suffice.mail.heaps import heaps
 from suffice.mail.measures import Outcome
 from suffice.mail.reading import read, threads
-from suffice.mail.verdict import CUTS, judged
+from suffice.mail.verdict import CUTS, discount, judged
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class _Passing:
         self.classes, self.train, self.cuts = classes, train, cuts
         self.state = _native.mail.State(len(classes))
         self.scores: list[float] = []
+        self.discounts: list[float] = []
         self.labels: list[int] = []
 
     def take(self, letters: _native.mail.Letters, members: list[int], labels: list[int]) -> None:
@@ -162,7 +163,8 @@ class _Passing:
             flat = self.state.learn_all(letters, members, labels, 1.0, 0)
             wide = len(flat) // len(members)
             for i, label in enumerate(labels):
-                self.scores.append(_log_odds(flat[i * wide : (i + 1) * wide], self.classes, counts))
+                self.scores.append(_log_odds(flat[i * wide : (i + 1) * wide], self.classes))
+                self.discounts.append(discount(counts))
                 counts[self.classes[label]] += 1
         else:
             for i, label in zip(members, labels, strict=True):
@@ -171,15 +173,17 @@ class _Passing:
 
     def _one(self, letters: _native.mail.Letters, i: int, label: int) -> None:
         totals = _totals(self.state, letters, i)
-        verdict = judged(totals, self.classes, self.cuts, (), _counts(self.state, self.classes))
-        self.scores.append(verdict.log_odds)
+        counts = _counts(self.state, self.classes)
+        verdict = judged(totals, self.classes, self.cuts, (), counts)
+        self.scores.append(_log_odds(totals, self.classes))
+        self.discounts.append(discount(counts))
         right = verdict.label == self.classes[label]
         if not (right and (self.train == "error" or verdict.certain)):
             self.state.learn(letters, i, label, 1.0, 0, 1)
 
     def outcome(self) -> Outcome:
         """Return all of it."""
-        return _outcome(self.classes, self.labels, self.scores, self.cuts)
+        return _outcome(self.classes, self.labels, self.scores, self.cuts, self.discounts)
 
 
 def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, float] = CUTS) -> Outcome:
@@ -190,17 +194,19 @@ def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, floa
     random.Random(seed).shuffle(order)
     places = corpus.places()
     scores = [0.0] * len(corpus)
+    discounts = [1.0] * len(corpus)
     for fold in range(folds):
         state = _native.mail.State(len(corpus.classes))
         rest = [k for j, k in enumerate(order) if j % folds != fold]
         for heap, members in _runs(places, rest):
             labels = [corpus.labels[k] for k in members]
             state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
-        counts = _counts(state, corpus.classes)
+        share = discount(_counts(state, corpus.classes))
         for k in order[fold::folds]:
             heap, i = places[k]
-            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus.classes, counts)
-    return _outcome(corpus.classes, corpus.labels, scores, cuts)
+            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus.classes)
+            discounts[k] = share
+    return _outcome(corpus.classes, corpus.labels, scores, cuts, discounts)
 
 
 def _totals(state: _native.mail.State, letters: _native.mail.Letters, i: int) -> list[float]:
@@ -211,8 +217,8 @@ def _counts(state: _native.mail.State, classes: Sequence[str]) -> dict[str, floa
     return dict(zip(classes, state.messages, strict=True))
 
 
-def _log_odds(totals: Sequence[float], classes: Sequence[str], counts: Mapping[str, float]) -> float:
-    return totals[0] if len(totals) == 1 else judged(totals, classes, CUTS, (), counts).log_odds
+def _log_odds(totals: Sequence[float], classes: Sequence[str]) -> float:
+    return totals[0] if len(totals) == 1 else totals[classes.index("spam")]
 
 
 def shuffled(corpus: Corpus, seed: int) -> list[int]:
@@ -234,8 +240,14 @@ def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple
         yield places[members[0]][0], members
 
 
-def _outcome(classes: Sequence[str], labels: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:
+def _outcome(
+    classes: Sequence[str],
+    labels: Sequence[int],
+    scores: list[float],
+    cuts: tuple[float, float],
+    discounts: list[float],
+) -> Outcome:
     spam = classes.index("spam")
     low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
     answers: Any = [label == spam for label in labels]
-    return Outcome(answers, scores, cut=high, unsure=(low, high))  # type: ignore[arg-type]
+    return Outcome(answers, scores, high, (low, high), discounts)  # type: ignore[arg-type]

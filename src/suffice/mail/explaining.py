@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.mail.errors import MailError
 from suffice.mail.reading import read
-from suffice.mail.verdict import Verdict
+from suffice.mail.verdict import Verdict, discount
 from suffice.printable import printable
 
 if TYPE_CHECKING:
@@ -168,18 +168,19 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> Expla
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
+    share = sign * discount(mail.store().facts().counts)
     total = state.score(letters, 0)[column][0]
     mix = state.mix[4 * column : 4 * column + 4]
     parts = state.contributions(letters, 0, column)
     seen = state.seen(letters, 0)
     width = len(classes)
     reasons = [
-        Reason(token, sign * part, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)))
+        Reason(token, share * part, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)))
         for i, (token, part) in enumerate(zip(letters.tokens(0), parts, strict=True))
     ]
-    reasons += [Reason(line, sign * part) for line, part in state.lines(message, column)]
+    reasons += [Reason(line, share * part) for line, part in state.lines(message, column)]
     reasons.sort(key=lambda reason: -abs(reason.log_odds))
-    return Explanation(verdict, label, sign * total, tuple(reasons), sign * mix[3])
+    return Explanation(verdict, label, share * total, tuple(reasons), share * mix[3])
 
 
 def _cut(text: str, width: int) -> str:

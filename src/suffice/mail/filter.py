@@ -41,10 +41,11 @@ class MailFilter:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place, MailFilter(Path(place, "mail.db")) as mine:
-    ...     for i in range(20):
-    ...         _ = mine.learn(f"Subject: cheap pills {i}\n\nBuy cheap pills now".encode(), "spam")
-    ...         _ = mine.learn(f"Subject: lunch {i}\n\nShall we have lunch".encode(), "ham")
-    ...     print(mine.classify(b"Subject: pills\n\ncheap").label, mine.classify(b"Subject: hi\n\nlunch").label)
+    ...     spam = [(f"Subject: cheap pills {i}\n\nBuy cheap pills now".encode(), "spam") for i in range(200)]
+    ...     ham = [(f"Subject: lunch {i}\n\nShall we have lunch today".encode(), "ham") for i in range(200)]
+    ...     _ = mine.learn_all(spam + ham)
+    ...     new = [b"Subject: pills\n\nBuy cheap pills", b"Subject: hi\n\nlunch today"]
+    ...     print(*(verdict.label for verdict in mine.classify_all(new)))
     spam ham
     """
 

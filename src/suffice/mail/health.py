@@ -12,7 +12,7 @@ from typing import Any, Literal
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
 from suffice.mail.store import Store, today
-from suffice.mail.verdict import ENOUGH, is_ready
+from suffice.mail.verdict import ENOUGH, PLENTY, is_ready, missing
 
 #: Days without anything learned after which that is remarked on.
 LONG = 60
@@ -40,10 +40,14 @@ class Status:
         """What to do next."""
         spam = self.learned.get("spam", 0)
         ham = sum(self.learned.values()) - spam
-        if self.ready:
-            return "ready to act"
-        short = [f"{ENOUGH - count} more of {name}" for name, count in (("spam", spam), ("ham", ham)) if count < ENOUGH]
-        return f"not ready to act: learn {' and '.join(short)} (suffice mail learn --spam MAIL --ham MAIL)"
+        short = [f"{count:,} more of {name}" for name, count in missing(self.learned).items()]
+        if short:
+            uneven = f", for {spam:,} spam against {ham:,} ham are too uneven" if min(spam, ham) >= ENOUGH else ""
+            said = " and ".join(short)
+            return f"not ready to act: learn {said}{uneven} (suffice mail learn --spam MAIL --ham MAIL)"
+        if min(spam, ham) < PLENTY:
+            return f"ready to act, with caution: more is left unsure until {PLENTY} of each are learned"
+        return "ready to act"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as JSON has it."""

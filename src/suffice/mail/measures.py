@@ -61,9 +61,12 @@ class Outcome:
     score
         The log-odds of spam that it was given, (n,); infinite ones are allowed.
     cut
-        A message is filed as spam where its score is this or more.
+        A message is filed as spam where its score, discounted, is this or more.
     unsure
         Where the zone of doubt starts and ends: a score from the first up to, but not at, the second lies in it.
+    discount
+        By which the filter made each score smaller before it compared it with the cuts, because it had learned little,
+        (n,); None for no discount. Messages are ranked by the scores as they are.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class Outcome:
     score: FloatArray  # (n,)
     cut: float = 0.0
     unsure: tuple[float, float] | None = None
+    discount: FloatArray | None = None  # (n,)
 
     def __post_init__(self) -> None:
         spam, score = np.array(self.spam), np.array(self.score, dtype=np.float64)
@@ -105,7 +109,15 @@ class Outcome:
     @property
     def filed(self) -> npt.NDArray[np.bool_]:
         """Whether each message was filed as spam, (n,)."""
-        return self.score >= self.cut
+        return self._discounted >= self.cut
+
+    @property
+    def _discounted(self) -> FloatArray:
+        return self.score if self.discount is None else self.score * np.asarray(self.discount, dtype=np.float64)
+
+    def _part(self, some: slice) -> Self:
+        discount = None if self.discount is None else np.asarray(self.discount)[some]
+        return replace(self, spam=self.spam[some], score=self.score[some], discount=discount)
 
     @property
     def ham_lost(self) -> int:
@@ -156,7 +168,7 @@ class Outcome:
     def unsure_share(self) -> Unsure:
         """The percentages of ham and of spam whose scores lie in the zone of doubt; 0 where there is no zone."""
         low, high = self.unsure or (0.0, 0.0)
-        within = (low <= self.score) & (self.score < high)
+        within = (low <= self._discounted) & (self._discounted < high)
         return Unsure(
             _percent((within & ~self.spam).sum(), self._hams), _percent((within & self.spam).sum(), self._spams)
         )
@@ -225,7 +237,7 @@ class Outcome:
         """
         if index(k) < 0:
             raise ValueError(f"k must be 0 or more; got {k!r}")
-        return replace(self, spam=self.spam[k:], score=self.score[k:])
+        return self._part(slice(k, None))
 
     def learning_curve(self, points: int | Sequence[int] | IntArray = 50) -> LearningCurve:
         """Return how the filter got on.
@@ -255,7 +267,7 @@ class Outcome:
             np.diff(np.append(0, wrong.cumsum())[seen], prepend=0)
             for wrong in (self.filed & ~self.spam, self.spam & ~self.filed)
         )
-        before = [replace(self, spam=self.spam[:k], score=self.score[:k]).roca for k in seen]
+        before = [self._part(slice(k)).roca for k in seen]
         return LearningCurve(seen, np.array(before, dtype=np.float64), lost, missed)
 
     def roc(self) -> Roc:
@@ -284,7 +296,7 @@ class Outcome:
         """
         if index(bins) < 1:
             raise ValueError(f"bins must be 1 or more; got {bins!r}")
-        p = logistic(self.score)
+        p = logistic(self._discounted)
         place = np.minimum((p * bins).astype(np.int64), bins - 1)  # certainty belongs to the last bin
         counts = np.bincount(place, minlength=bins)
         full = counts > 0

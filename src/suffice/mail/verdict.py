@@ -13,6 +13,12 @@ from suffice.mail.errors import MailError
 CUTS = (0.3, 0.9)
 #: Messages of spam, and of all else, that a filter has learned before it calls anything spam.
 ENOUGH = 20
+#: While one side has more than this many times the messages of the other, nothing is called spam, unless the other has
+#: learned ``PLENTY``.
+LOPSIDED, PLENTY = 10, 200
+#: Standard errors by which log-odds are discounted. Measured on SpamAssassin and Enron mail: with 4, no more ham is
+#: lost after 25 messages of each class than after thousands.
+DOUBT = 4.0
 #: The probability of a class beyond which a verdict is certain: log-odds of 8.
 CERTAIN = 0.99966
 
@@ -62,16 +68,39 @@ def check_cuts(cuts: tuple[float, float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def is_ready(counts: Mapping[str, float]) -> bool:
-    """Return whether enough of spam and of all else was learned.
+def missing(counts: Mapping[str, float]) -> dict[str, int]:
+    """Return how many messages of spam and of ham are yet to be learned before anything is called spam.
 
     Examples
     --------
-    >>> is_ready({"ham": 100, "spam": 25}), is_ready({"ham": 100, "spam": 2})
-    (True, False)
+    >>> missing({"ham": 100, "spam": 25}), missing({"ham": 100, "spam": 2}), missing({"ham": 25, "spam": 495})
+    ({}, {'spam': 18}, {'ham': 25})
     """
     spam = counts.get("spam", 0)
-    return min(spam, sum(counts.values()) - spam) >= ENOUGH
+    sides = {"spam": spam, "ham": sum(counts.values()) - spam}
+    needed = max(ENOUGH, min(math.ceil(max(sides.values()) / LOPSIDED), PLENTY))
+    return {name: math.ceil(needed - count) for name, count in sides.items() if count < needed}
+
+
+def is_ready(counts: Mapping[str, float]) -> bool:
+    """Return whether enough of spam and of all else was learned."""
+    return not missing(counts)
+
+
+def discount(counts: Mapping[str, float]) -> float:
+    """Return the factor by which log-odds are made smaller because few messages were learned.
+
+    A log-ratio of two rates that were estimated from n and m messages has the variance 1/n + 1/m, which is
+    2 / min(n, m) at most; so many standard errors (:data:`DOUBT`), in relation to the log-odds, are taken off.
+
+    Examples
+    --------
+    >>> [round(discount({"ham": n, "spam": n}), 2) for n in (25, 100, 500, 5000)]
+    [0.47, 0.64, 0.8, 0.93]
+    """
+    spam = counts.get("spam", 0)
+    fewest = max(min(spam, sum(counts.values()) - spam), 1)
+    return 1 / (1 + DOUBT * math.sqrt(2 / fewest))
 
 
 def judged(
@@ -97,10 +126,13 @@ def judged(
         What is wrong with the message.
     counts
         How many messages of each class were learned, if that is known. Classes without any are left out; where there
-        are too few, nothing is called spam.
+        are few, log-odds are discounted, and where there are too few, nothing is called spam.
     anyway
         Whether to call spam what it is even so.
     """
+    if counts is not None:
+        share = discount(counts)
+        totals = [share * total for total in totals]
     log_odds = totals[0] if len(classes) == 2 else totals[classes.index("spam")]
     spam = _logistic(log_odds)
     shares = _shares(spam, _logistic(-log_odds), totals, classes, counts)
