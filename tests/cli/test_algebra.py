@@ -61,7 +61,7 @@ def _same_sums(one: Path, two: Path, table: Path) -> None:
     """Assert that two models answer alike where nothing but sums decides."""
     first, second = library.load(one), library.load(two)
     for model in (first, second):
-        model.predictor_.inner.set_params(temperature=1.0)
+        model.predictor_.inner = model.predictor_.inner.with_params(temperature=1.0)
     np.testing.assert_allclose(first.predict_proba(str(table)), second.predict_proba(str(table)), rtol=1e-8)
     np.testing.assert_allclose(first.log_evidence(str(table)), second.log_evidence(str(table)), rtol=1e-9)
 

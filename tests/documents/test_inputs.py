@@ -518,6 +518,6 @@ def test_settings_out_of_range_are_named(settings: Any, words: str) -> None:
 
 
 def test_what_was_not_counted_cannot_be_read() -> None:
-    model = classifier("multinomial").fit(SPAM, SPAM_CLASSES).set_params(presence=True)
+    model = classifier("multinomial").fit(SPAM, SPAM_CLASSES)
     with pytest.raises(ValueError, match="presence"):
-        model.predict(SPAM)
+        model.with_params(presence=True)

@@ -148,7 +148,7 @@ def test_settings_are_kept(settings: Any, tmp_path: Path) -> None:
         np.testing.assert_equal(again.get_params()[name], value.tolist() if isinstance(value, np.ndarray) else value)
     # Words that are not read are in the file, too.
     every = {"min_documents": 1, "max_share": 1.0, "max_words": None}
-    assert_same(again.set_params(**every), model.set_params(**every), texts)
+    assert_same(again.with_params(**every), model.with_params(**every), texts)
 
 
 @pytest.mark.parametrize(

@@ -422,7 +422,7 @@ def test_words_in_few_or_many_documents_are_not_read(form: str, settings: Any, w
     np.testing.assert_allclose(model.predict_log_proba(texts), expected, rtol=1e-9, atol=1e-9)
     # They stay in the sum.
     every = classifier(form).fit(texts, y).predict_log_proba(texts)
-    model.set_params(min_documents=1, max_share=1.0)
+    model = model.with_params(min_documents=1, max_share=1.0)
     np.testing.assert_allclose(model.predict_log_proba(texts), every, rtol=1e-12, atol=1e-12)
 
 

@@ -20,9 +20,9 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 def test_contributions_add_up_to_the_log_odds(case: Case) -> None:
     x, y = case.draw(40)
     label = np.array(["ham", "spam", "work"])[y]
-    model = case.make().fit(x, label)
+    fitted = case.make().fit(x, label)
     for temperature in (1.0, 2.5):
-        model.set_params(temperature=temperature)
+        model = fitted.with_params(temperature=temperature)
         for against in (None, "work"):
             explanation = model.explain(x, against=against)
             log_proba = model.predict_log_proba(x)

@@ -108,10 +108,9 @@ def test_settings_are_read_anew_without_a_second_pass(case: Case) -> None:
     x, y = case.draw(40)
     model = case.make().fit(x, y)
     before = model.predict_proba(x)
-    model.set_params(temperature=3.0)
-    softer = model.predict_proba(x)
-    assert softer.max(axis=1).mean() < before.max(axis=1).mean()
-    np.testing.assert_allclose(model.set_params(temperature=1.0).predict_proba(x), before)
+    softer = model.with_params(temperature=3.0)
+    assert softer.predict_proba(x).max(axis=1).mean() < before.max(axis=1).mean()
+    np.testing.assert_allclose(softer.with_params(temperature=1.0).predict_proba(x), before)
 
 
 @each_case

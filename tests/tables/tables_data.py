@@ -52,7 +52,7 @@ def joined(*parts: pd.DataFrame) -> pd.DataFrame:
 
 def unheated(model: TableModel) -> TableModel:
     """Return a generative model whose posteriors are those of Bayes' rule, and not softened."""
-    model.estimator_.set_params(temperature=1.0)
+    model.predictor_.inner = model.predictor_.inner.with_params(temperature=1.0)
     return model
 
 

@@ -167,7 +167,7 @@ def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> 
     gda, read = both(where, "sold", "gda")
     rows = table(50, seed=1)
     for model in (gda, read):
-        model.estimator_.set_params(temperature=1.0)
+        model.predictor_.inner = model.predictor_.inner.with_params(temperature=1.0)
     np.testing.assert_allclose(gda.predict_proba(rows), read.predict_proba(rows), atol=1e-10)
 
 

@@ -62,7 +62,7 @@ def test_naive_bayes_is_mixed_naive_bayes(table: pd.DataFrame) -> None:
 
 def test_one_covariance_is_linear_discriminant_analysis() -> None:
     model = unheated(suffice.fit(NUMBERS, "sold", "gda"))
-    model.estimator_.set_params(shrinkage=0.0)
+    model.predictor_.inner = model.estimator_.with_params(shrinkage=0.0)
     x = NUMBERS[["area", "price"]].to_numpy()
     other = LinearDiscriminantAnalysis(solver="lsqr").fit(x, NUMBERS.sold)
     near(model.predict_proba(NUMBERS), other.predict_proba(x), 1e-7)

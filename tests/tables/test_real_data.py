@@ -50,7 +50,7 @@ def test_adult_in_parts_is_adult_as_a_whole() -> None:
     whole = suffice.fit(files, "column14", "nb")
     both = halves[0] + halves[1]
     for model in (whole, both):
-        model.estimator_.set_params(temperature=1.0)
+        model.predictor_.inner = model.predictor_.inner.with_params(temperature=1.0)
     assert both.evaluate(files).summary() == pytest.approx(whole.evaluate(files).summary(), rel=1e-6)
 
 

@@ -58,7 +58,7 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         Above 1, posteriors of generative models are less sure of themselves; ``"auto"`` calibrates them.
     min_documents, max_share, max_words
         Words in fewer documents, in more than a share of them, and beyond the most frequent ones are not read. They
-        stay in the sum: these settings can be changed at any time.
+        stay in the sum: :meth:`with_params` reads it with others of these settings.
     encoding
         How bytes become text.
     engine
@@ -160,9 +160,9 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         X = source_of(X)
         if isinstance(X, folder | lines):
             for texts, _ in X:
-                yield read_documents(texts, self._features, self.encoding)
+                yield read_documents(texts, self._features, self._params.encoding)
         else:
-            yield from gathered(decoded(X, self.encoding, "replace"), self._features)
+            yield from gathered(decoded(X, self._params.encoding, "replace"), self._features)
 
     @property
     def alpha_(self) -> float:
@@ -205,10 +205,10 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         """
         reading = self._read()
         if not isinstance(text, str | bytes):
-            texts = decoded(text, self.encoding, "replace")
+            texts = decoded(text, self._params.encoding, "replace")
             Documents(texts)  # names the position of what is no text
             return [self.explain(each, against) for each in texts]
-        (plain,) = decoded([text], self.encoding, "replace")
+        (plain,) = decoded([text], self._params.encoding, "replace")
         found = Counter(self._features.of(plain))
         columns = reading.vocabulary.columns_of(found)
         known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
@@ -297,8 +297,8 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
     def _contents(self) -> Contents:
         check_is_fitted(self)
         self._settle()
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_PLAIN}
-        features = vars(self._features) if isinstance(self.features, Features) else self.features
+        features = self._params.features
+        features = vars(features) if isinstance(features, Features) else features
         columns = self._columns
         words = isinstance(columns, Vocabulary) and len(columns) > 0
         learnt = self._learnt
@@ -309,7 +309,7 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(settings),
+                **self._parameters_written(_plain),
                 "features": features,
                 "vocabulary": {"kind": type(columns).__name__, "words": words, **_slots(columns)},
                 "form": self.model_,
@@ -322,14 +322,15 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls(**parameters.read(settings["parameters"]))
+        model = cls._with_parameters(settings)
         features, vocabulary = settings["features"], settings["vocabulary"]
-        model.features = Features(**features) if isinstance(features, dict) else features
         kind = Columns.columns[vocabulary["kind"]]
-        if vocabulary["words"]:
-            model.vocabulary = kind.from_arrays(under("given", contents.arrays))
-        elif "bits" in vocabulary:
-            model.vocabulary = kind(vocabulary["bits"], vocabulary["named"])  # type: ignore[call-arg]
+        for each in (model, model._params):
+            each.features = Features(**features) if isinstance(features, dict) else features
+            if vocabulary["words"]:
+                each.vocabulary = kind.from_arrays(under("given", contents.arrays))
+            elif "bits" in vocabulary:
+                each.vocabulary = kind(vocabulary["bits"], vocabulary["named"])  # type: ignore[call-arg]
         model._labels = Labels(tuple(settings["classes"]["names"]))
         model._fixed = bool(settings["classes"]["fixed"])
         model.model_ = settings["form"]
@@ -353,6 +354,11 @@ _EMPTY: dict[str, str] = {"multinomial": "the priors", "boolean": "the priors"}
 
 #: Settings that a file holds in a form of their own.
 _NOT_PLAIN = ("features", "vocabulary")
+
+
+def _plain(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file holds as they are."""
+    return parameters.written({name: value for name, value in given.items() if name not in _NOT_PLAIN})
 
 
 def _slots(columns: Columns) -> dict[str, int]:

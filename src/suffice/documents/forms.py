@@ -52,6 +52,7 @@ def naive_bayes(
         model = kind(alpha=alpha, class_prior=class_prior, temperature=temperature, engine=engine)
     table = counts.presences if presence else counts.events
     labels = counts.labels
+    model._hold_parameters()
     model._chosen = {}
     model._memory = Memory(labels, EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0))))
     model.classes_ = classes_array(labels, None)

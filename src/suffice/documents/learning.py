@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +22,7 @@ from suffice.documents.settings import Settings, check
 from suffice.documents.spreading import learnt_from
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
+from suffice.fitted_parameters import ReadFromStatistics
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.counts import SAMPLED
@@ -32,12 +35,14 @@ Codes = npt.NDArray[np.int64]
 _ENOUGH = 1 << 18
 #: The attributes that hold what was learnt.
 _LEARNT = frozenset(
-    ["_fixed", "_labels", "_learnt", "_reading", "_waiting", "classes_", "model_", "selection_", "skipped_"]
+    ["_fixed", "_labels", "_learned_as", "_learnt", "_reading", "_waiting", "classes_", "model_", "selection_", "skipped_"]
 )
 
 
-class Learning(BaseEstimator):  # type: ignore[misc]
+class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
     """What is kept of documents grows, merges and shrinks; the model follows."""
+
+    _fixed_parameters = ("features", "vocabulary")
 
     model: str
     features: Any
@@ -81,25 +86,24 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check(self)
+        fresh = self._fresh()
+        fresh._check_settings()
         X = source_of(X)
         if y is None and is_stream(X):
             if sample_weight is not None:
                 raise ValueError("a stream brings its own weights: leave out sample_weight")
-            return self._fit_stream(X)
+            return self._fit_stream(X, fresh)
         spread = afar.spread(X, y=y, sample_weight=sample_weight)
         if spread is not None:
-            return self._become(learnt_from(self, spread, None))
-        fresh = self._fresh()
-        came = arrived(X, y, sample_weight, self._features, self.encoding)
+            return self._become(learnt_from(fresh, spread, None))
+        came = arrived(X, y, sample_weight, fresh._features, fresh.encoding)
         if not len(came.documents):
             raise ValueError("there are no documents to learn from: X is empty")
         fresh._first(came, *Labels.discover(door.targets(came.labels, len(came.documents))), False)
         return self._become(fresh)
 
-    def _fit_stream(self, stream: Any) -> Self:
-        fresh = self._fresh()
-        for came in batches(stream, self._features, self.encoding):
+    def _fit_stream(self, stream: Any, fresh: Self) -> Self:
+        for came in batches(stream, fresh._features, fresh.encoding):
             fresh._learn(came, None)
         if not hasattr(fresh, "_learnt"):
             raise ValueError("the stream holds no documents: there is nothing to learn from")
@@ -141,17 +145,24 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check(self)
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            fixed = hasattr(self, "_learnt") and self._fixed
-            learnt = learnt_from(self, spread, list(self._labels) if fixed else classes)
-            return self._become(self + learnt if hasattr(self, "_learnt") else learnt)
-        came = arrived(X, y, sample_weight, self._features, self.encoding)
-        if not len(came.documents) and not hasattr(self, "_learnt"):
-            raise ValueError("there are no documents to learn from: the first batch is empty")
-        self._learn(came, classes)
+        with self._learning_documents():
+            spread = afar.spread(X, y=y, sample_weight=sample_weight)
+            if spread is not None:
+                fixed = hasattr(self, "_learnt") and self._fixed
+                learnt = learnt_from(self, spread, list(self._labels) if fixed else classes)
+                return self._become(self + learnt if hasattr(self, "_learnt") else learnt)
+            came = arrived(X, y, sample_weight, self._features, self.encoding)
+            if not len(came.documents) and not hasattr(self, "_learnt"):
+                raise ValueError("there are no documents to learn from: the first batch is empty")
+            self._learn(came, classes)
         return self
+
+    def _learning_documents(self) -> AbstractContextManager[None]:
+        """Learn under the parameters as they are now; documents that wait are added under those they came with."""
+        first = not hasattr(self, "_learnt")
+        if not first and self._parameters_changed():
+            self._settle()
+        return self._learning(anew=first)
 
     def _learn(self, came: Arrived, classes: Any) -> None:
         column = door.targets(came.labels, len(came.documents))
@@ -178,6 +189,7 @@ class Learning(BaseEstimator):  # type: ignore[misc]
 
     def _first(self, came: Arrived, labels: Labels, codes: Codes, fixed: bool) -> None:
         """Learn from the first documents."""
+        self._hold_parameters()
         self.model_ = self._form(came.documents, codes, labels, came.weight)
         self._labels, self._fixed, self._waiting, self._reading = labels, fixed, [], None
         first = self._part(came.documents, codes, came.weight, labels)
@@ -216,15 +228,16 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             Where that can be known: documents that were never learnt. Nothing is changed then.
         """
         check_is_fitted(self)
-        came = arrived(X, y, sample_weight, self._features, self.encoding)
-        labels, codes = door.known_codes(self._labels, door.targets(came.labels, len(came.documents)), fixed=True)
-        self._settle()
-        learnt: Any = self._learnt
-        left = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
-        given = self._columns
-        # Words that are left in no document go, unless the vocabulary was given.
-        self._learnt = left.into(given) if isinstance(given, Vocabulary) and len(given) else left
-        self._reading = None
+        with self._learning_documents():
+            came = arrived(X, y, sample_weight, self._features, self.encoding)
+            labels, codes = door.known_codes(self._labels, door.targets(came.labels, len(came.documents)), fixed=True)
+            self._settle()
+            learnt: Any = self._learnt
+            left = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
+            given = self._columns
+            # Words that are left in no document go, unless the vocabulary was given.
+            self._learnt = left.into(given) if isinstance(given, Vocabulary) and len(given) else left
+            self._reading = None
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -239,13 +252,15 @@ class Learning(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"models with {self._features} and {other._features} cannot be merged")
         if self._columns != other._columns:
             raise ValueError(f"models over the vocabularies {self._columns!r} and {other._columns!r} cannot be merged")
-        merged = self._fresh()
-        learnt: Any = self._learnt
-        merged._learnt = learnt + other._learnt
-        merged._labels, _, _ = self._labels.union(other._labels)
-        merged.model_, merged._waiting, merged._reading = self.model_, [], None
-        merged._fixed = self._fixed and other._fixed
-        merged.classes_ = door.classes_array(merged._labels, self.classes_)
+        merged = copy.copy(self)
+        for name in ("selection_", "skipped_"):
+            merged.__dict__.pop(name, None)
+        with merged._learning(anew=False):
+            learnt: Any = self._learnt
+            merged._learnt, merged._reading = learnt + other._learnt, None
+            merged._labels, _, _ = self._labels.union(other._labels)
+            merged._fixed = self._fixed and other._fixed
+            merged.classes_ = door.classes_array(merged._labels, self.classes_)
         return merged
 
     def __radd__(self, other: Any) -> Self:
@@ -280,14 +295,10 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         return self._reading
 
     def __getstate__(self) -> Any:
-        if "_learnt" in vars(self):
-            self._settle()
-        return super().__getstate__()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if not (name.endswith("_") or name.startswith("_")) and "_reading" in vars(self):
-            self._reading = None  # another smoothing is another reading of the same sum: no second pass
+        if "_learnt" not in vars(self):
+            return super().__getstate__()
+        self._settle()
+        return {**super().__getstate__(), "_waiting": []}  # a copy learns for itself
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is something to predict from."""
@@ -297,11 +308,11 @@ class Learning(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _features(self) -> Features:
-        return features_of(self.features)
+        return features_of(self._params.features)
 
     @property
     def _columns(self) -> Columns:
-        return vocabulary_of(self.vocabulary)
+        return vocabulary_of(self._params.vocabulary)
 
     @property
     def _engine(self) -> Engine:
@@ -309,10 +320,23 @@ class Learning(BaseEstimator):  # type: ignore[misc]
 
     def _presence(self, form: Form) -> bool:
         """Whether a word counts once in a document."""
-        return form not in COUNTING if self.presence is None else bool(self.presence)
+        presence = self._params.presence
+        return form not in COUNTING if presence is None else bool(presence)
+
+    def _check_settings(self) -> None:
+        check(self)
+
+    def _unread(self) -> None:
+        self._reading = None
+        if "_learnt" in vars(self):
+            _ = self._settings()  # says what was not counted
+
+    def _check_read(self) -> None:
+        _ = self._read()
 
     def _settings(self) -> Settings:
-        form: Form = self.model_ if self.model == "auto" else self.model  # type: ignore[assignment]
+        params = self._params
+        form: Form = self.model_ if params.model == "auto" else params.model  # type: ignore[assignment]
         presence = self._presence(form)
         if (form in GENERATIVE) != isinstance(self._learnt, DocumentCounts):
             raise ValueError(f"model={form!r} keeps other things of documents than {self.model_!r} has: fit again")
@@ -327,12 +351,12 @@ class Learning(BaseEstimator):  # type: ignore[misc]
         return Settings(
             form=form,
             presence=presence,
-            alpha=self.alpha,
-            l2=self.l2,
-            class_prior=self.class_prior,
-            temperature=self.temperature,
-            min_documents=self.min_documents,
-            max_share=self.max_share,
-            max_words=self.max_words,
+            alpha=params.alpha,
+            l2=params.l2,
+            class_prior=params.class_prior,
+            temperature=params.temperature,
+            min_documents=params.min_documents,
+            max_share=params.max_share,
+            max_words=params.max_words,
             engine=self._engine,
         )

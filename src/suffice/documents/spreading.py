@@ -29,6 +29,7 @@ def learnt_from(model: Any, spread: Spread, classes: Any) -> Any:
     if learnt is None:
         raise afar.nothing()
     learnt.model, learnt.engine = model.model, model.engine
+    learnt._hold_parameters()
     return learnt
 
 

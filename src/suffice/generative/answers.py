@@ -11,6 +11,7 @@ from suffice import afar
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.results import beside, named_classes
+from suffice.fitted_parameters import read_attribute
 from suffice.generative.conditional import against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint
@@ -63,12 +64,12 @@ class Answering(Summed):
         base = joint.conditional.log_base(x)
         return evidence if base is None else evidence + beside(evidence, base)
 
-    @property
+    @read_attribute
     def coef_(self) -> FloatArray:
         """The coefficients of the log-odds, where they are linear in x: (1, d) for two classes, else (k, d)."""
         return self._theta()[0]
 
-    @property
+    @read_attribute
     def intercept_(self) -> FloatArray:
         """The intercepts of the log-odds, where they are linear in x: (1,) for two classes, else (k,)."""
         return self._theta()[1]

@@ -12,6 +12,7 @@ from suffice.engines import Batch, Engine
 from suffice.engines.choice import is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.families import Bernoulli
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Presences
@@ -61,7 +62,7 @@ class BernoulliNB(EventNB):
         self.engine = engine
 
     def _sum_shape(self) -> dict[str, Any]:
-        return {"binarize": self.binarize}
+        return {"binarize": self._params.binarize}
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -70,7 +71,7 @@ class BernoulliNB(EventNB):
 
     def _features(self, X: Any, reset: bool) -> Any:
         x = super()._features(X, reset)
-        if self.binarize is None:
+        if self._params.binarize is None:
             values = x.data if is_sparse(x) else x
             if values.size and not values.max() <= 1 and (values > 1).any():
                 raise ValueError(f"X holds {values.max():g}; with binarize=None it must hold numbers from 0 to 1")
@@ -78,18 +79,18 @@ class BernoulliNB(EventNB):
 
     def _can_wait(self, x: Any) -> bool:
         values = x.data if is_sparse(x) else x
-        return bool(np.isfinite(values).all()) if self.binarize is not None else super()._can_wait(x)
+        return bool(np.isfinite(values).all()) if self._params.binarize is not None else super()._can_wait(x)
 
     def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
-        if self.binarize is None:
+        if self._params.binarize is None:
             return EventCounts.over(labels, True)
-        return PresenceCounts.over(labels, self.binarize, True)
+        return PresenceCounts.over(labels, self._params.binarize, True)
 
     def _conditional(self, statistics: Any) -> Presences:
         family = Bernoulli.estimate(statistics, self._alpha(statistics.counts.shape[1]))
-        return Presences.of(family, self.binarize)
+        return Presences.of(family, self._params.binarize)
 
-    @property
+    @read_attribute
     def feature_log_prob_(self) -> FloatArray:
         """The log-probability that each feature is present, (k, d)."""
         conditional: Any = self._joint.conditional

@@ -15,6 +15,7 @@ from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.kernels import Kernels
 from suffice.engines.spread import Spread
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out
 from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
@@ -81,7 +82,7 @@ class CategoricalNB(DiscreteNB):
 
     def _sum_shape(self) -> dict[str, Any]:
         edges = getattr(self, "bin_edges_", None)
-        return {"bins": self.bins if edges is None else [each.tolist() for each in edges]}
+        return {"bins": self._params.bins if edges is None else [each.tolist() for each in edges]}
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -93,7 +94,7 @@ class CategoricalNB(DiscreteNB):
                 raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
 
     def _features(self, X: Any, reset: bool) -> Any:
-        if self.bins is not None:
+        if self._params.bins is not None:
             return self._binned(door.features(self, X, reset, accept_sparse=False), reset)
         if isinstance(X, Coded):
             return X
@@ -110,10 +111,10 @@ class CategoricalNB(DiscreteNB):
         return coded(columns)
 
     def _meet(self, spread: Spread) -> None:
-        if isinstance(self.bins, int | np.integer):
+        if isinstance(self._params.bins, int | np.integer):
             raise ValueError(
-                f"bins={self.bins!r} cuts at the quantiles of all rows, and those of a cluster are in parts: give the "
-                "inner edges of each feature's bins"
+                f"bins={self._params.bins!r} cuts at the quantiles of all rows, and those of a cluster are in parts: "
+                "give the inner edges of each feature's bins"
             )
         super()._meet(spread)
 
@@ -123,7 +124,7 @@ class CategoricalNB(DiscreteNB):
             row, column = np.argwhere(np.isinf(values))[0]
             raise ValueError(f"X[{row}, {column}] is {values[row, column]:g}; it must be finite, or NaN where missing")
         if reset:
-            self.bin_edges_ = _edges(self.bins, values)
+            self.bin_edges_ = _edges(self._params.bins, values)
         codes = np.stack([np.searchsorted(edges, values[:, j], "right") for j, edges in enumerate(self.bin_edges_)], 1)
         codes[np.isnan(values)] = -1
         return Coded(codes, None, tuple(len(edges) + 1 for edges in self.bin_edges_))
@@ -151,9 +152,9 @@ class CategoricalNB(DiscreteNB):
 
     def _least(self, features: int) -> npt.NDArray[np.int64]:
         """Return how many categories each feature has at least, (d,)."""
-        if self.bins is not None:
+        if self._params.bins is not None:
             return np.array([len(edges) + 1 for edges in self.bin_edges_])
-        least = np.asarray(0 if self.min_categories is None else self.min_categories)
+        least = np.asarray(0 if self._params.min_categories is None else self._params.min_categories)
         if least.shape not in ((), (features,)):
             raise ValueError(
                 f"'min_categories' should have shape ({features},) when an array-like is provided. "
@@ -180,12 +181,12 @@ class CategoricalNB(DiscreteNB):
     def _seen_counts(self) -> Any:
         return _seen(self.statistics_)
 
-    @property
+    @read_attribute
     def categories_(self) -> list[npt.NDArray[Any]]:
         """The categories of each feature that were seen."""
         return [door.classes_array(names) for names in self._seen_counts.vocabularies]
 
-    @property
+    @read_attribute
     def n_categories_(self) -> npt.NDArray[np.int64]:
         """How many categories each feature has, (d,)."""
         return self._sizes(self._seen_counts.vocabularies)
@@ -194,13 +195,13 @@ class CategoricalNB(DiscreteNB):
         least = self._least(len(vocabularies))
         return np.array([_size(names, least[feature]) for feature, names in enumerate(vocabularies)])
 
-    @property
+    @read_attribute
     def category_count_(self) -> list[FloatArray]:
         """How often each category occurred in each class: one (k, categories) per feature."""
         counts = [self._seen_counts.feature(feature) for feature in range(self.n_features_in_)]
         return [self._spread_out(feature, part, 0.0) for feature, part in enumerate(counts)]
 
-    @property
+    @read_attribute
     def feature_log_prob_(self) -> list[FloatArray]:
         """The log-probability of each category in each class: one (k, categories) per feature."""
         conditional: Any = self._joint.conditional

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from suffice import door
+from suffice.fitted_parameters import read_attribute
 from suffice.generative.answers import Answering
 from suffice.generative.learning import Learning
 from suffice.generative.memory import Memory
@@ -24,7 +25,7 @@ class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # typ
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(self.get_params(deep=False)),
+                **self._parameters_written(),
                 "chosen": dict(self._chosen),
                 "classes": {"names": list(self._memory.labels), "dtype": self.classes_.dtype.kind},
                 "classes_fixed": self._memory.fixed,
@@ -44,7 +45,7 @@ class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # typ
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls(**parameters.read(settings["parameters"]))
+        model = cls._with_parameters(settings)
         labels = Labels(tuple(settings["classes"]["names"]))
         model._chosen = dict(settings["chosen"])
         model.n_features_in_ = int(settings["features"])
@@ -74,14 +75,14 @@ class PriorsGiven(GenerativeClassifier):
         return weights
 
     def _prior_is_learnt(self) -> bool:
-        return self.priors is None
+        return self._params.priors is None
 
     def _prior(self, statistics: Any) -> FloatArray:
-        if self.priors is not None:
-            return door.priors(self.priors, statistics.labels)
+        if self._params.priors is not None:
+            return door.priors(self._params.priors, statistics.labels)
         return door.shares(statistics.labels, self._class_weights(statistics))
 
-    @property
+    @read_attribute
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class, (k,)."""
         return self._class_weights(self.statistics_)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import door
 from suffice.engines.choice import is_sparse
 from suffice.families.priors import check_alpha
+from suffice.fitted_parameters import read_attribute
 from suffice.generative.classifier import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
@@ -43,7 +44,7 @@ class DiscreteNB(GenerativeClassifier):
     def _alpha(self, features: int) -> FloatArray:
         """Return the smoothing of each feature, (d,)."""
         alpha = check_alpha(self._setting("alpha"), features)
-        if not self.force_alpha and alpha.min(initial=np.inf) < FORCED:
+        if not self._params.force_alpha and alpha.min(initial=np.inf) < FORCED:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {FORCED:.1e}. Use `force_alpha=True` "
                 "to keep alpha unchanged.",
@@ -53,22 +54,22 @@ class DiscreteNB(GenerativeClassifier):
         return alpha
 
     def _prior_is_learnt(self) -> bool:
-        return self.class_prior is None and bool(self.fit_prior)
+        return self._params.class_prior is None and bool(self._params.fit_prior)
 
     def _prior(self, statistics: Any) -> FloatArray:
-        if self.class_prior is not None:
-            return door.priors(self.class_prior, statistics.labels, "class_prior")
-        if not self.fit_prior:
+        if self._params.class_prior is not None:
+            return door.priors(self._params.class_prior, statistics.labels, "class_prior")
+        if not self._params.fit_prior:
             return np.full(len(statistics.labels), 1 / len(statistics.labels))
         return door.shares(statistics.labels, statistics.rows)
 
-    @property
+    @read_attribute
     def class_count_(self) -> FloatArray:
         """The weight of the rows of each class, (k,)."""
         rows: FloatArray = self.statistics_.rows
         return rows
 
-    @property
+    @read_attribute
     def class_log_prior_(self) -> FloatArray:
         """The log of the class priors, (k,)."""
         with np.errstate(divide="ignore"):
@@ -117,13 +118,13 @@ class EventNB(DiscreteNB):
             return super()._rows_read(X, what)
         return self._ask(self._joint_of(self.statistics_, linear), narrow, what)
 
-    @property
+    @read_attribute
     def feature_count_(self) -> FloatArray:
         """The counts of each class and feature, (k, d)."""
         counts: FloatArray = self.statistics_.counts
         return counts
 
-    @property
+    @read_attribute
     def feature_log_prob_(self) -> FloatArray:
         """The log-probability of each feature in each class, (k, d)."""
         conditional: Any = self._joint.conditional

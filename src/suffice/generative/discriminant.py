@@ -13,6 +13,7 @@ from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out_gaussians, missing
 from suffice.generative.classifier import PriorsGiven
 from suffice.generative.conditional import Conditional
@@ -98,8 +99,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     # What to sum, and how to read it.
 
     def _sum_shape(self) -> dict[str, Any]:
-        quartic = {"shrinkage": self.shrinkage} if self.shrinkage == "ledoit_wolf" else {}
-        return {"covariance": self.covariance, "missing": self.missing, "shrinkage": None, **quartic}
+        quartic = {"shrinkage": self._params.shrinkage} if self._params.shrinkage == "ledoit_wolf" else {}
+        return {"covariance": self._params.covariance, "missing": self._params.missing, "shrinkage": None, **quartic}
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -113,7 +114,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
                     "shrinkage must be a number from 0 to 1, 'ledoit_wolf', 'oas', 'auto' or None; "
                     f"got {self.shrinkage!r}"
                 )
-            if self.shrinkage != "auto" and self._structure.moments is DiagonalMoments:
+            if self.shrinkage != "auto" and STRUCTURES[self.covariance].moments is DiagonalMoments:
                 raise ValueError(
                     f"shrinkage={self.shrinkage!r} is for tied and full covariances; "
                     f"for covariance={self.covariance!r} give a number or 'auto'"
@@ -123,13 +124,13 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     @property
     def _structure(self) -> Structure:
-        return STRUCTURES[self.covariance]
+        return STRUCTURES[self._params.covariance]
 
     def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
-        if self.shrinkage == "ledoit_wolf":
+        if self._params.shrinkage == "ledoit_wolf":
             return QuarticMoments.over(labels)
         if self._structure.moments is DiagonalMoments:
-            return DiagonalMoments.over(labels, self.missing == "em")
+            return DiagonalMoments.over(labels, self._params.missing == "em")
         what: Callable[[Batch, Kernels], Statistics] = self._structure.moments.over(labels)
         return what
 
@@ -140,14 +141,14 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             if " is nan" not in str(error):
                 raise
             cure = "give missing='em', or fill the cell"
-            if self.missing == "em":
+            if self._params.missing == "em":
                 cure = "rows with missing cells can be learnt by fit, all at once, not added or taken out later"
             raise ValueError(f"Input X contains NaN: {str(error).partition(';')[0]}; {cure}") from None
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         if len(rows) == 1:
             raise ValueError("a covariance cannot be learnt from one sample: give more rows")
-        if self.missing != "em" or self._structure.moments is DiagonalMoments:
+        if self._params.missing != "em" or self._structure.moments is DiagonalMoments:
             return super()._first_sum(rows)
         return missing.learn(self, rows.with_codes_here())
 
@@ -209,19 +210,19 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     # What was read.
 
-    @property
+    @read_attribute
     def priors_(self) -> FloatArray:
         """The class priors, (k,)."""
         return self._joint.prior
 
-    @property
+    @read_attribute
     def means_(self) -> FloatArray:
         """The mean of each class, (k, d)."""
         conditional: Any = self._joint.conditional
         means: FloatArray = conditional.family.mu
         return means
 
-    @property
+    @read_attribute
     def covariance_(self) -> FloatArray:
         """The covariance: (d, d) where it is shared, else (k, d, d); only variances for independent features."""
         family: Any = self._joint.conditional.family  # type: ignore[attr-defined]
@@ -230,7 +231,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         variance: FloatArray = family.sigma2[0] if self._structure.tied else family.sigma2
         return variance
 
-    @property
+    @read_attribute
     def shrinkage_(self) -> Any:
         """The shrinkage used: one share, or one per class."""
         return self._share(self.statistics_, self._moments(self.statistics_))
@@ -256,7 +257,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         centre, directions = self._directions()
         return np.asarray((rows - centre) @ directions)
 
-    @property
+    @read_attribute
     def scalings_(self) -> FloatArray:
         """The discriminant directions, (d, components)."""
         return self._directions()[1]
@@ -280,11 +281,11 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         between = np.sqrt(joint.prior)[:, None] * (mu - centre) @ whitener.T
         _, strength, axes = np.linalg.svd(between, full_matrices=False)
         most = min(len(mu) - 1, mu.shape[1], int((strength > 1e-10 * strength.max(initial=0.0)).sum()))
-        if self.n_components is not None and not 1 <= self.n_components <= max(most, 1):
-            raise ValueError(f"n_components must be 1 to {most}; got {self.n_components!r}")
+        if self._params.n_components is not None and not 1 <= self._params.n_components <= max(most, 1):
+            raise ValueError(f"n_components must be 1 to {most}; got {self._params.n_components!r}")
         if most == 0:
             raise ValueError("the class means do not differ, or there is one class only: there are no directions")
-        directions = (axes[: self.n_components or most] @ whitener).T
+        directions = (axes[: self._params.n_components or most] @ whitener).T
         heaviest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
         return centre, directions * np.sign(heaviest)  # of two opposite directions always the same
 

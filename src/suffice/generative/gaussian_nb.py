@@ -12,6 +12,7 @@ from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian
 from suffice.families.priors import check_alpha, never_varies, pooled_moments
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out_gaussians
 from suffice.generative.classifier import PriorsGiven
 from suffice.generative.discrete import ALPHAS
@@ -92,42 +93,42 @@ class GaussianNB(PriorsGiven):
         return DiagonalMoments.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Independent:
-        return Independent(smoothed(statistics, self.var_smoothing, self._setting("alpha")))
+        return Independent(smoothed(statistics, self._params.var_smoothing, self._setting("alpha")))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         alpha = check_alpha(self._setting("alpha"), statistics.mean.shape[1])
         constant = never_varies(*pooled_moments(statistics))
 
         def variances(weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
-            added = _added(np.where(constant, 0.0, overall), self.var_smoothing)[:, None, :]
+            added = _added(np.where(constant, 0.0, overall), self._params.var_smoothing)[:, None, :]
             smooth = (spread + alpha * overall[:, None, :]) / (weights[:, :, None] + alpha) + added
             return np.where(constant, 1.0, smooth)
 
         return left_out_gaussians.independent(self, statistics, rows, variances)
 
-    @property
+    @read_attribute
     def class_prior_(self) -> FloatArray:
         """The class priors, (k,)."""
         return self._prior(self.statistics_)
 
-    @property
+    @read_attribute
     def theta_(self) -> FloatArray:
         """The mean of each class and feature, (k, d)."""
         conditional: Any = self._joint.conditional
         mean: FloatArray = conditional.family.mu
         return mean
 
-    @property
+    @read_attribute
     def var_(self) -> FloatArray:
         """The variance of each class and feature, (k, d)."""
         conditional: Any = self._joint.conditional
         variance: FloatArray = conditional.family.sigma2
         return variance
 
-    @property
+    @read_attribute
     def epsilon_(self) -> FloatArray:
         """What smoothing adds to the variances of each feature, (d,)."""
-        return added_variance(self.statistics_, self.var_smoothing)
+        return added_variance(self.statistics_, self._params.var_smoothing)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

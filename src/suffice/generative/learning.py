@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -54,12 +55,15 @@ class Learning(Summed):
         -------
         self
         """
-        self._check_settings()
-        if door.is_stream(X):
-            return self._fit_stream(X, y, sample_weight, unlabelled)
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            return self._fit_spread(spread, unlabelled)
+        with self._learning(anew=True):
+            if door.is_stream(X):
+                return self._fit_stream(X, y, sample_weight, unlabelled)
+            spread = afar.spread(X, y=y, sample_weight=sample_weight)
+            if spread is not None:
+                return self._fit_spread(spread, unlabelled)
+            return self._fit_rows(X, y, sample_weight, unlabelled, unlabelled_weight)
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, unlabelled: Any, unlabelled_weight: float) -> Self:
         rows = self._prepare(X, y, sample_weight)
         if unlabelled is not None or self._wants_tuning():
             rows = rows.with_codes_here()
@@ -94,7 +98,8 @@ class Learning(Summed):
             fresh.partial_fit(x, column, sample_weight=weight)
         if not hasattr(fresh, "_memory"):
             raise ValueError("the stream holds no batches: there is nothing to learn from")
-        self.__dict__.update(fresh.__dict__)
+        own = self.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(fresh).items() if name not in own})
         _ = self._joint
         return self
 
@@ -143,8 +148,11 @@ class Learning(Summed):
         self
         """
         first = not hasattr(self, "_memory")
+        with self._learning(anew=first):
+            return self._learn_more(X, y, classes, sample_weight, first)
+
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Self:
         if first:
-            self._check_settings()
             known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
         else:
             known, fixed = self._memory.labels, self._memory.fixed
@@ -200,15 +208,16 @@ class Learning(Summed):
         """
         self._check_fitted()
         labels = self._memory.labels
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            _, statistics, _ = afar.summed(self, spread, labels, fixed=True)
-        else:
-            rows, _, _ = self._part({"X": X, "y": y, "sample_weight": sample_weight}, labels, True)
-            statistics = self._sum(*rows, labels)
-        removal = self._memory.statistics.remove(statistics)
-        self._memory.replace(labels, removal.left)
-        self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+        with self._learning(anew=False):
+            spread = afar.spread(X, y=y, sample_weight=sample_weight)
+            if spread is not None:
+                _, statistics, _ = afar.summed(self, spread, labels, fixed=True)
+            else:
+                rows, _, _ = self._part({"X": X, "y": y, "sample_weight": sample_weight}, labels, True)
+                statistics = self._sum(*rows, labels)
+            removal = self._memory.statistics.remove(statistics)
+            self._memory.replace(labels, removal.left)
+            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -217,14 +226,12 @@ class Learning(Summed):
         self._check_fitted()
         other._check_fitted()
         self._check_alike(other)
-        merged: Self = clone(self)
-        statistics = self.statistics_ + other.statistics_
-        labels, _, _ = self._memory.labels.union(other._memory.labels)
-        for name, value in vars(self).items():
-            if name not in vars(merged):
-                setattr(merged, name, value)
-        merged._memory = Memory(labels, statistics, self._memory.fixed and other._memory.fixed)
-        merged.classes_ = door.classes_array(labels, self.classes_)
+        merged = copy.copy(self)
+        with merged._learning(anew=False):
+            labels, _, _ = self._memory.labels.union(other._memory.labels)
+            statistics = self.statistics_ + other.statistics_
+            merged._memory = Memory(labels, statistics, self._memory.fixed and other._memory.fixed)
+            merged.classes_ = door.classes_array(labels, self.classes_)
         return merged
 
     def __radd__(self, other: Any) -> Self:
@@ -254,13 +261,13 @@ class Learning(Summed):
         self.classes_ = door.classes_array(labels, like)
 
     def _wants_tuning(self) -> bool:
-        return is_auto(self.temperature) or any(is_auto(getattr(self, name)) for name in self._tuned)
+        return any(is_auto(getattr(self._params, name)) for name in (*self._tuned, "temperature"))
 
     def _tune(self, rows: Rows) -> None:
         """Choose the settings that are "auto" by how well they predict rows held out."""
-        wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self, name))}
+        wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self._params, name))}
         if self._wants_tuning():
-            self._chosen = tuning.choose(self, rows, wanted, is_auto(self.temperature))
+            self._chosen = tuning.choose(self, rows, wanted, is_auto(self._params.temperature))
             self._memory.unread()
 
     def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:

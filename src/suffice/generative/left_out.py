@@ -105,9 +105,10 @@ def presences(model: Any, statistics: Any, rows: Rows) -> FloatArray:
     """Return the left-out scores of the multivariate Bernoulli event model."""
     counts, alpha = statistics.counts, model._alpha(statistics.counts.shape[1])
     row, column, value = entries(rows.x)
-    there = value > model.binarize if model.binarize is not None else value > 0
+    binarize = model._params.binarize
+    there = value > binarize if binarize is not None else value > 0
     row, column, share = row[there], column[there], np.ones(int(there.sum()))
-    if model.binarize is None or model.binarize < 0 or statistics.cells.size or not np.isfinite(value).all():
+    if binarize is None or binarize < 0 or statistics.cells.size or not np.isfinite(value).all():
         return one_by_one(model, statistics, rows)
     own = np.empty(len(rows))
     code, weight = rows.codes, rows.weights

@@ -29,14 +29,20 @@ class Memory:
     kept until something changes.
     """
 
-    def __init__(self, labels: Labels, statistics: Statistics, fixed: bool = False) -> None:
+    def __init__(
+        self, labels: Labels, statistics: Statistics, fixed: bool = False, joint: Joint | None = None
+    ) -> None:
         self.labels = labels
         self.fixed = fixed  # whether the classes were announced: others are then refused
         self._statistics = statistics
         self._waiting: list[_Held] = []
         self._held = 0
         self._summarise: Callable[[Batch, Labels], Statistics] | None = None
-        self._joint: Joint | None = None
+        self._joint = joint
+
+    def copied(self) -> Memory:
+        """Return a memory that grows on its own."""
+        return Memory(self.labels, self.statistics, self.fixed, self._joint)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"labels": self.labels, "statistics": self.statistics, "fixed": self.fixed}

@@ -17,6 +17,7 @@ from suffice.engines.kernels import Kernels
 from suffice.engines.spread import Spread
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import columns as tables
 from suffice.generative.classifier import PriorsGiven
 from suffice.generative.columns import IGNORE, KINDS, Name
@@ -140,7 +141,7 @@ class MixedNB(PriorsGiven):
         _check_feature_names(self, rows if frame is None else X, reset=reset)
         _check_n_features(self, rows, reset=reset)
         if reset:
-            self.column_kinds_ = tables.kinds_of(table, self.columns)
+            self.column_kinds_ = tables.kinds_of(table, self._params.columns)
             self._library = None if frame is None else frame.implementation.value
         kinds = {column.name: kind for column, kind in zip(table, self.column_kinds_.values(), strict=True)}
         return Cells.of(table, kinds)
@@ -159,7 +160,7 @@ class MixedNB(PriorsGiven):
     # What to sum, and how to read it.
 
     def _sum_shape(self) -> dict[str, Any]:
-        return {"columns": getattr(self, "column_kinds_", self.columns)}
+        return {"columns": getattr(self, "column_kinds_", self._params.columns)}
 
     def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, labels)
@@ -194,7 +195,7 @@ class MixedNB(PriorsGiven):
         alpha = self._strength(kind)
         match kind:
             case "numeric":
-                return Independent(smoothed(part, self.var_smoothing, alpha))
+                return Independent(smoothed(part, self._params.var_smoothing, alpha))
             case "count":
                 return Arrivals.of(Poisson.estimate(part, alpha))
             case "boolean":
@@ -214,17 +215,17 @@ class MixedNB(PriorsGiven):
 
     # What was read.
 
-    @property
+    @read_attribute
     def class_prior_(self) -> FloatArray:
         """The class priors, (k,)."""
         return self._prior(self.statistics_)
 
-    @property
+    @read_attribute
     def categories_(self) -> dict[Name, npt.NDArray[Any]]:
         """The categories of each category column that were seen."""
         return self._vocabularies("category")
 
-    @property
+    @read_attribute
     def words_(self) -> dict[Name, npt.NDArray[Any]]:
         """The words of each text column that were seen."""
         return self._vocabularies("text")

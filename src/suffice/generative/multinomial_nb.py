@@ -11,6 +11,7 @@ import numpy.typing as npt
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Multinomial
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out
 from suffice.generative.conditional import Linear, log_without_zeros
 from suffice.generative.discrete import FORCED, EventNB
@@ -144,7 +145,7 @@ class ComplementNB(MultinomialNB):
         )
         self.norm = norm
 
-    @property
+    @read_attribute
     def feature_all_(self) -> FloatArray:
         """The counts of each feature over all classes, (d,)."""
         return np.asarray(self.statistics_.counts.sum(axis=0))
@@ -158,7 +159,7 @@ class ComplementNB(MultinomialNB):
         np.maximum(others, FORCED, out=others)
         others /= others.sum(axis=1, keepdims=True)
         logged = np.log(others, out=others)
-        weights = logged / logged.sum(axis=1, keepdims=True) if self.norm else np.negative(logged, out=logged)
+        weights = logged / logged.sum(axis=1, keepdims=True) if self._params.norm else np.negative(logged, out=logged)
         level = np.zeros(len(weights))
         return Joint(self._labels_of(statistics), np.ones(len(weights)), Linear(weights, level), self._temperature())
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
 from suffice.families import Poisson
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Arrivals
@@ -63,7 +64,7 @@ class PoissonNB(EventNB):
         """The user's priors."""
         return self.priors
 
-    @property
+    @read_attribute
     def rate_(self) -> FloatArray:
         """The expected count of each class and feature, (k, d)."""
         conditional: Any = self._joint.conditional

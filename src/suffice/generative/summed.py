@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from suffice import door
 from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.engines.kernels import Kernels
+from suffice.fitted_parameters import ReadFromStatistics, read_attribute
 from suffice.generative.conditional import Conditional
 from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.memory import Memory
@@ -22,7 +23,7 @@ from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
 
-class Summed(BaseEstimator, ABC):  # type: ignore[misc]
+class Summed(ReadFromStatistics, BaseEstimator, ABC):  # type: ignore[misc]
     """A model whose p(x, y) is read from one sum over rows.
 
     A subclass says what to sum (:meth:`_what`) and how to read p(x | y) from the sum (:meth:`_conditional`). The sum is
@@ -90,7 +91,7 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _setting(self, name: str) -> Any:
         """Return a setting, as it was chosen where it is "auto"."""
-        value = getattr(self, name)
+        value = getattr(self._params, name)
         return self._choice(name, self._tuned[name][1]) if is_auto(value) else value
 
     def _choice(self, name: str, otherwise: float) -> float:
@@ -99,10 +100,26 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
 
     # The sum, and what was read from it.
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if not name.endswith("_") and not name.startswith("_") and "_memory" in vars(self):
-            self._memory.unread()  # another smoothing is another reading of the same sum: no second pass
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if "_memory" in state:  # a copy learns for itself
+            state = {**state, "_memory": state["_memory"].copied()}
+        return state
+
+    def _what_fixes(self) -> dict[str, Any]:
+        return self._sum_shape()
+
+    def _check_readable(self, wanted: Self) -> None:
+        for name in (*self._tuned, "temperature"):
+            if is_auto(getattr(wanted, name)) and name not in self._chosen:
+                raise ValueError(f"{name}='auto' is chosen by rows held out, which the sums do not hold: fit again")
+
+    def _unread(self) -> None:
+        if "_memory" in vars(self):
+            self._memory.unread()
+
+    def _check_read(self) -> None:
+        _ = self._joint
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is something to predict from."""
@@ -112,7 +129,7 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
         if "_memory" not in vars(self):
             check_is_fitted(self)  # takes its time to say no
 
-    @property
+    @read_attribute
     def statistics_(self) -> Any:
         """The sum over all rows learnt: with it the model can be read anew, merged and taken apart."""
         self._check_fitted()
@@ -133,7 +150,8 @@ class Summed(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _temperature(self) -> float:
         """Return the temperature, as it was chosen where it is "auto"."""
-        return self._choice("temperature", 1.0) if is_auto(self.temperature) else float(self.temperature)
+        temperature = self._params.temperature
+        return self._choice("temperature", 1.0) if is_auto(temperature) else float(temperature)
 
     def _labels_of(self, statistics: Any) -> Labels:
         labels: Labels = statistics.labels

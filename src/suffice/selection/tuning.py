@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -42,7 +41,7 @@ def choose(model: Any, rows: Rows, wanted: dict[str, tuple[float, ...]], tempera
     weights = np.concatenate([part.weights for part in folds.parts])
     others = folds.others(model)
     grid = [dict(zip(wanted, values, strict=True)) for values in itertools.product(*wanted.values())]
-    candidates = [copy.copy(model).set_params(temperature=1.0, **settings) for settings in grid]
+    candidates = [model._under(temperature=1.0, **settings) for settings in grid]
     best: dict[str, float] = {}
     highest = -np.inf
     for settings, joint in zip(grid, held_out(candidates, folds, others), strict=True):

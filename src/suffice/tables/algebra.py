@@ -126,8 +126,9 @@ class Algebra(Answering):
         The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
         """
         if self.predictor_.form.is_tempered:
-            shares = [model.rows_ / model.predictor_.inner.temperature for model in (one, two)]
-            self.predictor_.inner.set_params(temperature=(one.rows_ + two.rows_) / sum(shares))
+            shares = [model.rows_ / model.predictor_.inner._temperature() for model in (one, two)]
+            inner = self.predictor_.inner
+            self.predictor_.inner = inner.with_params(temperature=(one.rows_ + two.rows_) / sum(shares))
 
     def __radd__(self, other: Any) -> Self:
         """Let ``sum(models)`` start from its 0."""

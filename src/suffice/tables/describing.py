@@ -48,6 +48,7 @@ class Description(MixedNB):
     def over(cls, features: tuple[Feature, ...]) -> Self:
         """Return a model of these features that has learnt nothing yet."""
         model = cls()
+        model._hold_parameters()
         model.column_kinds_ = {feature.name: feature.kind for feature in features}
         model.feature_names_in_ = np.array([feature.name for feature in features], dtype=object)
         model.n_features_in_ = len(features)

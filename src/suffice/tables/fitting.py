@@ -73,11 +73,11 @@ def fit_in_database(
     model: Any = estimator
     if isinstance(model, LinearRegression):
         _check(model, model.solver == "normal" and model.covariance == "classical" and model.l1 == 0)
-        model._check_settings()
-        sums = engine.accumulate(NormalEquations.over(), Batch(x, Expression(quoted(target), int(rows)), mass))
-        _named(model, columns)
-        model._one_target, model._robust, model._found = True, None, None
-        model._remember(sums)
+        with model._learning(anew=True):
+            sums = engine.accumulate(NormalEquations.over(), Batch(x, Expression(quoted(target), int(rows)), mass))
+            _named(model, columns)
+            model._one_target, model._robust, model._found = True, None, None
+            model._remember(sums)
         return estimator
     if not isinstance(model, GenerativeClassifier):
         raise TypeError(
@@ -87,17 +87,17 @@ def fit_in_database(
     _check(
         model, not chosen_by_rows and getattr(model, "missing", None) is None and getattr(model, "bins", None) is None
     )
-    model._check_settings()
-    labels, code = _classes(engine.database, known, target)
-    batch = Batch(x, Expression(code, int(rows)), mass)
-    if isinstance(model, CategoricalNB):
-        statistics: Any = _categories(engine, batch, labels)
-    else:
-        statistics = engine.accumulate(model._what(labels), batch)
-    _named(model, columns)
-    model._chosen = {}
-    model._remember(labels, np.array(labels.names), statistics)
-    _ = model._joint  # what cannot be read from the sum is said now
+    with model._learning(anew=True):
+        labels, code = _classes(engine.database, known, target)
+        batch = Batch(x, Expression(code, int(rows)), mass)
+        if isinstance(model, CategoricalNB):
+            statistics: Any = _categories(engine, batch, labels)
+        else:
+            statistics = engine.accumulate(model._what(labels), batch)
+        _named(model, columns)
+        model._chosen = {}
+        model._remember(labels, np.array(labels.names), statistics)
+        _ = model._joint  # what cannot be read from the sum is said now
     return estimator
 
 

@@ -187,7 +187,7 @@ class TableModel(Stored, Algebra):
         self.summed_, self.summed_note_ = found.where, found.note
         self.predictor_ = self._fitted(form, best.penalty, found, sample, values)
         if form.is_tempered:
-            self.predictor_.inner.set_params(temperature=best.temperature)
+            self.predictor_.inner = self.predictor_.inner.with_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, Described) else found.description
         self.schema_, self.model_ = schema, form.name
         self._labels, self._bins = labels, found.bins

@@ -1,0 +1,217 @@
+"""The parameters of a fitted model: taken when it learns, and kept with what was learned."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.store import parameters
+
+
+class FittedParameters:
+    """A model whose parameters act when it learns: a fitted model does not change when a parameter is set.
+
+    ``fit``, ``partial_fit``, ``forget`` and ``+`` take the parameters as they are then. What a fitted model answers
+    depends on these alone, whatever is set later, and whatever becomes of an array that was given as a parameter.
+    """
+
+    #: The parameters that decide what is kept of the rows: after the first rows they cannot change.
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ()
+
+    _learned_as: Any = None  # a model that was never fitted, with the parameters of the last learning
+
+    if TYPE_CHECKING:
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+        def set_params(self, **params: Any) -> Self: ...
+
+        def _check_settings(self) -> None: ...
+
+    @property
+    def _params(self) -> Self:
+        """The parameters in force: those of the last learning; the model's own before the first."""
+        found: Self = self if self._learned_as is None else self._learned_as
+        return found
+
+    def _blank(self, given: Mapping[str, Any]) -> Self:
+        """Return a model with these parameters, copied, that was never fitted; it has no engine."""
+        return type(self)(**{name: None if name == "engine" else _copied(value) for name, value in given.items()})
+
+    def _hold_parameters(self) -> None:
+        """Take the parameters as they are now for those of the fitted model."""
+        self._learned_as = self._blank(self.get_params(deep=False))
+
+    def _parameters_changed(self) -> bool:
+        """Whether a parameter, other than the engine, was set since the model last learned."""
+        if self._learned_as is None:
+            return True
+        held = vars(self._learned_as)
+        return any(name != "engine" and not _same(vars(self)[name], value) for name, value in held.items())
+
+    @contextmanager
+    def _learning(self, anew: bool) -> Iterator[None]:
+        """Learn under the parameters as they are now, anew or from more rows; a failure leaves the model as it was."""
+        before, held = dict(vars(self)), self._params
+        try:
+            if anew or self._parameters_changed():
+                self._learned_as = None
+                self._check_settings()
+                if not anew:
+                    held._check_fixed(self)
+                self._hold_parameters()
+                self._unread()
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _what_fixes(self) -> dict[str, Any]:
+        """Return the parameters that decide what is kept of the rows, with their values."""
+        return {name: getattr(self, name) for name in self._fixed_parameters}
+
+    def _check_fixed(self, wanted: Self) -> None:
+        """Raise where parameters ask for something else of the rows than what was kept of them."""
+        was = self._what_fixes()
+        for name, value in wanted._blank(wanted.get_params(deep=False))._what_fixes().items():
+            if not _same(was[name], value):
+                raise ValueError(
+                    f"{name}={value!r} changes what is kept of the rows, which was taken with {name}={was[name]!r}: "
+                    f"fit again, or set {name} back"
+                )
+
+    def _unread(self) -> None:
+        """Forget what was read under other parameters."""
+
+    # The file.
+
+    def _parameters_written(self, write: Callable[[dict[str, Any]], dict[str, Any]] = parameters.written) -> Any:
+        """Return the parameters for a file: the model's own, and those of the fit where they differ."""
+        own, held = (write(model.get_params(deep=False)) for model in (self, self._params))
+        return {"parameters": own, **({} if own == held else {"fitted_parameters": held})}
+
+    @classmethod
+    def _with_parameters(
+        cls, settings: Mapping[str, Any], read: Callable[[Any], dict[str, Any]] = parameters.read
+    ) -> Self:
+        """Return a model with the parameters that :meth:`_parameters_written` wrote."""
+        model = cls(**read(settings["parameters"]))
+        model._learned_as = model._blank(read(settings.get("fitted_parameters", settings["parameters"])))
+        return model
+
+
+class ReadFromStatistics(FittedParameters):
+    """A model that is read from sums of statistics, and can be read from them under other parameters."""
+
+    def with_params(self, **params: Any) -> Self:
+        """Return the model that the same rows give under other parameters, without a second pass over them.
+
+        The model is read anew from the sums that it keeps; it is not changed itself.
+
+        Parameters
+        ----------
+        **params
+            The parameters to change, by name; the others are those under which this model learned. Those that change
+            what is summed are refused.
+
+        Returns
+        -------
+        Self
+            A fitted model of its own.
+        """
+        check_is_fitted(self)
+        wanted = self._blank(self._params.get_params(deep=False)).set_params(**params)
+        wanted._check_settings()
+        self._params._check_fixed(wanted)
+        self._check_readable(wanted)
+        found = self._under(**params)
+        found._check_read()
+        return found
+
+    def _under(self, **params: Any) -> Self:
+        """Return a fitted model that is read from the same sums under other parameters, unchecked."""
+        found = copy.copy(self)
+        held = {**self._params.get_params(deep=False), "engine": self.engine, **params}  # type: ignore[attr-defined]
+        found.set_params(**held)
+        found._hold_parameters()
+        found._unread()
+        return found
+
+    def _check_readable(self, wanted: Self) -> None:
+        """Raise where what parameters ask for cannot be read from what is kept of the rows."""
+
+    def _check_read(self) -> None:
+        """Read the model from its sums, so that what cannot be read is said now."""
+
+
+if TYPE_CHECKING:
+    read_attribute = property
+else:
+
+    class read_attribute(property):  # noqa: N801 - a decorator, as property is
+        """An attribute that is read from a model's sums: its arrays are read-only, and it cannot be assigned.
+
+        Examples
+        --------
+        >>> class Model:
+        ...     @read_attribute
+        ...     def means_(self):
+        ...         return np.zeros(2)
+        >>> Model().means_ = np.ones(2)
+        Traceback (most recent call last):
+        AttributeError: means_ of Model is read from its sums, and cannot be assigned: fit again, or use with_params
+        """
+
+        def __get__(self, instance, owner=None):
+            found = super().__get__(instance, owner)
+            return found if instance is None else _read_only(found)
+
+        def __set__(self, instance, value):
+            raise AttributeError(
+                f"{self.fget.__name__} of {type(instance).__name__} is read from its sums, and cannot be assigned: "
+                "fit again, or use with_params"
+            )
+
+
+def _read_only(value: Any) -> Any:
+    """Return arrays that cannot be changed in place."""
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, list):
+        return [_read_only(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _read_only(each) for key, each in value.items()}
+    return value
+
+
+def _copied(value: Any) -> Any:
+    """Return a parameter that does not change when what was given is changed in place."""
+    changeable = isinstance(value, list | tuple | Mapping | set) or hasattr(value, "__array__")
+    return copy.deepcopy(value) if changeable else value
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Whether two values of a parameter are the same.
+
+    Examples
+    --------
+    >>> _same([np.arange(2), "a"], [np.arange(2), "a"]), _same(np.arange(2), np.arange(3)), _same(1, 1.0), _same(1, "1")
+    (True, False, True, False)
+    """
+    if one is two:
+        return True
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        return len(one) == len(two) and all(key in two and _same(value, two[key]) for key, value in one.items())
+    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
+        return len(one) == len(two) and all(map(_same, one, two))
+    if hasattr(one, "__array__") or hasattr(two, "__array__"):
+        return bool(np.array_equal(np.asarray(one), np.asarray(two)))
+    return bool(one == two)
