@@ -27,11 +27,14 @@ class FittedParameters:
 
     if TYPE_CHECKING:
 
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Return the parameters, as scikit-learn's estimators do."""
 
-        def set_params(self, **params: Any) -> Self: ...
+        def set_params(self, **params: Any) -> Self:
+            """Set parameters, as scikit-learn's estimators do."""
 
-        def _check_settings(self) -> None: ...
+        def _check_settings(self) -> None:
+            """Raise where a parameter makes no sense."""
 
     @property
     def _params(self) -> Self:

@@ -39,6 +39,9 @@ class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
     def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
         """Return coefficients, (k, d), and intercepts, (k,), of every class."""
         coef, intercept = self._linear()
+        expected = 1 if self._two else len(self._labels)
+        if len(coef) != expected:
+            raise ValueError(f"coef_ has {len(coef)} rows; there must be {expected}, as fit gave it")
         if self._two:
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
         return coef, intercept

@@ -230,19 +230,17 @@ class LogisticRegression(LinearClassifier):
 
     _treats_classes_alike = True
 
-    def _set_theta(self, theta: FloatArray) -> None:
+    def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
         if not self._two:
             if theta.shape[1] < len(self._labels):
                 theta = np.concatenate([theta, np.zeros((len(theta), 1))], axis=1)
             theta = theta - theta.mean(axis=1, keepdims=True)
-        super()._set_theta(theta)
-        self.coef_, self.intercept_ = self._linear()
+        return super()._shown(theta)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
         """Return theta with so many columns: as the solver sees it."""
-        if self.theta_.shape[1] == predictors:
-            return self.theta_
-        return self.theta_[:, :-1] - self.theta_[:, -1:]
+        theta = self.theta_
+        return theta if theta.shape[1] == predictors else theta[:, :-1] - theta[:, -1:]
 
 
 class SoftmaxRegression(LinearClassifier):
@@ -268,14 +266,12 @@ class SoftmaxRegression(LinearClassifier):
 
     _one_predictor_of_two = False
 
-    def _set_theta(self, theta: FloatArray) -> None:
-        super()._set_theta(theta)
-        coef, intercept = self._linear()
-        self.coef_ = np.concatenate([coef, np.zeros((1, coef.shape[1]))])
-        self.intercept_ = np.concatenate([intercept, np.zeros(1)])
+    def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
+        coef, intercept = super()._shown(theta)
+        return np.concatenate([coef, np.zeros((1, coef.shape[1]))]), np.concatenate([intercept, np.zeros(1)])
 
-    def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
-        return self.coef_, self.intercept_
+    def _stacked(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        return super()._stacked(coef[:-1] - coef[-1:], intercept[:-1] - intercept[-1:])
 
 
 def _floats(codes: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,9 +42,10 @@ class Fitted(LinearPredictor):
     def _response(self) -> Response:
         """Return the family and link."""
 
-    def _set_theta(self, theta: FloatArray) -> None:
-        """Show the solution's theta, (p, t), as fitted attributes."""
-        self.theta_ = theta
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("fit_intercept",)
+
+    def _fitted_theta(self) -> FloatArray:
+        return self.solution_.theta
 
     def _parameter_names(self) -> list[str]:
         """Return the name of each parameter, theta read column by column."""
@@ -58,7 +59,7 @@ class Fitted(LinearPredictor):
 
     def _theta_covariance(self) -> FloatArray | None:
         """Return the covariance of theta read column by column, where it is known."""
-        if self._covariance is None and self._information is not None and self.l1 == 0:
+        if self._covariance is None and self._information is not None and self._params.l1 == 0:
             inverse = Symmetric.of(self._information).inverse()
             self._covariance = self._layout.covariance_outward(inverse) * self.facts_.dispersion
         return self._covariance
@@ -68,15 +69,15 @@ class Fitted(LinearPredictor):
             raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
         covariance = self._theta_covariance()
         notes = list(self._notes)
-        response = self._response()
-        if self.l1 > 0:
+        response, params = self._response(), self._params
+        if params.l1 > 0:
             notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
         elif covariance is None:
             notes.append("standard errors were left out, as they take long here: give inference=True")
-        if self.l2 > 0:
-            notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        if params.l2 > 0:
+            notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         dispersed = response.family.name in DISPERSED
-        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or self.covariance == "HC1")
+        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or params.covariance == "HC1")
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
@@ -94,9 +95,9 @@ class Fitted(LinearPredictor):
             deviance=self.facts_.deviance,
             null_deviance=self.facts_.null_deviance,
             dispersion=self.facts_.dispersion,
-            covariance_kind=self.covariance,
+            covariance_kind=params.covariance,
             notes=tuple(notes),
-            intercept=bool(self.fit_intercept),
+            intercept=bool(params.fit_intercept),
             density=response.family.name not in DISCRETE,
         )
 
@@ -110,10 +111,12 @@ class Fitted(LinearPredictor):
             known = np.isfinite(np.diagonal(covariance))
             arrays["known"] = known
             arrays["covariance"] = covariance[np.ix_(known, known)]
+        if self._is_assigned(self.solution_.theta):
+            arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": _written(self.get_params(deep=False)),
+                **self._parameters_written(solvers_written),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
                 "facts": self.facts_.plain() if hasattr(self, "facts_") else None,
@@ -138,14 +141,14 @@ class Fitted(LinearPredictor):
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings, arrays = contents.settings, contents.arrays
-        model = cls(**_read(settings["parameters"]))._restore_features(settings)
+        model = cls._with_parameters(settings, solvers_read)._restore_features(settings)
         model._restore(settings)
         model._resume(settings["progress"])
         if settings["facts"] is not None:
             model.facts_ = Facts(**settings["facts"])
             model.dispersion_ = model.facts_.dispersion
         model._notes = list(settings["notes"])
-        model._layout, model._information = Layout(model.n_features_in_, bool(model.fit_intercept)), None
+        model._layout, model._information = Layout(model.n_features_in_, bool(model._params.fit_intercept)), None
         model._covariance = model.separation_ = None
         if "covariance" in arrays:
             known = np.flatnonzero(arrays["known"])
@@ -156,6 +159,9 @@ class Fitted(LinearPredictor):
         model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=trace, **about)
         model.n_iter_ = max(len(trace), 1)
         model._set_theta(model.solution_.theta)
+        if "coef" in arrays:
+            intercept = arrays["intercept"]
+            model.coef_, model.intercept_ = arrays["coef"], intercept if intercept.ndim else float(intercept)
         return model
 
     def _progress(self) -> dict[str, Any]:
@@ -169,7 +175,7 @@ class Fitted(LinearPredictor):
         """Take back what :meth:`_more_settings` wrote."""
 
 
-def _written(settings: dict[str, Any]) -> dict[str, Any]:
+def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
     """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
     plain = dict(settings)
     for name, value in settings.items():
@@ -181,8 +187,8 @@ def _written(settings: dict[str, Any]) -> dict[str, Any]:
     return parameters.written(plain)
 
 
-def _read(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that :func:`_written` wrote."""
+def solvers_read(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that :func:`solvers_written` wrote."""
     settings = parameters.read(plain)
     for name, value in settings.items():
         if isinstance(value, dict) and "solver" in value:

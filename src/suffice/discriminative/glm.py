@@ -76,21 +76,32 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         self._parts = parts
         return numbers, parts
 
+    def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
+        coef, intercept = self._linear(theta)
+        if len(coef) == 1 or self._is_beta:
+            return coef[0], float(intercept[0])
+        return coef, intercept
+
+    @property
+    def _is_beta(self) -> bool:
+        """Whether there is a second predictor, of a precision that is one number for all rows."""
+        return self._response().family.name == "beta"
+
     def _set_theta(self, theta: FloatArray) -> None:
         super()._set_theta(theta)
-        coef, intercept = self._linear()
-        response = self._response()
-        if response.family.name == "beta":
-            self.precision_ = float(np.exp(intercept[1]))
-        if len(coef) == 1 or response.family.name == "beta":
-            self.coef_, self.intercept_ = coef[0], float(intercept[0])
-        else:
-            self.coef_, self.intercept_ = coef, intercept
+        if self._is_beta:
+            self.precision_ = float(np.exp(theta[0, 1])) if self._params.fit_intercept else 1.0
+
+    def _stacked(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        if self._is_beta:
+            coef = np.concatenate([coef, np.zeros_like(coef)])
+            intercept = np.append(intercept, np.log(self.precision_))
+        return super()._stacked(coef, intercept)
 
     def _parameter_names(self) -> list[str]:
         names = self._names()
         response = self._response()
-        if self.theta_.shape[1] == 1:
+        if self.solution_.theta.shape[1] == 1:
             return names
         if response.family.name == "multinomial":
             return [f"{label}: {name}" for label in self.classes_[:-1] for name in names]
@@ -99,7 +110,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
     def _moving(self) -> npt.NDArray[np.bool_]:
         moving = np.ones(self.solution_.theta.shape, dtype=bool)
         if self._response().family.name == "beta":
-            moving[int(self.fit_intercept) :, 1] = False  # the precision is one number for all rows
+            moving[int(self._params.fit_intercept) :, 1] = False  # the precision is one number for all rows
         return np.asarray(moving.T.ravel())
 
     @afar.answered("prediction")
@@ -202,6 +213,8 @@ class GLM(NumberRegression):
     (1.0, array([0.5]))
     """
 
+    _fixed_parameters = ("family", "link", "fit_intercept")
+
     def __init__(
         self,
         family: str | type[Family] = "gaussian",
@@ -236,8 +249,9 @@ class GLM(NumberRegression):
         self.link = link
 
     def _response(self) -> Response:
-        family = ALIASES.get(self.family, self.family) if isinstance(self.family, str) else self.family
-        return Response.of(family, self.link)
+        family = self._params.family
+        family = ALIASES.get(family, family) if isinstance(family, str) else family
+        return Response.of(family, self._params.link)
 
 
 class _ByName(NumberRegression):

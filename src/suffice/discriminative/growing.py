@@ -37,16 +37,17 @@ class Growing(Regression):
 
     def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
-        spread = afar.spread(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
-        if spread is None:
-            return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
-        if not self.__sklearn_is_fitted__():
-            self._check_settings()
-            self._announce(spread)
-        learnt = spread.fold(_learnt, traveller(self))
-        if not learnt.__sklearn_is_fitted__():
-            raise afar.nothing()
-        self.__dict__.update({**vars(learnt), "engine": self.engine})
+        first = not self.__sklearn_is_fitted__()
+        with self._learning(anew=first):
+            spread = afar.spread(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+            if spread is None:
+                return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+            if first:
+                self._announce(spread)
+            learnt = spread.fold(_learnt, traveller(self))
+            if not learnt.__sklearn_is_fitted__():
+                raise afar.nothing()
+            self.__dict__.update({**vars(learnt), "engine": self.engine})
         return self
 
     def _announce(self, spread: Spread) -> None:
@@ -55,8 +56,6 @@ class Growing(Regression):
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Go once through a batch of rows, as they come, by stochastic steps."""
         first = not self.__sklearn_is_fitted__()
-        if first:
-            self._check_settings()
         rows, targets = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
         rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
         likelihood = self._likelihood(rows, targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import stats
@@ -20,8 +20,9 @@ class Interval:
     """What the width of an interval depends on."""
 
     centre: FloatArray  # (d,), where the prediction is surest
-    products: Symmetric  # of the features about the centre
-    level_variance: float  # of the prediction at the centre, at unit noise
+    whitener: FloatArray  # W, (d, d), lower triangular: the variance of the mean grows by |W (x - centre)|²
+    level_variance: float  # of the mean at the centre
+    scale: FloatArray  # (t,), what these two are multiplied by: the noise, where they are at unit noise
     noise: FloatArray  # (t,), the variance of each target
     df: float
     level: float  # the probability that an interval covers
@@ -33,14 +34,37 @@ class Interval:
         if self.of not in ("target", "mean"):
             raise ValueError(f"of must be 'target' or 'mean'; got {self.of!r}")
 
+    @classmethod
+    def robust(
+        cls, covariance: FloatArray, intercept: bool, noise: FloatArray, df: float, level: float, of: str
+    ) -> Self:
+        """Return what an interval depends on where the covariance of theta, (p, p), was estimated from the rows."""
+        known = np.where(np.isfinite(covariance), covariance, 0.0)  # what is not determined has coefficients of 0
+        first = int(intercept)
+        slopes = Symmetric.of(known[first:, first:])
+        centre, level_variance = np.zeros(len(known) - first), 0.0
+        if intercept:
+            centre = -slopes.solve(known[1:, 0])
+            level_variance = max(float(known[0, 0] + known[1:, 0] @ centre), 0.0)
+        root = np.asarray(np.linalg.qr(_root(known[first:, first:])[:, ::-1], mode="r"))  # turned round: lower
+        return cls(centre, np.ascontiguousarray(root[::-1, ::-1]), level_variance, np.ones(1), noise, df, level, of)
+
 
 def interval_of(engine: Engine, x: Any, interval: Interval) -> Any:
     """Return how far each interval reaches to either side of the prediction, (n, t), in the library of x."""
-    score = partial(_distances, interval.centre[None, :], interval.products.whitener()[None, :, :])
-    distances = -2 * joined(engine.map(score, Batch(x)))[:, :1]  # squared, at unit noise
-    spread = distances + interval.level_variance + (interval.of == "target")
-    reach = float(stats.t.isf((1 - interval.level) / 2, interval.df)) * np.sqrt(interval.noise)
-    return spread**0.5 * beside(x, reach)[None, :]
+    score = partial(_distances, interval.centre[None, :], interval.whitener[None, :, :])
+    distances = -2 * joined(engine.map(score, Batch(x)))[:, :1]  # squared
+    of_target = interval.noise if interval.of == "target" else np.zeros_like(interval.noise)
+    variance = (distances + interval.level_variance) * beside(x, interval.scale)[None, :] + beside(x, of_target)[
+        None, :
+    ]
+    return float(stats.t.isf((1 - interval.level) / 2, interval.df)) * variance**0.5
+
+
+def _root(matrix: FloatArray) -> FloatArray:
+    """Return R for which R'R is a matrix without negative eigenvalues."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _distances(centre: FloatArray, whitener: FloatArray, batch: Batch, kernels: Any) -> Any:

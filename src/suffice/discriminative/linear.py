@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -130,7 +131,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         sample_weight
             How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too.
         """
-        self._check_settings()
+        with self._learning(anew=True):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._forget_the_rows()
         self.__dict__.pop("digits_lost_", None)
         if door.is_stream(X):
@@ -149,7 +153,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             self.solution_ = self._as_solution()
         if rows is not None:
             self._look_again(rows)
-        self._solved()  # what cannot be read from the sums is said now, not at the first prediction
+        _ = self.coef_  # what cannot be read from the sums is said now, not at the first prediction
         return self
 
     def _look_again(self, rows: Batch | Shards) -> None:
@@ -157,7 +161,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         try:
             if self.solver != "normal":
                 self._find(rows)
-            if self.covariance != "classical":
+            if self.covariance != "classical" and self.l1 == 0:
                 self._robust = self._robust_covariance(rows)
         finally:
             if isinstance(rows, Shards):
@@ -190,18 +194,20 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             fresh.partial_fit(x, targets, weight)
         if "_memory" not in vars(fresh):
             raise ValueError("the stream holds no batches: there is nothing to learn from")
-        self.__dict__.update(fresh.__dict__)
+        own = self.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(fresh).items() if name not in own})
         self._say_dependent()
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order."""
         first = "_memory" not in vars(self)
-        if first:
-            self._check_settings()
-        self._forget_the_rows()
-        more = self._sums(X, y, sample_weight, reset=first)
-        self._remember(more if first else self._memory + more)
+        with self._learning(anew=first):
+            if not first:
+                self._check_unassigned("what is learned from more rows")
+            more = self._sums(X, y, sample_weight, reset=first)
+            self._forget_the_rows()
+            self._remember(more if first else self._memory + more)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -211,10 +217,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         and nothing is changed.
         """
         self._check_fitted()
-        removal = self._memory.remove(self._sums(X, y, sample_weight, reset=False))
-        self._forget_the_rows()
-        self._remember(removal.left)
-        self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+        self._check_unassigned("what is left without some rows")
+        with self._learning(anew=False):
+            removal = self._memory.remove(self._sums(X, y, sample_weight, reset=False))
+            self._forget_the_rows()
+            self._remember(removal.left)
+            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
 
     def _sums(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> NormalEquations:
@@ -231,11 +239,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         mine, theirs = parameters.feature_names(self), parameters.feature_names(other)
         if mine is not None and theirs is not None and mine != theirs:
             raise ValueError(f"models of the features {mine} and {theirs} do not go together")
-        merged: Self = clone(self)
-        for name in ("n_features_in_", "feature_names_in_", "_one_target"):
-            if name in vars(self):
-                setattr(merged, name, vars(self)[name])
-        merged._remember(self._memory + other._memory)
+        for model in (self, other):
+            model._check_unassigned("the model of both")
+        merged = copy.copy(self)
+        with merged._learning(anew=False):
+            merged._forget_the_rows()
+            merged.__dict__.pop("digits_lost_", None)
+            merged._remember(self._memory + other._memory)
         return merged
 
     def __radd__(self, other: Any) -> Self:

@@ -8,12 +8,14 @@ import numpy as np
 
 from suffice import afar, door
 from suffice.discriminative.facts import gaussian_log_likelihood
+from suffice.discriminative.fitted import solvers_read, solvers_written
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.least_squares import LeastSquares, products_of, solve
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.discriminative.solving import dependence
 from suffice.engines.choice import engine_for
+from suffice.fitted_parameters import ReadFromStatistics
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import dependencies
 from suffice.solvers.objective import flat
@@ -22,7 +24,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, parameters
 
 
-class ReadFromSums(LinearPredictor):
+class ReadFromSums(ReadFromStatistics, LinearPredictor):
     """A linear regression as it is read from its normal equations."""
 
     l2: float
@@ -33,30 +35,64 @@ class ReadFromSums(LinearPredictor):
     _found: FloatArray | None = None  # (p, t), theta that was found from the rows
     _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows
     _solution: LeastSquares | None = None  # what was last read
+    _coef: Any = None  # coef_ and intercept_ as they were shown, or assigned
+    _intercept: Any = None
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is something to predict from."""
         return "_memory" in vars(self)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if not name.startswith("_") and not name.endswith("_"):
-            super().__setattr__("_solution", None)  # another penalty is another reading of the same sums
-
     def _remember(self, statistics: NormalEquations) -> None:
         self._memory = statistics
-        self._solution = None
+        self._unread()
+
+    def _unread(self) -> None:
+        self._solution = self._coef = self._intercept = None
+
+    def _check_read(self) -> None:
+        _ = self._solved()
+
+    def _check_readable(self, wanted: Self) -> None:
+        self._check_unassigned("a model that is read from the sums")
+        params = self._params
+        changed = [name for name in ("l2", "l1", "fit_intercept") if getattr(wanted, name) != getattr(params, name)]
+        if wanted.solver != "normal" and (changed or wanted.solver != params.solver):
+            raise ValueError(
+                f"solver={wanted.solver!r} finds theta from the rows, and the sums do not hold them: fit again, or "
+                "give solver='normal' as well"
+            )
+        if wanted.covariance != "classical" and (changed or wanted.covariance != params.covariance):
+            raise ValueError(
+                f"covariance={wanted.covariance!r} is estimated from the rows, and the sums do not hold them: fit "
+                "again, or give covariance='classical' as well"
+            )
+
+    def _under(self, **params: Any) -> Self:
+        found = super()._under(**params)
+        if found._params.solver == "normal":
+            found._found = None
+            found.__dict__.pop("solution_", None)
+        if found._params.covariance == "classical":
+            found._robust = None
+        return found
 
     def _solved(self) -> LeastSquares:
         self._check_fitted()
         if self._solution is None:
-            self._solution = solve(self._memory, self.fit_intercept, self.l2, self.l1, self._found)
+            params = self._params
+            self._solution = solve(self._memory, params.fit_intercept, params.l2, params.l1, self._found)
         return self._solution
+
+    def _fitted_theta(self) -> FloatArray:
+        return self._solved().theta
+
+    def _is_assigned(self, theta: FloatArray) -> bool:
+        return self._coef is not None and super()._is_assigned(theta)
 
     def _as_solution(self) -> Solution:
         """Return what normal equations give as the solution of a solver: one pass, and no slope left."""
         theta = self._solved().theta
-        value = -0.5 * float(np.trace(self._solved().residual)) - 0.5 * self.l2 * float((self.coef_**2).sum())
+        value = -0.5 * float(np.trace(self._solved().residual)) - 0.5 * self._params.l2 * float((self.coef_**2).sum())
         step = Step(1.0, value, 0.0, 0.0)
         return Solution(theta, value, np.zeros_like(theta), True, "the normal equations are solved", (step,))
 
@@ -72,22 +108,32 @@ class ReadFromSums(LinearPredictor):
         self._check_fitted()
         return max(len(self.solution_.trace), 1) if hasattr(self, "solution_") else 1
 
-    @property
-    def theta_(self) -> FloatArray:  # type: ignore[override]
-        """The coefficients, (p, t), the intercept first where there is one."""
-        return self._solved().theta
+    def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
+        coef, intercept = self._linear(theta)
+        return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
     @property
-    def coef_(self) -> FloatArray:
+    def coef_(self) -> Any:
         """The coefficients, (d,), or (t, d) of several targets."""
-        coef, _ = self._linear()
-        return coef[0] if self._one_target else coef
+        if self._coef is None:
+            self._coef, self._intercept = self._shown(self._solved().theta)
+        return self._coef
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        _ = self.coef_  # both are shown, or none
+        self._coef = value
 
     @property
     def intercept_(self) -> Any:
         """The intercept, or one per target, (t,)."""
-        _, intercept = self._linear()
-        return float(intercept[0]) if self._one_target else intercept
+        _ = self.coef_
+        return self._intercept
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        _ = self.coef_
+        self._intercept = value
 
     @property
     def rank_(self) -> int:
@@ -98,8 +144,9 @@ class ReadFromSums(LinearPredictor):
     def dependent_columns_(self) -> list[tuple[str, list[str]]]:
         """The columns that are combinations of columns before them, with these; of none where one is constant."""
         self._check_fitted()
-        names = np.array(self._names()[int(self.fit_intercept) :])
-        found = dependencies(products_of(self._memory, self.fit_intercept).xx)
+        intercept = self._params.fit_intercept
+        names = np.array(self._names()[int(intercept) :])
+        found = dependencies(products_of(self._memory, intercept).xx)
         return [(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
 
     # Answers.
@@ -129,13 +176,25 @@ class ReadFromSums(LinearPredictor):
         return predicted, low, high
 
     def _interval(self, level: float, of: str) -> Interval:
-        sums, solved = self._memory, self._solved()
+        self._check_unassigned("an interval")
+        sums, solved, intercept = self._memory, self._solved(), self._params.fit_intercept
         if not solved.df_residual > 0:
             raise ValueError(f"there is no interval: {notes_on_rows(sums.weight, solved.rank, noise=True)[0]}")
-        centre = sums.mean_x if self.fit_intercept else np.zeros(sums.features)
-        level_variance = 1 / sums.weight if self.fit_intercept else 0.0
-        variance = np.diagonal(solved.noise())
-        return Interval(centre, solved.factored, level_variance, variance, solved.df_residual, level, of)
+        noise = np.diagonal(solved.noise())
+        if self._params.covariance != "classical":
+            return Interval.robust(self._robust_known(), intercept, noise, solved.df_residual, level, of)
+        centre = sums.mean_x if intercept else np.zeros(sums.features)
+        level_variance = 1 / sums.weight if intercept else 0.0
+        return Interval(centre, solved.factored.whitener(), level_variance, noise, noise, solved.df_residual, level, of)
+
+    def _robust_known(self) -> FloatArray:
+        """Return the covariance that was estimated from the rows, (p, p)."""
+        if self._robust is None:
+            raise ValueError(
+                f"covariance={self._params.covariance!r} is estimated from all rows at once, by fit; rows were added, "
+                "merged or forgotten since: fit again, or use with_params(covariance='classical')"
+            )
+        return self._robust
 
     # Inference.
 
@@ -151,16 +210,16 @@ class ReadFromSums(LinearPredictor):
             dependence(name, others)
             for name, others in (self.dependent_columns_ if solved.factored.rank < sums.features else [])
         ]
-        covariance = self._robust
-        if self.l1 > 0:
+        params, covariance = self._params, None
+        if params.l1 > 0:
             notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
-        elif covariance is None:
-            covariance = solved.covariance()
-        if self.l2 > 0:
-            notes.append(f"l2 = {self.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        else:
+            covariance = solved.covariance() if params.covariance == "classical" else self._robust_known()
+        if params.l2 > 0:
+            notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         notes += notes_on_rows(sums.weight, solved.rank, noise=True)
         deviance = np.diagonal(solved.residual)
-        null = np.diagonal(products_of(sums, bool(self.fit_intercept)).yy)
+        null = np.diagonal(products_of(sums, bool(params.fit_intercept)).yy)
         return Inference(
             title="LinearRegression (gaussian/identity)",
             names=tuple(self._parameter_names()),
@@ -175,9 +234,9 @@ class ReadFromSums(LinearPredictor):
             deviance=float(deviance.sum()),
             null_deviance=float(null.sum()),
             dispersion=float(np.trace(solved.noise())) / sums.targets,
-            covariance_kind="classical" if self._robust is None else self.covariance,
+            covariance_kind=params.covariance,
             notes=tuple(notes),
-            intercept=bool(self.fit_intercept),
+            intercept=bool(params.fit_intercept),
             density=True,
         )
 
@@ -187,10 +246,12 @@ class ReadFromSums(LinearPredictor):
         self._check_fitted()
         found = {"robust": self._robust, "found": self._found}
         arrays = {name: array for name, array in found.items() if array is not None}
+        if self._is_assigned(self._solved().theta):
+            arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(self.get_params(deep=False)),
+                **self._parameters_written(solvers_written),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
                 "one_target": self._one_target,
@@ -202,11 +263,14 @@ class ReadFromSums(LinearPredictor):
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls(**parameters.read(settings["parameters"]))._restore_features(settings)
+        model = cls._with_parameters(settings, solvers_read)._restore_features(settings)
         model._one_target = bool(settings["one_target"])
         statistics = contents.statistics["sum"]
         if not isinstance(statistics, NormalEquations):
             raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
         model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
         model._remember(statistics)
+        if "coef" in contents.arrays:
+            intercept = contents.arrays["intercept"]
+            model.coef_, model.intercept_ = contents.arrays["coef"], intercept if intercept.ndim else float(intercept)
         return model

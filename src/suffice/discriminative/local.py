@@ -21,24 +21,29 @@ from suffice.discriminative.local_rows import LocalRows
 from suffice.engines import Engine
 from suffice.engines.neighbourhood import Neighbourhood, Shape
 from suffice.engines.results import joined
+from suffice.fitted_parameters import FittedParameters
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 
 
 def _is_classifier(model: LocallyWeightedRegression) -> bool:
-    if model.family != "bernoulli":
-        raise AttributeError(f"LocallyWeightedRegression(family={model.family!r}) predicts numbers, not classes")
+    if model._params.family != "bernoulli":
+        raise AttributeError(
+            f"LocallyWeightedRegression(family={model._params.family!r}) predicts numbers, not classes"
+        )
     return True
 
 
 def _is_regressor(model: LocallyWeightedRegression) -> bool:
-    if model.family != "gaussian":
-        raise AttributeError(f"LocallyWeightedRegression(family={model.family!r}) predicts classes, not numbers")
+    if model._params.family != "gaussian":
+        raise AttributeError(
+            f"LocallyWeightedRegression(family={model._params.family!r}) predicts classes, not numbers"
+        )
     return True
 
 
-class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
+class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
     """A polynomial around every query, fitted to the rows near it.
 
     At a query q it maximises the sum over rows of ``w_i k(|x_i - q| / bandwidth) log p(y_i | theta' [1, x_i - q])``,
@@ -94,6 +99,8 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     array([0.98, 0.  ])
     """
 
+    _fixed_parameters = ("family",)
+
     def __init__(
         self,
         bandwidth: float | Literal["auto"] = 1.0,
@@ -142,7 +149,10 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check_settings()
+        with self._learning(anew=True):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         x = door.features(self, X, reset=True, accept_sparse=False)
         targets, shape = self._targets(y, x.shape[0])
         rows = LocalRows.of(x, targets, door.weights(sample_weight, x.shape[0]))
@@ -171,6 +181,10 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         """
         if "_rows" not in vars(self):
             return self.fit(X, y, sample_weight)
+        with self._learning(anew=False):
+            return self._add(X, y, sample_weight)
+
+    def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
         x = door.features(self, X, reset=False, accept_sparse=False)
         known, weight = self._rows, door.weights(sample_weight, x.shape[0])
         x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
@@ -179,7 +193,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
         targets = np.concatenate([old if new.ndim > 1 or old.ndim == 1 else old[:, 0], new])
         weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
         names = vars(self).get("feature_names_in_")
-        self.fit(x, targets, weights)
+        self._fit(x, targets, weights)
         if names is not None:
             self.feature_names_in_ = names
         return self
@@ -201,7 +215,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
             answer = self._asked(X, with_variance=True)
             return self._shaped(X, answer.value), self._shaped(X, self._errors(answer))
         answer = self._asked(X)
-        if self.family == "gaussian":
+        if self._params.family == "gaussian":
             return self._shaped(X, answer.value)
         return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
 
@@ -254,7 +268,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
-        measure = accuracy_score if self.family == "bernoulli" else r2_score
+        measure = accuracy_score if self._params.family == "bernoulli" else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _check_settings(self) -> None:
@@ -288,14 +302,14 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> dict[str, Any]:
         names = "family", "degree", "kernel", "l2", "max_iter", "tol"
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self._params, name) for name in names}
 
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
         """Return what the fits say at the queries, warning of those far from all rows."""
         x = door.features(self, X, reset=False, accept_sparse=False)
         check_finite(x)
         answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
-        warn_of(answer, self.bandwidth_, self.max_iter)
+        warn_of(answer, self.bandwidth_, self._params.max_iter)
         return answer
 
     def _errors(self, answer: Answer) -> FloatArray:
@@ -308,13 +322,13 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     def _contents(self) -> Contents:
         check_is_fitted(self)
         classes = None
-        if self.family == "bernoulli":
+        if self._params.family == "bernoulli":
             classes = {"names": self.classes_.tolist(), "dtype": self.classes_.dtype.kind}
         tuned = {"leave_one_out": self.leave_one_out_} if hasattr(self, "leave_one_out_") else {}
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(self.get_params(deep=False)),
+                **self._parameters_written(),
                 "bandwidth": self.bandwidth_,
                 "classes": classes,
                 "features": self.n_features_in_,
@@ -328,7 +342,7 @@ class LocallyWeightedRegression(Stored, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings, arrays = contents.settings, contents.arrays
-        model = cls(**parameters.read(settings["parameters"]))
+        model = cls._with_parameters(settings)
         model._check_settings()
         model.bandwidth_ = float(settings["bandwidth"])
         model.n_features_in_ = int(settings["features"])

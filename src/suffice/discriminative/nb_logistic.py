@@ -126,10 +126,6 @@ class NBLogisticRegression(ScoredClasses):
         tags.classifier_tags.poor_score = True  # on rows that are not counts
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to predict from."""
-        return "coef_" in vars(self)
-
     # Learning.
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -144,7 +140,10 @@ class NBLogisticRegression(ScoredClasses):
         sample_weight
             One weight per row; every row counts once by default.
         """
-        self._check_settings()
+        with self._learning(anew=True):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         x = door.features(self, X, reset=True)
         column = door.targets(y, x.shape[0])
         self._labels, codes = Labels.discover(column)
@@ -170,7 +169,7 @@ class NBLogisticRegression(ScoredClasses):
                 f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
                 f"falls short of the optimum by about {self.gap_:.2g} per row. Raise max_iter, tol or l2",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -228,11 +227,12 @@ class NBLogisticRegression(ScoredClasses):
             if not np.isfinite(value):
                 raise not_finite("x", cell, value)
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: {negative_count(cell, value)}")
-        values = x.data if self.binarize is None else x.data > self.binarize
+        binarize = self._params.binarize
+        values = x.data if binarize is None else x.data > binarize
         return sparse.csr_array((values.astype(np.float64), x.indices, x.indptr), shape=x.shape)
 
     def _normed(self, counted: Any) -> Any:
-        if self.norm is None:
+        if self._params.norm is None:
             return counted
         squares = sparse.csr_array((counted.data**2, counted.indices, counted.indptr), shape=counted.shape)
         lengths = np.sqrt(squares @ np.ones(counted.shape[1]))
@@ -243,8 +243,11 @@ class NBLogisticRegression(ScoredClasses):
     def _as_read(self, x: Any) -> Any:
         return self._normed(self._counted(x))
 
-    def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        return self.coef_, self.intercept_
+    def _check_unassigned(self, what: str) -> None:
+        """Nothing is estimated beside the coefficients."""
+
+    def _fitted_theta(self) -> FloatArray:
+        return self.theta_
 
     def _inference(self) -> Inference:
         raise ValueError(f"{type(self).__name__} has no standard errors: its features are made from y")
@@ -256,7 +259,7 @@ class NBLogisticRegression(ScoredClasses):
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(self.get_params(deep=False)),
+                **self._parameters_written(),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
                 "penalty": self.l2_,
@@ -272,7 +275,7 @@ class NBLogisticRegression(ScoredClasses):
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings, arrays = contents.settings, contents.arrays
-        model = cls(**parameters.read(settings["parameters"]))._restore_features(settings)
+        model = cls._with_parameters(settings)._restore_features(settings)
         model._restore_classes(settings)
         model.coef_, model.intercept_, model.ratios_ = arrays["coef"], arrays["intercept"], arrays["ratios"]
         model.l2_, model.gap_, model.n_iter_ = settings["penalty"], settings["gap"], settings["rounds"]

@@ -24,6 +24,7 @@ from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined, named_classes
 from suffice.engines.spread import Piece, traveller
+from suffice.fitted_parameters import FittedParameters
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -33,7 +34,7 @@ from suffice.store import Contents, Stored, parameters
 _PATIENCE = 5
 
 
-class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Perceptron(FittedParameters, Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
 
     With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
@@ -100,9 +101,13 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     separated_: bool
     why_: str
     _labels: Labels
+    coef_: FloatArray
+    intercept_: FloatArray
     _theta: FloatArray  # (p, t), the last one; t is 1 for two classes
     _total: FloatArray  # (p, t), the sum of theta over the rows visited
     _visits: int
+
+    _fixed_parameters = ("fit_intercept",)
 
     def __init__(
         self,
@@ -143,8 +148,15 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight
             What each row's steps are multiplied by, (n,). A row without weight is never a mistake.
         """
+        with self._learning(anew=True):
+            return self._fit(X, y, sample_weight)
+
+    def _check_settings(self) -> None:
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._take_assigned()
         known = getattr(self, "_theta", None) if self.warm_start else None
         x = door.features(self, X, reset=True)
         column = door.targets(y, x.shape[0])
@@ -167,7 +179,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"{self.max_iter} epochs. If no line separates them, none will be found: use average=True, or logistic "
             "regression; else raise max_iter",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return self
 
@@ -182,6 +194,11 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             All classes that will ever come. Only the first call reads them, and only where its y lacks some.
         """
         first = not hasattr(self, "_theta")
+        with self._learning(anew=first):
+            return self._learn_more(X, y, classes, sample_weight, first)
+
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Self:
+        self._take_assigned()
         spread = afar.spread(X, y=y, sample_weight=sample_weight)
         if spread is not None:  # the model goes from worker to worker
             if first and classes is None:
@@ -240,6 +257,7 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mistakes_.append(seen.mistakes)
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
+        self.coef_, self.intercept_ = self._shown()
         rest = "there were mistakes in the last epoch"
         self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
 
@@ -255,23 +273,26 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _kept(self) -> FloatArray:
         """The theta that answers, (p, t)."""
-        return self._total / self._visits if self.average and self._visits else self._theta
+        return self._total / self._visits if self._params.average and self._visits else self._theta
 
-    @property
-    def coef_(self) -> FloatArray:
-        """The coefficients: (1, d) for two classes, else (k, d)."""
-        self._check_learnt("coef_")
-        return np.ascontiguousarray(self._kept[int(self.fit_intercept) :].T)
+    def _shown(self) -> tuple[FloatArray, FloatArray]:
+        """Return ``coef_`` and ``intercept_`` as they were learned."""
+        kept, first = self._kept, int(self._params.fit_intercept)
+        return np.array(kept[first:].T, order="C"), kept[0].copy() if first else np.zeros(kept.shape[1])
 
-    @property
-    def intercept_(self) -> FloatArray:
-        """The intercepts: (1,) for two classes, else (k,)."""
-        self._check_learnt("intercept_")
-        return self._kept[0].copy() if self.fit_intercept else np.zeros(self._kept.shape[1])
+    def _is_assigned(self) -> bool:
+        """Whether ``coef_`` or ``intercept_`` were changed after the fit."""
+        coef, intercept = self._shown()
+        return not (np.array_equal(self.coef_, coef) and np.array_equal(self.intercept_, intercept))
 
-    def _check_learnt(self, name: str) -> None:
-        if not hasattr(self, "_theta"):
-            raise AttributeError(f"this {type(self).__name__} has no {name} yet: fit it first")
+    def _take_assigned(self) -> None:
+        """Go on from coefficients that were changed after the fit."""
+        if hasattr(self, "_theta") and self._is_assigned():
+            coef = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
+            intercept = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64).ravel(), (len(coef),))
+            parts = [intercept[None, :], coef.T] if self._params.fit_intercept else [coef.T]
+            self._theta = np.concatenate(parts)
+            self._total, self._visits = np.zeros_like(self._theta), 0
 
     @afar.answered("score")
     def decision_function(self, X: Any) -> Any:
@@ -295,7 +316,8 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any, reading: Reading) -> Any:
         self._labels_checked()
         x = door.features(self, X, reset=False)
-        coef, intercept = self.coef_, self.intercept_
+        coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
+        intercept = np.ascontiguousarray(np.broadcast_to(self.intercept_, (len(coef),)), dtype=np.float64)
 
         def score(part: Batch, kernels: Kernels) -> Any:
             return kernels.linear_scores(part, coef, intercept, reading)
@@ -310,12 +332,16 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Keeping.
 
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {**state, "mistakes_": list(state["mistakes_"])} if "mistakes_" in state else state
+
     def _contents(self) -> Contents:
         labels = self._labels_checked()
         return Contents(
             kind=type(self).__name__,
             settings={
-                "parameters": parameters.written(self.get_params(deep=False)),
+                **self._parameters_written(),
                 "classes": {"names": list(labels), "dtype": self.classes_.dtype.str},
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
@@ -324,13 +350,17 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "why": self.why_,
             },
             statistics={},
-            arrays={"theta": self._theta, "total": self._total},
+            arrays={
+                "theta": self._theta,
+                "total": self._total,
+                **({"coef": self.coef_, "intercept": self.intercept_} if self._is_assigned() else {}),
+            },
         )
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls(**parameters.read(settings["parameters"]))
+        model = cls._with_parameters(settings)
         labels = Labels(tuple(settings["classes"]["names"]))
         model.n_features_in_ = int(settings["features"])
         if settings["feature_names"] is not None:
@@ -341,6 +371,9 @@ class Perceptron(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.n_iter_ = len(model.mistakes_)
         model.separated_ = model.mistakes_[-1] == 0
         model.why_ = str(settings["why"])
+        model.coef_, model.intercept_ = model._shown()
+        if "coef" in contents.arrays:
+            model.coef_, model.intercept_ = contents.arrays["coef"], contents.arrays["intercept"]
         return model
 
 

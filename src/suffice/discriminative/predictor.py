@@ -17,32 +17,85 @@ from suffice.engines import Batch, Engine
 from suffice.engines.choice import engine_for
 from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined
+from suffice.fitted_parameters import FittedParameters
 from suffice.statistics.base import FloatArray
 from suffice.store import Stored
 
 
-class LinearPredictor(Stored, BaseEstimator):  # type: ignore[misc]
-    """A model of y whose predictors are z = theta' [1, x]: one column of theta per predictor."""
+class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
+    """A model of y whose predictors are z = theta' [1, x]: one column of theta per predictor.
+
+    Answers follow ``coef_`` and ``intercept_``, assigned or changed in place; what was estimated beside them at the fit
+    is refused once they were.
+    """
 
     fit_intercept: bool
     engine: Engine | None
     n_features_in_: int
-    theta_: FloatArray  #: (p, t): the coefficients as the notes write them, the intercept first where there is one
+    coef_: Any
+    intercept_: Any
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is something to predict from."""
-        return "theta_" in vars(self)
+        return "coef_" in vars(self)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
 
     def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return theta as coefficients, (t, d), and intercepts, (t,)."""
-        theta = self.theta_ if theta is None else theta
-        if self.fit_intercept:
-            return np.ascontiguousarray(theta[1:].T), theta[0].copy()
-        return np.ascontiguousarray(theta.T), np.zeros(theta.shape[1])
+        """Return coefficients, (t, d), and intercepts, (t,): those of a theta, or as the attributes hold them now."""
+        if theta is not None:
+            first = int(self._params.fit_intercept)
+            return np.array(theta[first:].T, order="C"), theta[0].copy() if first else np.zeros(theta.shape[1])
+        coef = np.atleast_2d(np.ascontiguousarray(self.coef_, dtype=np.float64))
+        intercept = np.asarray(self.intercept_, dtype=np.float64).ravel()
+        if coef.ndim != 2 or coef.shape[1] != self.n_features_in_ or len(intercept) not in (1, len(coef)):
+            raise ValueError(
+                f"coef_ and intercept_ have the shapes {np.shape(self.coef_)} and {np.shape(self.intercept_)}, which "
+                f"do not go with {self.n_features_in_} features: assign arrays of the shapes that fit gave them"
+            )
+        return coef, np.array(np.broadcast_to(intercept, (len(coef),)))
+
+    @property
+    def theta_(self) -> FloatArray:
+        """The coefficients as the notes write them, (p, t), the intercept first where there is one; read-only."""
+        theta = self._stacked(*self._linear())
+        theta.flags.writeable = False
+        return theta
+
+    @theta_.setter
+    def theta_(self, theta: Any) -> None:
+        self._set_theta(np.array(theta, dtype=np.float64))
+
+    def _stacked(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """Return coefficients, (t, d), and intercepts, (t,), as theta, (p, t)."""
+        return np.concatenate([intercept[None, :], coef.T]) if self._params.fit_intercept else np.array(coef.T)
+
+    def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
+        """Return ``coef_`` and ``intercept_`` of a theta, (p, t)."""
+        return self._linear(theta)
+
+    def _set_theta(self, theta: FloatArray) -> None:
+        """Show theta, (p, t), as fitted attributes."""
+        self.coef_, self.intercept_ = self._shown(theta)
+
+    def _is_assigned(self, theta: FloatArray) -> bool:
+        """Whether ``coef_`` or ``intercept_`` are other than those of a theta, (p, t)."""
+        coef, intercept = self._shown(theta)
+        return not (np.array_equal(self.coef_, coef) and np.array_equal(self.intercept_, intercept))
+
+    @abstractmethod
+    def _fitted_theta(self) -> FloatArray:
+        """Return theta as it was learned, (p, t)."""
+
+    def _check_unassigned(self, what: str) -> None:
+        """Raise where coefficients were changed after the fit, and what is asked for depends on the fit."""
+        if self._is_assigned(self._fitted_theta()):
+            raise ValueError(
+                f"coef_ or intercept_ was changed after the fit: {what} would not be that of these coefficients; fit "
+                "again, or set them back"
+            )
 
     def _read(self, X: Any, coef: FloatArray, intercept: FloatArray, reading: Reading = JOINT) -> Any:
         """Return a reading of x coef' + intercept for every row, in the rows' array library."""
@@ -60,7 +113,7 @@ class LinearPredictor(Stored, BaseEstimator):  # type: ignore[misc]
         """Return the names of a column of theta: of the intercept and the features."""
         names = getattr(self, "feature_names_in_", None)
         features = [f"x{place}" for place in range(self.n_features_in_)] if names is None else [str(n) for n in names]
-        return ["intercept", *features] if self.fit_intercept else features
+        return ["intercept", *features] if self._params.fit_intercept else features
 
     @abstractmethod
     def _inference(self) -> Inference:
@@ -80,6 +133,7 @@ class LinearPredictor(Stored, BaseEstimator):  # type: ignore[misc]
             It prints as a table; ``frame()`` is the table as a data frame.
         """
         self._check_fitted()
+        self._check_unassigned("a summary")
         return self._inference().summary(level)
 
     def _restore_features(self, settings: Any) -> Self:

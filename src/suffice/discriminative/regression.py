@@ -136,7 +136,10 @@ class Regression(Arriving):
         -------
         self
         """
-        self._check_settings()
+        with self._learning(anew=True):
+            return self._fit(X, y, sample_weight, offset, exposure, trials)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         beside = {"offset": offset, "exposure": exposure, "trials": trials}
         spread = afar.spread(X, y=y, sample_weight=sample_weight, **beside)
         rows: Batch | Shards
@@ -197,7 +200,7 @@ class Regression(Arriving):
         """Return where the solver starts: from the mean of y, or from what was learnt before."""
         response, rows = likelihood.response, _some(likelihood.rows)
         shape = self._shape(rows, targets)
-        if self.warm_start and "theta_" in vars(self):
+        if self.warm_start and self.__sklearn_is_fitted__():
             before = self._pinned_theta(shape[1])
             if before.shape == (self.n_features_in_ + int(self.fit_intercept), shape[1]):
                 return layout.inward(before)

@@ -35,7 +35,18 @@ Codes = npt.NDArray[np.int64]
 _ENOUGH = 1 << 18
 #: The attributes that hold what was learnt.
 _LEARNT = frozenset(
-    ["_fixed", "_labels", "_learned_as", "_learnt", "_reading", "_waiting", "classes_", "model_", "selection_", "skipped_"]
+    [
+        "_fixed",
+        "_labels",
+        "_learned_as",
+        "_learnt",
+        "_reading",
+        "_waiting",
+        "classes_",
+        "model_",
+        "selection_",
+        "skipped_",
+    ]
 )
 
 

@@ -29,9 +29,7 @@ class Memory:
     kept until something changes.
     """
 
-    def __init__(
-        self, labels: Labels, statistics: Statistics, fixed: bool = False, joint: Joint | None = None
-    ) -> None:
+    def __init__(self, labels: Labels, statistics: Statistics, fixed: bool = False, joint: Joint | None = None) -> None:
         self.labels = labels
         self.fixed = fixed  # whether the classes were announced: others are then refused
         self._statistics = statistics

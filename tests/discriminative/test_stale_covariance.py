@@ -1,0 +1,102 @@
+"""A summary and an interval say what the model is now: no numbers of one covariance under the name of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+import suffice
+from suffice import LinearRegression, LogisticRegression
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(80, 3))
+Z = X @ [1.0, 2.0, -1.0] + RANDOM.normal(size=80) * (1 + np.abs(X[:, 0]))
+QUERIES = RANDOM.normal(size=(6, 3))
+MODELS = pytest.mark.parametrize(
+    ("make", "y"), [(LinearRegression, Z), (LogisticRegression, (Z > 0).astype(int))], ids=["linear", "logistic"]
+)
+
+
+@MODELS
+@pytest.mark.parametrize(("fitted", "later"), [("classical", "HC3"), ("HC3", "classical")])
+def test_a_summary_is_of_the_covariance_of_the_fit(make: Any, y: Any, fitted: str, later: str, tmp_path: Path) -> None:
+    model = make(covariance=fitted).fit(X, y)
+    text = str(model.summary())
+    model.set_params(covariance=later, l2=1000.0)
+    assert str(model.summary()) == text
+    model.save(tmp_path / "model")
+    assert str(suffice.load(tmp_path / "model").summary()) == text
+    assert str(model.fit(X, y).summary()) == str(make(covariance=later, l2=1000.0).fit(X, y).summary())
+
+
+@pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_robust_intervals_are_those_of_statsmodels(kind: str, intercept: bool) -> None:
+    model = LinearRegression(covariance=kind, fit_intercept=intercept).fit(X, Z)
+    x, queries = (np.column_stack([np.ones(len(each)), each]) if intercept else each for each in (X, QUERIES))
+    expected = sm.OLS(Z, x).fit(cov_type=kind, use_t=True).get_prediction(queries).summary_frame(alpha=0.1)
+    for of, name in (("mean", "mean_ci"), ("target", "obs_ci")):
+        _, low, high = model.predict(QUERIES, interval=0.9, of=of)
+        np.testing.assert_allclose(low, expected[f"{name}_lower"], rtol=1e-9)
+        np.testing.assert_allclose(high, expected[f"{name}_upper"], rtol=1e-9)
+
+
+def test_robust_intervals_leave_out_a_column_that_depends_on_others() -> None:
+    twice = np.column_stack([X, X[:, 0]])
+    with pytest.warns(suffice.discriminative.solving.CollinearityWarning):
+        model = LinearRegression(covariance="HC3").fit(twice, Z)
+    _, low, high = model.predict(np.column_stack([QUERIES, QUERIES[:, 0]]), interval=0.9, of="mean")
+    assert np.isfinite(low).all()
+    assert (high > low).all()
+
+
+def more_rows(model: Any) -> Any:
+    return model.partial_fit(X[:5], Z[:5])
+
+
+def merged(model: Any) -> Any:
+    return model + LinearRegression().fit(X[:9], Z[:9])
+
+
+def fewer_rows(model: Any) -> Any:
+    return model.forget(X[:5], Z[:5])
+
+
+@pytest.mark.parametrize("change", [more_rows, merged, fewer_rows])
+def test_a_robust_covariance_is_refused_once_the_rows_are_others(change: Any) -> None:
+    model = change(LinearRegression(covariance="HC3").fit(X, Z))
+    np.testing.assert_allclose(model.predict(X), change(LinearRegression().fit(X, Z)).predict(X))
+    for ask in (model.summary, lambda: model.predict(X, interval=0.9)):
+        with pytest.raises(ValueError, match=r"covariance='HC3' is estimated from all rows at once.*with_params"):
+            ask()
+    plain = model.with_params(covariance="classical")
+    assert str(plain.summary()) == str(change(LinearRegression().fit(X, Z)).summary())
+
+
+def test_batches_alone_have_no_robust_covariance() -> None:
+    with pytest.raises(ValueError, match="covariance='HC3' is estimated from all rows at once"):
+        LinearRegression(covariance="HC3").partial_fit(X, Z).summary()
+
+
+def test_other_parameters_are_read_with_their_own_errors() -> None:
+    model = LinearRegression(covariance="HC3").fit(X, Z)
+    expected = LinearRegression(l2=50.0).fit(X, Z)
+    assert str(model.with_params(l2=50.0, covariance="classical").summary()) == str(expected.summary())
+    for params in ({"l2": 50.0}, {"covariance": "HC0"}, {"fit_intercept": False}):
+        with pytest.raises(ValueError, match="is estimated from the rows, and the sums do not hold them"):
+            model.with_params(**params)
+    with pytest.raises(ValueError, match="finds theta from the rows, and the sums do not hold them"):
+        expected.with_params(solver="newton")
+    assert str(LinearRegression("newton").fit(X, Z).with_params(solver="normal", l2=50.0).summary()) == str(
+        expected.summary()
+    )
+
+
+def test_the_lasso_has_no_standard_errors_under_any_name() -> None:
+    for kind in ("classical", "HC3"):
+        fit = LinearRegression(l1=5.0, covariance=kind).fit(X, Z).summary().inference
+        assert fit.covariance is None
