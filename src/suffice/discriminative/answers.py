@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from suffice import afar, door
-from suffice.discriminative.predictor import LinearPredictor
+from suffice.discriminative.predictor import LinearPredictor, linear_scores
+from suffice.engines import Batch
+from suffice.engines.choice import engine_for
 from suffice.engines.reading import Reading
-from suffice.engines.results import named_classes
+from suffice.engines.results import beside, joined, named_classes
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -47,33 +51,70 @@ class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
         return coef, intercept
 
     @afar.answered("score")
-    def decision_function(self, X: Any) -> Any:
-        """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
+    def decision_function(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the log-odds of the second class, (n,), or one score per class, (n, k).
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        offset
+            A known part of each row's linear predictors, (n,), as for ``fit``.
+        """
         self._check_fitted()
         coef, intercept = self._scores_of_classes()
         if len(coef) > 2:
-            return self._read(X, coef, intercept)
-        return self._read(X, coef[1:] - coef[:1], intercept[1:] - intercept[:1])[:, 0]
+            return self._moved(self._read(X, coef, intercept), offset)
+        scores = self._read(X, coef[1:] - coef[:1], intercept[1:] - intercept[:1])
+        return self._moved(scores, offset)[:, 0]
 
-    def _ask(self, X: Any, reading: Reading) -> Any:
+    def _moved(self, scores: Any, offset: Any) -> Any:
+        """Return scores of all classes, or of the second beside the first, with the rows' offsets added."""
+        known = door.per_row("offset", offset, scores.shape[0])
+        if known is None:
+            return scores
+        classes = len(self._labels)
+        moves = np.arange(classes) == 1 if self._two else np.arange(classes) < classes - 1  # one has no predictor
+        shift = np.outer(known, moves)
+        return scores + beside(scores, shift if scores.shape[1] > 1 else shift[:, 1:] - shift[:, :1])
+
+    def _ask(self, X: Any, reading: Reading, offset: Any) -> Any:
         self._check_fitted()
-        return self._read(X, *self._scores_of_classes(), reading)
+        coef, intercept = self._scores_of_classes()
+        if offset is None:
+            return self._read(X, coef, intercept, reading)
+        scores = Batch(self._moved(self._read(X, coef, intercept), offset))
+        same = partial(linear_scores, np.eye(len(coef)), np.zeros(len(coef)), reading)
+        return joined(engine_for(self.engine, scores.x).map(same, scores))
 
     @afar.answered("prediction")
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row, (n,)."""
-        codes = self._ask(X, Reading("best"))
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the most probable class of each row, (n,); an offset is that of :meth:`decision_function`."""
+        codes = self._ask(X, Reading("best"), offset)
         return named_classes(self.classes_, codes)
 
     @afar.answered("probability")
-    def predict_proba(self, X: Any) -> Any:
-        """Return p(y | x), (n, k)."""
-        return self._ask(X, Reading("posterior"))
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
+        """Return p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
+        return self._ask(X, Reading("posterior"), offset)
 
     @afar.answered("log_probability")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return log p(y | x), (n, k)."""
-        return self._ask(X, Reading("log_posterior"))
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
+        """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
+        return self._ask(X, Reading("log_posterior"), offset)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their classes and weights.
+        offset
+            As for :meth:`decision_function`.
+        """
+        predicted = self.predict(X) if offset is None else self.predict(X, offset=offset)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     # The file.
 

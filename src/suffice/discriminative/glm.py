@@ -10,10 +10,13 @@ from sklearn.base import RegressorMixin
 
 from suffice import afar, door
 from suffice.discriminative.growing import Growing
-from suffice.engines import Engine
+from suffice.discriminative.objective import Likelihood
+from suffice.engines import Batch, Engine
+from suffice.engines.cluster import here
 from suffice.engines.results import beside
 from suffice.families import Family, Response
 from suffice.families.links import Link
+from suffice.solvers import Newton
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -131,13 +134,24 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
             z = z + beside(z, known)[:, None]
         return self._response().mean(z)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> float:
         """Return D², the share of the deviance that the model explains: R² for a Gaussian.
+
+        It is measured against the best model of these rows with an intercept alone, and their offsets.
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows, their targets and weights.
+        X, y, sample_weight, offset, exposure, trials
+            Rows, their targets and weights, and what they came with: as for :meth:`fit`.
         """
         self._check_fitted()
         response = self._response()
@@ -145,10 +159,19 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         if response.family.name in ("multinomial", "beta", "dirichlet"):
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
         numbers = door.numbers(y, len(z))
-        response.check_targets(numbers)
         weight = door.weights(sample_weight, len(z))
-        mean = np.average(numbers, weights=weight)
-        null = np.broadcast_to(response.start(mean), z.shape)
+        if trials is not None:
+            numbers, times = self._proportions(numbers, trials, len(z))
+            weight = times if weight is None else weight * times
+        response.check_targets(numbers)
+        known = self._offset(offset, exposure, len(z))
+        level = response.start(np.average(numbers, weights=weight))
+        null = np.broadcast_to(level, z.shape)
+        if known is not None:
+            bare = Batch(np.empty((len(z), 0)), numbers, weight, known)
+            start = (level - np.average(known, weights=weight))[None, :]
+            null = Newton().minimise(Likelihood(here(), bare, response), start).theta + known[:, None]
+            z = z + known[:, None]
         mine, its = (np.average(response.deviance(each, numbers), weights=weight) for each in (z, null))
         return float(1 - mine / its) if its > 0 else float(mine == 0)
 

@@ -103,7 +103,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         x = door.features(self, X, reset=False)
         with door.naming_cells():
             x = self._as_read(x)
-            return joined(engine_for(self.engine, x).map(partial(_scores, coef, intercept, reading), Batch(x)))
+            return joined(engine_for(self.engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
 
     def _as_read(self, x: Any) -> Any:
         """Return features as the predictors are linear in them."""
@@ -144,5 +144,6 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         return self
 
 
-def _scores(coef: FloatArray, intercept: FloatArray, reading: Reading, batch: Batch, kernels: Any) -> Any:
+def linear_scores(coef: FloatArray, intercept: FloatArray, reading: Reading, batch: Batch, kernels: Any) -> Any:
+    """Return a reading of x coef' + intercept for every row of a batch."""
     return kernels.linear_scores(batch, coef, intercept, reading)
