@@ -196,6 +196,7 @@ ITERATED = [
     ),
     Case("GammaRegression", lambda: GammaRegression(tol=1e-12), targets=lambda: np.exp(real())),
     Case("GLM gaussian", lambda: GLM(tol=1e-12), targets=real),
+    Case("GLM gaussian, no intercept", lambda: GLM(fit_intercept=False, tol=1e-12), targets=real),
     Case(
         "GLM binomial",
         lambda: GLM("binomial", covariance="HC3", tol=1e-12),

@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 
 from suffice import (
+    GLM,
     CategoricalNB,
     GaussianNB,
     LinearRegression,
@@ -24,6 +25,7 @@ from suffice import (
     NBLogisticRegression,
     Perceptron,
 )
+from suffice.discriminative.separation import SeparationWarning
 from suffice.engines.spread import ClusterError
 
 from .clusters import PANDAS, Cluster, Dask, Spark
@@ -347,3 +349,24 @@ def test_dask_rows_may_be_given_by_name() -> None:
     np.testing.assert_allclose(model.predict_proba(X=there).compute(), expected)
     learnt = GaussianNB().fit(X=there, y=da.from_array(y, chunks=15))
     np.testing.assert_allclose(learnt.predict_proba(X=there).compute(), expected)
+
+
+@pytest.mark.parametrize("model", [GLM("binomial", "probit"), GLM("poisson"), LogisticRegression()], ids=str)
+def test_dask_rows_that_are_separated_are_no_fit(model: Any) -> None:
+    da = pytest.importorskip("dask.array")
+    x, y = np.arange(40.0)[:, None] > 19, np.arange(40) % 2 * (np.arange(40) > 19)
+    there = da.from_array(x.astype(float), chunks=(15, 1))
+    with pytest.warns(SeparationWarning, match="theta had far to go still: the rows are separated, or nearly"):
+        model.fit(there, da.from_array(y, chunks=15))
+    assert not model.solution_.converged
+    assert "far to go" in str(model.summary())
+
+
+def test_dask_rows_are_answered_with_their_offsets() -> None:
+    da = pytest.importorskip("dask.array")
+    random = np.random.default_rng(1)
+    x, known = random.normal(size=(40, 2)), random.normal(size=40)
+    model = LogisticRegression().fit(x, np.arange(40) % 2, offset=known)
+    there, beside = da.from_array(x, chunks=(15, 2)), da.from_array(known, chunks=15)
+    expected = model.predict_proba(x, offset=known)
+    np.testing.assert_allclose(model.predict_proba(there, offset=beside).compute(), expected)
