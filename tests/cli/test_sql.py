@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import suffice as library
-from tests.cli.command import done, refused
+from tests.cli.command import COMMAND, done, refused
 from tests.tables.servers import postgres
 
 
@@ -91,6 +93,20 @@ def test_a_model_is_a_query(parquet: Path, tmp_path: Path) -> None:
     connection.execute(f"create view houses as from read_parquet('{parquet}')")
     found = connection.sql(sql).fetchnumpy()
     np.testing.assert_allclose(found["prediction"], library.load(model).predict(parquet), rtol=1e-10)
+
+
+def test_a_statement_in_a_file_is_written_byte_for_byte(tmp_path: Path) -> None:
+    model, names = tmp_path / "model.suffice", ["\x1b[31mred\x1b[0m", "a\tb", "plain"]
+    rows = library.tables.open_table({"\x1b[1mx": names * 10, "y": ["u", "v", "v", "u"] * 7 + ["u", "v"]})
+    fitted = library.fit(rows, "y", "nb", columns={"\x1b[1mx": "category"})
+    fitted.save(model)
+    written = subprocess.run([*COMMAND, "sql", model, "--table", "main.t"], check=True, capture_output=True).stdout
+    assert written.decode() == fitted.to_sql(table="main.t") + ";\n"
+    with duckdb.connect() as connection:
+        connection.register("given", pa.table({"\x1b[1mx": names}))
+        connection.execute("create table t as from given")
+        found = connection.sql(written.decode()).fetchnumpy()
+    np.testing.assert_allclose(found["p_u"], fitted.predict_proba(pa.table({"\x1b[1mx": names}))[:, 0])
 
 
 def test_what_cannot_be_a_query(nb: Path, houses: Path) -> None:

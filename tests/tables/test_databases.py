@@ -236,6 +236,26 @@ def test_columns_of_types_of_their_own(server: str) -> None:
     same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
 
 
+@pytest.mark.parametrize("name", ["shop.visits", '"My Shop"."big table"', "plain", "main.plain"])
+def test_a_table_of_a_schema_of_a_duckdb_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "rows.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        rows = "as select i % 7 as x, case when i % 2 = 0 then 'a' else 'b' end as y from range(40) r(i)"
+        connection.execute('create schema shop; create schema "My Shop"')
+        for each in ("shop.visits", '"My Shop"."big table"', "plain"):
+            connection.execute(f"create table {each} {rows}")
+    assert fit(f"{path}::{name}", "y", "nb").rows_ == 40
+
+
+def test_quoted_parts_of_a_server_s_table(server: str) -> None:
+    run(
+        server,
+        'create schema "My Shop"',
+        'create table "My Shop"."big.table" as select i % 7 as x, (i % 2)::text as y from generate_series(1, 40) i',
+    )
+    assert fit(f'{server}::"My Shop"."big.table"', "y", "nb").rows_ == 40
+
+
 # Servers that say no.
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import suffice
+from suffice.engines.sql.dialect import quoted
 from suffice.tables import TableError, fit, fit_in_database, to_sql
 from tests.tables.servers import postgres
 from tests.tables.test_databases import HOSTILE, KINDS, table
@@ -59,6 +60,8 @@ class Base:
 
     def clear(self) -> None:
         name = '"' + HOSTILE.replace('"', '""') + '"'
+        if self.dialect != "duckdb":
+            self.connection.rollback()
         with self.connection.cursor() as cursor:
             cursor.execute(f"drop table if exists {name}")
         if self.dialect != "duckdb":
@@ -263,3 +266,75 @@ def test_what_no_query_can_say_is_refused() -> None:
             fit(frame, "sold", model, columns=KINDS).to_sql()
     with pytest.raises(TableError, match="'prediction' cannot be kept"):
         fit(frame, "sold", "nb", columns={"note": "ignore"}).to_sql(keep=["prediction"])
+
+
+# Names of tables, and cells that are missing or not finite.
+
+
+def run(base: Base, *statements: str) -> None:
+    with base.connection.cursor() as cursor:
+        for statement in statements:
+            (base.connection if base.dialect == "duckdb" else cursor).execute(statement)
+    if base.dialect != "duckdb":
+        base.connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("shop.visits", 'table "shop"."visits"'),
+        ('"My Shop"."big table"', 'table "My Shop"."big table"'),
+        ('"My Shop"."dots.in it"', 'table "My Shop"."dots.in it"'),
+        ("passing", 'temporary table "passing"'),
+    ],
+)
+def test_a_table_of_a_schema_and_a_temporary_one(base: Base, put: Callable[[Any], str], name: str, made: str) -> None:
+    x, kept = ROWS["numbers"], put(ROWS["numbers"]).replace('"', '""')
+    run(base, 'create schema if not exists "shop"', 'create schema if not exists "My Shop"')
+    run(base, f'create {made} as select key, {", ".join(map(quoted, NAMES))}, classes from "{kept}"')
+    there = fit_in_database(suffice.GDA(), base.connection, name, NAMES, "classes")
+    close(there.predict_proba(pd.DataFrame(x, columns=NAMES)), suffice.GDA().fit(x, ROWS["classes"]).predict_proba(x))
+    assert scored(base, name, there, None).num_rows == N
+
+
+def test_a_table_with_a_dot_in_its_name(base: Base) -> None:
+    run(base, 'create table "v1.0" as select 1.0 as x, 1.0 as y union all select 2.0, 3.0 union all select 4.0, 7.0')
+    line = fit_in_database(suffice.LinearRegression(), base.connection, "v1.0", ["x"], "y")
+    found = base.ask(to_sql(line, '"v1.0"', dialect=base.dialect))
+    close(sorted(found.column("prediction").to_pylist()), [1.0, 3.0, 7.0])
+
+
+def test_a_registered_frame_of_duckdb() -> None:
+    with duckdb.connect() as connection:
+        connection.register("given", pa.table({"x": [1.0, 2.0, 4.0], "y": [1.0, 3.0, 7.0]}))
+        line = fit_in_database(suffice.LinearRegression(), connection, "given", ["x"], "y")
+        close(connection.sql(to_sql(line, "given")).fetchnumpy()["prediction"], [1.0, 3.0, 7.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "of"), [*CLASSIFIERS.values(), READ_FIRST["CategoricalNB in bins"]], ids=[*CLASSIFIERS, "in bins"]
+)
+def test_a_missing_cell_is_answered_as_predict_does_or_refused(
+    base: Base, put: Callable[[Any], str], model: Any, of: str
+) -> None:
+    model.fit(ROWS[of], ROWS["classes"])
+    x = ROWS[of].astype(float)
+    x[np.random.default_rng(2).random(x.shape) < 0.2] = np.nan
+    name = put(x)
+    if isinstance(model, suffice.GDA) and model.covariance != "diagonal":
+        with pytest.raises(
+            Exception, match=r"column .* is (NULL|nan|NaN): missing cells are integrated out by predict"
+        ):
+            scored(base, name, model)
+        return
+    found = scored(base, name, model)
+    p = np.stack([found.column(f"p_{each}").to_numpy() for each in model.classes_], axis=1)
+    close(p, model.predict_proba(x))
+
+
+def test_an_infinite_cell_fails_the_query(base: Base, put: Callable[[Any], str]) -> None:
+    x = ROWS["numbers"].copy()
+    model = suffice.GaussianNB().fit(x, ROWS["classes"])
+    x[3, 2] = np.inf
+    with pytest.raises(Exception, match=r"is (inf|Infinity); it must be finite, or missing"):
+        scored(base, put(x), model)

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.discriminative import LinearRegression
 from suffice.engines import Batch
-from suffice.engines.sql.dialect import Database, quoted
+from suffice.engines.sql.dialect import Database, existing_path, quoted
 from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.generative import CategoricalNB
 from suffice.generative.classifier import GenerativeClassifier
@@ -39,7 +39,8 @@ def fit_in_database(
     connection
         An open connection; nothing is written through it.
     table
-        The name of the table; it is quoted, as all names are.
+        The name of the table, also of a temporary or registered one; it is quoted, as all names are. Its schema may
+        stand before it, as in ``shop.visits`` or ``"My Shop"."visits"``.
     columns
         The features.
     target
@@ -66,7 +67,7 @@ def fit_in_database(
     array([False,  True])
     """
     engine = SqlEngine(connection, dialect)
-    known = f"(select * from {quoted(table)} where {quoted(target)} is not null) as data"
+    known = f"(select * from {existing_path(table, engine.database)} where {quoted(target)} is not null) as data"
     ((rows,),) = engine.database.ask(f"select count(*) from {known}")
     x = Relation(known, tuple(map(quoted, columns)), int(rows), names=tuple(columns))
     mass = None if weight is None else Expression(quoted(weight), int(rows))

@@ -228,7 +228,8 @@ class TableModel(Stored, Algebra):
         dialect
             "duckdb" or "postgresql".
         table
-            The name of the table, whose columns are those that the model was fitted to; it is quoted.
+            The name of the table, whose columns are those that the model was fitted to, of whichever types; it is
+            quoted. Its schema may stand before it, as in ``shop.visits`` or ``"My Shop"."visits"``.
         keep
             Columns to be passed on, such as the key of a row.
 
@@ -236,7 +237,8 @@ class TableModel(Stored, Algebra):
         -------
         str
             The query. It gives ``prediction`` and, of classes, one column ``p_<class>`` for each, whose values are
-            those of :meth:`predict_proba`. Models of text and of rows nearby have none.
+            those of :meth:`predict_proba`. Models of text and of rows nearby have none. A cell that :meth:`predict`
+            refuses fails the query, with the column's name.
         """
         from suffice.tables.scored import table_query
 

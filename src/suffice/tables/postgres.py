@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from suffice.engines.sql.dialect import POSTGRESQL, quoted
+from suffice.engines.sql.dialect import POSTGRESQL, quoted, quoted_path
 from suffice.engines.sql.errors import DatabaseError, explained
 from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError, masked
@@ -56,12 +56,11 @@ class PostgresSource(Source):
         """The query that gives the table as it is; schema.table is a table of a schema, unless one is called so."""
         if self._query is not None:
             return self._query
-        table = quoted(self.name)
-        schema, dot, inner = self.name.partition(".")
-        if dot and schema and inner:
+        table, parts = quoted(self.name), quoted_path(self.name, POSTGRESQL)
+        if parts != table:
             with self._answer(f"select to_regclass({POSTGRESQL.string(table)}) is null as lacks") as reader:
                 if reader.read_all().column(0)[0].as_py():
-                    table = f"{quoted(schema)}.{quoted(inner)}"
+                    table = parts
         return f"select * from {table}"
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_table
+from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_path
 from suffice.engines.sql.scores import Scoring, unused_prefix
 from suffice.tables.blocks import named
 from suffice.tables.cells import numeric_marks
@@ -339,7 +339,7 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
     else:
         expressions, kinds = _designed(predictor, cells), []
     steps = cells.steps(dict.fromkeys(feature.column for feature in used))
-    scoring = Scoring(spoken, quoted_table(table, spoken), expressions, tuple(keep), steps)
+    scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
     return written_by(predictor.inner, scoring, kinds, model._labels if schema.task == "classes" else None)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.engines.sql.dialect import Dialect, dialect_of, quoted
-from suffice.engines.sql.scores import Scores, Scoring
+from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_path
+from suffice.engines.sql.scores import Scores, Scoring, unused_prefix
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.events import Categories
 from suffice.generative.gaussians import Correlated, Independent
@@ -38,7 +38,8 @@ def to_sql(
         Naive Bayes (Gaussian, Bernoulli, multinomial, Poisson, categorical), a Gaussian discriminant, a linear,
         logistic or softmax regression, a generalised linear model, or a model of a table.
     table
-        The name of the table; it is quoted.
+        The name of the table; it is quoted. Its schema may stand before it, as in ``shop.visits`` or
+        ``"My Shop"."visits"``: a part with a dot in it is written in double quotes.
     columns
         The column of each feature, in their order; by default the names that the estimator was fitted with.
     dialect
@@ -70,14 +71,24 @@ def to_sql(
     names = _columns(estimator, columns)
     spoken = dialect_of(dialect)
     conditional = getattr(getattr(estimator, "_joint", None), "conditional", None)
+    steps: list[list[tuple[str, str]]] = []
     if isinstance(conditional, Product):
         cells, kinds = _mixed_cells(estimator, names, spoken)
     elif isinstance(conditional, Categories):
-        edges = getattr(estimator, "bin_edges_", None)
-        cells, kinds = _codes(conditional, names, spoken, edges), []
+        edges, kinds = getattr(estimator, "bin_edges_", None), []
+        if edges is None:
+            cells = _codes(conditional, map(quoted, names), spoken)
+        else:
+            columns = [f"{unused_prefix(keep)}b{j}" for j in range(len(names))]
+            steps.append([(_number(name, spoken), column) for name, column in zip(names, columns, strict=True)])
+            steps.append([(_bin(column, cuts, spoken), column) for column, cuts in zip(columns, edges, strict=True)])
+            cells = _codes(conditional, columns, spoken)
     else:
         cells, kinds = [_number(name, spoken) for name in names], []
-    return written_by(estimator, Scoring(spoken, quoted(table), cells, tuple(keep)), kinds)
+        if isinstance(conditional, Correlated):
+            cells = [_required(cell, name, spoken) for cell, name in zip(cells, names, strict=True)]
+    scoring = Scoring(spoken, quoted_path(table, spoken), cells, tuple(keep), steps)
+    return written_by(estimator, scoring, kinds)
 
 
 def written_by(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
@@ -213,22 +224,36 @@ def _columns(estimator: Any, columns: Sequence[str] | None) -> list[str]:
 
 
 def _number(name: str, dialect: Dialect) -> str:
-    """Return a column as a number, NULL where it is NaN."""
-    return dialect.known(f"{quoted(name)}::float8")
+    """Return a column as a number, NULL where it is NaN; an infinite one fails the query."""
+    column = quoted(name)
+    number = f"{column}::float8"
+    refused = dialect.refusal(f"column {name!r} is ", f"{column}::text", "; it must be finite, or missing", "float8")
+    return f"(case when {dialect.is_infinite(number)} then {refused} else {dialect.known(number)} end)"
 
 
-def _codes(conditional: Categories, names: Sequence[str], dialect: Dialect, edges: Any = None) -> list[str]:
-    """Return the codes of categories of columns; numbers fall into bins where there are edges."""
-    cells = []
-    for place, (name, vocabulary) in enumerate(zip(names, conditional.vocabularies, strict=True)):
-        cell = quoted(name)
-        if edges is not None:
-            cell, cuts = _number(name, dialect), edges[place]
-            bins = "".join(f" when {cell} < {dialect.number(edge)} then {code}" for code, edge in enumerate(cuts))
-            cell = f"(case when {cell} is null then null{bins} else {len(cuts)} end)"
+def _required(cell: str, name: str, dialect: Dialect) -> str:
+    """Return a number; a missing one fails the query."""
+    why = ": missing cells are integrated out by predict, and not by this query; fill them in, or score rows there"
+    refused = dialect.refusal(f"column {name!r} is ", f"{quoted(name)}::text", why, "float8")
+    return f"coalesce({cell}, {refused})"
+
+
+def _bin(cell: str, edges: FloatArray, dialect: Dialect) -> str:
+    """Return the bin of a number."""
+    bins = "".join(f" when {cell} < {dialect.number(edge)} then {code}" for code, edge in enumerate(edges))
+    return f"(case when {cell} is null then null{bins} else {len(edges)} end)"
+
+
+def _codes(conditional: Categories, cells: Iterable[str], dialect: Dialect) -> list[str]:
+    """Return the codes of categories; among numbers, NaN is missing."""
+    found = []
+    for cell, vocabulary in zip(cells, conditional.vocabularies, strict=True):
+        names = list(vocabulary)
         known = "".join(f" when {cell} = {dialect.value(label)} then {code}" for code, label in enumerate(vocabulary))
-        cells.append(f"case when {cell} is null then null{known} else {len(vocabulary)} end")
-    return cells
+        numbers = names and all(isinstance(label, int | float) and not isinstance(label, bool) for label in names)
+        missing = f"({cell} is null or {dialect.is_nan(f'{cell}::float8')})" if numbers else f"{cell} is null"
+        found.append(f"case when {missing} then null{known} else {len(vocabulary)} end")
+    return found
 
 
 def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tuple[list[str], list[str]]:
@@ -238,7 +263,7 @@ def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tupl
     factors = estimator._joint.conditional.factors
     wanted = [name for name, kind in zip(names, estimator.column_kinds_.values(), strict=True) if kind == "category"]
     if wanted:
-        categories = iter(_codes(factors["category"], wanted, dialect))
+        categories = iter(_codes(factors["category"], map(quoted, wanted), dialect))
     for name, kind in zip(names, estimator.column_kinds_.values(), strict=True):
         if kind == "text":
             raise no_words(name)

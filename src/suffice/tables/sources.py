@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from suffice.engines.sql.dialect import quoted
+from suffice.engines.sql.dialect import name_parts, quoted
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import TableError, UsageError, listed, masked, nearest
@@ -204,22 +204,29 @@ def _open_database(file: str, table: str, query: str | None) -> Source:
     source = DuckSource(f"{file}::{table}" if table else file, "", query=query or "select 1", database=file)
     if query:
         return source
-    tables = "select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal"
-    names = [row[0] for row in source.connection.sql(tables).fetchall()]
-    source.ask(f"from {quoted_table(file, table, names)}")
+    tables = (
+        "select schema_name, table_name from duckdb_tables() where not internal union "
+        "select schema_name, view_name from duckdb_views() where not internal"
+    )
+    paths = {
+        inner if schema == "main" else f"{schema}.{inner}": f"{quoted(schema)}.{quoted(inner)}"
+        for schema, inner in source.connection.sql(tables).fetchall()
+    }
+    asked = table if table in paths else ".".join(name_parts(table)).removeprefix("main.")
+    source.ask(f"from {paths[found_table(file, asked, list(paths))]}")
     source.counted()
     return source
 
 
-def quoted_table(file: str, table: str, names: Sequence[str]) -> str:
-    """Return a table's name as SQL writes it: the one that is asked for, or the only one."""
+def found_table(file: str, table: str, names: Sequence[str]) -> str:
+    """Return a table's name: the one that is asked for, or the only one."""
     if not table and len(names) == 1:
         table = names[0]
     if table not in names:
         have = f"it has {listed(sorted(names))}" if names else "it has none"
         asked = f"{file} has no table {table!r}" if table else f"{file} is a database: say which table"
         raise TableError(f"{asked}; {have}; write {file}::name")
-    return quoted(table)
+    return table
 
 
 _STARTS = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"), (b"\x1f\x8b", ".csv.gz"), (b"\x28\xb5\x2f\xfd", ".csv.zst"))

@@ -8,9 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from suffice.engines.sql.dialect import quoted
 from suffice.tables.errors import TableError
 from suffice.tables.source import BATCH, Source, arrow
-from suffice.tables.sources import quoted_table
+from suffice.tables.sources import found_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +23,7 @@ class SqliteSource(Source):
     def __init__(self, file: str, table: str, query: str | None) -> None:
         self.name = f"{file}::{table}" if table else file
         self._file = file
-        self._query = query or f"select * from {quoted_table(file, table, self._tables())}"
+        self._query = query or f"select * from {quoted(found_table(file, table, self._tables()))}"
         self._types: dict[str, Any] = {}
 
     def _connect(self) -> sqlite3.Connection:

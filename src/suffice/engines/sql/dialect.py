@@ -154,21 +154,38 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def quoted_table(name: str, dialect: Dialect) -> str:
+def quoted_path(name: str, dialect: Dialect) -> str:
     """Return the name of a table; its schema, and its database, may stand before it with dots between.
 
     A part may be written in double quotes, as SQL does: what is in them is no separator.
 
     Examples
     --------
-    >>> print(quoted_table("public.big", POSTGRESQL), quoted_table('"My Schema"."big.table"', POSTGRESQL))
+    >>> print(quoted_path("public.big", POSTGRESQL), quoted_path('"My Schema"."big.table"', POSTGRESQL))
     "public"."big" "My Schema"."big.table"
-    >>> print(quoted_table("rows.parquet", DUCKDB))  # a file, which DuckDB reads
+    >>> print(quoted_path("rows.parquet", DUCKDB))  # a file, which DuckDB reads
     "rows.parquet"
     """
     if dialect.name == "duckdb" and _FILE.search(name):
         return quoted(name)
     return ".".join(map(quoted, name_parts(name)))
+
+
+def existing_path(name: str, database: Database) -> str:
+    """Return the name of a table that is there: of one that is called so, dots and all, or of one of a schema."""
+    dialect, whole = database.dialect, quoted(name)
+    parts = quoted_path(name, dialect)
+    if parts == whole:
+        return whole
+    text = dialect.string(name)
+    exists = (
+        f"select to_regclass({dialect.string(whole)}) is not null"
+        if dialect.name == "postgresql"
+        else f"select exists (select 1 from duckdb_tables() where table_name = {text} "
+        f"union all select 1 from duckdb_views() where view_name = {text})"
+    )
+    ((found,),) = database.ask(exists)
+    return whole if found else parts
 
 
 def name_parts(name: str) -> list[str]:
@@ -227,6 +244,11 @@ class Connected:
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows that a query gives, or say in a sentence what the database objects to."""
+        if self.dialect is DUCKDB:  # a cursor of its own would not see registered and temporary tables
+            try:
+                return list(self._connection.execute(sql).fetchall())
+            except Exception as error:
+                raise explained(error) from None
         cursor = self._connection.cursor()
         try:
             cursor.execute(sql)
@@ -240,7 +262,7 @@ class Connected:
     def _roll_back(self) -> None:
         """Let a connection whose query failed answer others."""
         roll_back = getattr(self._connection, "rollback", None)
-        if self.dialect is POSTGRESQL and roll_back is not None:
+        if roll_back is not None:
             try:
                 roll_back()
             except Exception:  # the connection is gone: that is what is being said
