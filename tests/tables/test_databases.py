@@ -318,12 +318,29 @@ def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: 
     assert chosen(source, True) is not None
     monkeypatch.setattr(databases, "MANY", 100)
     assert chosen(source, None) is not None
-    monkeypatch.setattr(databases, "NARROW", 5)
-    assert (chosen(source, None, "gda") is not None) == on_a_server  # its products are many
+    assert chosen(source, None, "gda") is None  # its products are many
+    for narrow in ("NARROW", "NARROW_ON_SERVER"):
+        monkeypatch.setattr(databases, narrow, 1000)
+    assert chosen(source, None, "gda") is not None
     assert fit(place, "sold", "nb", columns=KINDS).summed_ in (
         "in DuckDB, of words here",
         "in PostgreSQL, of words here",
     )
+
+
+def test_a_date_counts_as_the_columns_that_it_becomes(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "MANY", 100)
+    rows = table()
+    narrow = put(rows.select(["spread", "new", "price"]))
+    assert chosen(open_table(narrow), None, "linear") is not None
+    assert fit(narrow, "price", "linear").summed_.startswith("in ")
+    dated = put(rows.select(["spread", "new", "listed", "price"]))
+    assert chosen(open_table(dated), None, "linear") is None  # a moment's time, months, weekdays and hours
+    assert chosen(open_table(dated), None, "nb") is not None  # no products
+    assert fit(dated, "price", "linear").summed_ == "here"
+    levels = [f"level {place % 15}" for place in range(rows.num_rows)]
+    named = put(rows.select(["spread", "price"]).append_column("names", pa.array(levels)))
+    assert fit(named, "price", "linear").summed_.endswith("of products here")  # found out once levels are known
 
 
 def test_a_parquet_file_is_summed_where_it_lies(tmp_path: Path) -> None:

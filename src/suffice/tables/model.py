@@ -60,7 +60,7 @@ class TableModel(Stored, Algebra):
     in_database
         Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL, and only the first rows
         and those that are drawn are read. By default where that is faster: of a server always, of Parquet files and
-        DuckDB's tables from a million rows on.
+        DuckDB's tables from a million rows on; products of columns, which ``"gda"`` and ``"linear"`` sum, only of few.
     ledger
         Whether to keep a digest of each row that is learned (8 bytes a row in the model's file), so that :meth:`forget`
         refuses rows that were never learned. Rows are then read, even of a database. Models that are no sums over rows

@@ -14,6 +14,7 @@ import numpy as np
 
 from suffice.engines.sql.dialect import POSTGRESQL, quoted, quoted_path
 from suffice.engines.sql.errors import DatabaseError, explained
+from suffice.tables import databases
 from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError, masked
 from suffice.tables.source import Source, arrow
@@ -152,6 +153,10 @@ class PostgresDatabase(TableDatabase):
     def is_faster(self, rows: int | None) -> bool:
         """Whether sums are taken sooner there; always: rows of a server come over a wire."""
         return True
+
+    def multiplies_faster(self, columns: int) -> bool:
+        """Whether products of so many columns of a matrix are summed sooner there than by reading rows."""
+        return columns <= databases.NARROW_ON_SERVER
 
 
 @contextmanager
