@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.base import FloatArray
-from suffice.tables import Evaluation, TableError, TableModel, open_table
+from suffice.tables import Evaluation, TableError, TableModel
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, Names
 from suffice.tables.drawing import Sample
@@ -99,9 +99,7 @@ class Seen:
     @classmethod
     def of(cls, model: TableModel, table: Any, watch: Watch | None = None) -> Seen:
         """Go through a table once."""
-        source = open_table(table)
-        schema = model.schema_
-        schema.check_columns(source.schema().names, source.name, target=True)
+        source, schema = model.open(table, target=True), model.schema_
         seen = cls(model, _short(source.name))
         sample, hard, unsure = Sample(DRAWN), Hardest(WRONG), Hardest(WRONG + UNSURE)
         expected, first = source.rows(), 0

@@ -84,11 +84,17 @@ class Answering(BaseEstimator):  # type: ignore[misc]
         if self.schema_.task != "classes":
             raise AttributeError(f"this model predicts {self.schema_.task}, not classes: use predict")
 
+    def open(self, table: Any, target: bool = False) -> Source:
+        """Return a table that has the columns that the model reads, those of names read as they are written."""
+        source = open_table(table)
+        self.schema_.check_columns(source.schema().names, source.name, target)
+        source.read_as_written(self.schema_.strings)
+        return source
+
     def blocks(self, table: Any) -> Iterator[tuple[Any, Block]]:
         """Yield the batches of a table, and what the model sees of each."""
         self._check_fitted()
-        source = open_table(table)
-        self.schema_.check_columns(source.schema().names, source.name)
+        source = self.open(table)
         first = 0
         for batch in ahead(source.batches()):
             yield batch, Block.of(batch, self.schema_, first)
@@ -166,8 +172,7 @@ class Answering(BaseEstimator):  # type: ignore[misc]
 
     def _answered(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Answers]]:
         """Yield rows that have a target, with their targets."""
-        source = open_table(table)
-        self.schema_.check_columns(source.schema().names, source.name, target=True)
+        source = self.open(table, target=True)
         first, expected = 0, source.rows()
         for batch in ahead(source.batches()):
             block, answers = reading.rows_of(batch, self.schema_, first)

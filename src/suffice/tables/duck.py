@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,6 +204,15 @@ class TextSource(DuckSource):
             self.whole = frozenset(exact)
             self._types.update(dict.fromkeys(exact, "DOUBLE"))
         if self._types:
+            self._look_again()
+
+    def read_as_written(self, columns: Iterable[str]) -> None:
+        """Read columns as the strings that they are written as; a query keeps what it was written for."""
+        names = set() if self._query else set(self.connection.sql("from data").columns)
+        wanted = [name for name in columns if name in names and self._types.get(name) != "VARCHAR"]
+        if wanted:
+            self._types.update(dict.fromkeys(wanted, "VARCHAR"))
+            self.whole -= frozenset(wanted)
             self._look_again()
 
     def _sniffed(self) -> dict[str, Any]:

@@ -102,6 +102,12 @@ class Schema:
         """The names of the columns that are read."""
         return tuple(field.name for field in self.predictors)
 
+    @property
+    def strings(self) -> tuple[str, ...]:
+        """The columns of strings whose cells are names or text: numbers among them are names as they are written."""
+        wanted = (field for field in self.fields if field.type == "name")
+        return tuple(field.name for field in wanted if field.kind in ("category", "text") or field.name == self.target)
+
     def field(self, name: str) -> Field:
         """Return a column by its name."""
         return next(field for field in self.fields if field.name == name)

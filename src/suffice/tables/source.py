@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from suffice.tables.errors import MissingExtraError
@@ -38,6 +38,9 @@ class Source(ABC):
     def rows(self) -> int | None:
         """Return how many rows there are, about; None where nobody knows before they were read."""
         return None
+
+    def read_as_written(self, columns: Iterable[str]) -> None:  # noqa: B027  (only text has a choice)
+        """Read columns as the strings that they are written as, where the types of columns are found out by reading."""
 
     def database(self) -> TableDatabase | None:
         """Return what can sum the rows where they lie; None where they must be read."""
