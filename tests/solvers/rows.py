@@ -30,6 +30,10 @@ class Likelihood:
         return float(self.count) if self.batch.weight is None else float(np.sum(self.batch.weight))
 
     @property
+    def unit(self) -> float:
+        return float(np.var(self.batch.y)) if self.response.family.name == "gaussian" else 1.0
+
+    @property
     def count(self) -> int:
         return self.batch.rows
 

@@ -81,7 +81,7 @@ def test_the_trace_counts_every_pass():
     assert solution.passes == objective.passes
     assert len(solution.trace) == 8  # the start and the epochs
     assert not solution.converged
-    assert re.fullmatch(r"all 7 epochs are over, and the largest slope per row is still \S+", solution.why)
+    assert re.fullmatch(r"all 7 epochs are over, and the largest scaled slope is still \S+", solution.why)
     passes = [step.passes for step in solution.trace]
     assert passes == sorted(passes)
     assert np.isfinite(solution.trace[-1].gradient_norm)

@@ -195,7 +195,7 @@ class LogisticRegression(LinearClassifier):
     solver
         ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
     tol
-        The largest slope per row at which a solver stops.
+        How far the linear predictors may be from the optimum, relative to their scale, where a solver stops.
     max_iter
         The most steps of a solver; for the stochastic one, passes.
     warm_start

@@ -144,7 +144,7 @@ class _Search:
         """Return where the longest halving of a step leads that is not lower, if there is one, and how many it took."""
         for halvings in range(_HALVINGS if np.isfinite(point.value) else 0):
             following = self.at(point.rows.theta + step / 2**halvings)
-            if following.value >= point.value - _ROUNDING * abs(point.value):
+            if following.value >= point.value - _ROUNDING * (abs(point.value) + point.rows.weight):
                 return following, halvings + 1
         return None, _HALVINGS
 

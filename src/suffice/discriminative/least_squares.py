@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice import _native
+from suffice.solvers.elastic_net import solve_quadratic
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
+
+#: How far the slopes of an elastic net may be off, relative to the largest at zero.
+PRECISION = 1e-10
 
 
 class Products(NamedTuple):
@@ -37,6 +40,7 @@ class LeastSquares:
     factored: Symmetric  # the products of features, l2 included
     residual: FloatArray  # (t, t), the products of what is left of the targets
     rank: int  # intercept included
+    solved: bool = True  # whether theta is where the penalised sum of squares is least
 
     @property
     def df_residual(self) -> float:
@@ -87,11 +91,11 @@ def solve(
     """
     xx, xy, yy = products_of(sums, intercept)
     factored = Symmetric.of(xx + l2 * np.eye(len(xx)))
-    rank = factored.rank
+    rank, solved = factored.rank, True
     if theta is not None:
         coef = theta[int(intercept) :]
     elif l1 > 0:
-        coef = elastic_net(xx + l2 * np.eye(len(xx)), xy, l1, np.zeros_like(xy))
+        coef, solved = elastic_net(xx + l2 * np.eye(len(xx)), xy, l1, np.zeros_like(xy))
         rank = int(np.count_nonzero(coef))
     else:
         coef = factored.solve(xy)
@@ -100,7 +104,7 @@ def solve(
     across = np.einsum("dt,ds->ts", coef, xy)
     residual = yy - across - across.T + np.einsum("dt,de,es->ts", coef, xx, coef, optimize=False)
     np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
-    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept))
+    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept), solved)
 
 
 def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:
@@ -108,19 +112,21 @@ def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:
     return np.concatenate([(sums.mean_y - sums.mean_x @ coef)[None, :], coef])
 
 
-def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: FloatArray) -> FloatArray:
-    """Return the coefficients, (d, t), at which ``c' products c / 2 - right' c + l1 |c|`` is least, target by target.
+def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: FloatArray) -> tuple[FloatArray, bool]:
+    """Return the coefficients, (d, t), at which ``c' products c / 2 - right' c + l1 |c|`` is least, and whether it is.
+
+    Each target is solved by itself.
 
     Examples
     --------
-    >>> elastic_net(2 * np.eye(2), np.array([[3.0], [-0.5]]), 1.0, np.zeros((2, 1))).ravel()
-    array([1., 0.])
+    >>> coef, solved = elastic_net(2 * np.eye(2), np.array([[3.0], [-0.5]]), 1.0, np.zeros((2, 1)))
+    >>> coef.ravel(), solved
+    (array([1., 0.]), True)
     """
-    coef = np.array(start.T, order="C")  # a copy: it is moved in place
     penalties = np.full(len(products), float(l1))
     level = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
-    matrix = np.ascontiguousarray(products)
-    for target, each in enumerate(right.T):
+    found = []
+    for each, at in zip(right.T, start.T, strict=True):
         reach = float(np.abs(each / level).max(initial=0.0))  # how far a coefficient could move, in its own units
-        _native.coordinate_descent(matrix, each.copy(), penalties, coef[target], 1e-12 * reach, 100_000)
-    return np.ascontiguousarray(coef.T)
+        found.append(solve_quadratic(products, np.ascontiguousarray(each), penalties, at, PRECISION * reach))
+    return np.stack([coef for coef, _ in found], axis=1), all(solved for _, solved in found)

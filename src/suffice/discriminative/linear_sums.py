@@ -13,7 +13,7 @@ from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.least_squares import LeastSquares, products_of, solve
 from suffice.discriminative.predictor import LinearPredictor
-from suffice.discriminative.solving import dependence
+from suffice.discriminative.solving import dependence, warn_unsolved
 from suffice.engines.choice import engine_for
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.solvers import Solution, Step
@@ -81,6 +81,8 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if self._solution is None:
             params = self._params
             self._solution = solve(self._memory, params.fit_intercept, params.l2, params.l1, self._found)
+            if not self._solution.solved:
+                warn_unsolved(self, params.l1)
         return self._solution
 
     def _fitted_theta(self) -> FloatArray:
@@ -94,7 +96,9 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         theta = self._solved().theta
         value = -0.5 * float(np.trace(self._solved().residual)) - 0.5 * self._params.l2 * float((self.coef_**2).sum())
         step = Step(1.0, value, 0.0, 0.0)
-        return Solution(theta, value, np.zeros_like(theta), True, "the normal equations are solved", (step,))
+        solved = self._solved().solved
+        why = "the normal equations are solved" if solved else "the conditions for a minimum do not hold"
+        return Solution(theta, value, np.zeros_like(theta), solved, why, (step,))
 
     @property
     def statistics_(self) -> NormalEquations:

@@ -20,6 +20,7 @@ from suffice.engines.results import joined, taken
 from suffice.families import Response
 from suffice.families.priors import Penalty, ridge
 from suffice.solvers.dual import Climb
+from suffice.solvers.linear_algebra import EPSILON
 from suffice.solvers.objective import Bend, Slope
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
@@ -59,6 +60,24 @@ class Likelihood:
             return self.rows.total
         weight = self.rows.weight
         return float(self.rows.rows) if weight is None else float(weight[self.rows.start : self.rows.stop].sum())
+
+    @cached_property
+    def unit(self) -> float:
+        """The scale of one row's log-likelihood.
+
+        That of gaussian targets has their units squared, that of poisson rates their units; the others have none.
+        """
+        family = self.response.family.name
+        if family not in ("gaussian", "poisson"):
+            return 1.0
+        rows = self.rows.sample if isinstance(self.rows, Shards) else self.rows
+        if rows.offset is not None and self.response.link.name == "identity":
+            rows = replace(rows, y=to_host(rows.y) - rows.offset)
+        mean, variance = moments(self.engine if rows is self.rows else here(), rows)
+        if family == "poisson":
+            return min(float(mean), 1.0) or 1.0
+        about = (16 * EPSILON) ** 2 if self.intercept else 1.0  # rounding of the mean, or all of it
+        return max(float(variance), about * float(mean) ** 2) or 1.0
 
     def slope(self, theta: FloatArray) -> Slope:
         """Return value and gradient at theta, (p, t)."""
@@ -261,6 +280,17 @@ class Likelihood:
         strength = np.full((len(theta), 1), self.l2)
         strength[: int(self.intercept)] = 0.0
         return ridge(theta, strength)
+
+
+def moments(engine: Engine, rows: Batch) -> tuple[Any, Any]:
+    """Return the mean and the variance of the targets, each a number, or one per part."""
+    if is_foreign(rows.y):
+        column = rows.y if rows.y.ndim == 2 else rows.y[:, None]
+        sums = engine.accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
+        mean, variance = sums.mean[0], sums.spread[0] / sums.weight
+        return (mean, variance) if rows.y.ndim == 2 else (mean[0], variance[0])
+    mean = np.average(rows.y, axis=0, weights=rows.weight)
+    return mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight)
 
 
 def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any) -> Any:

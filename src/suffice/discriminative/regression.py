@@ -13,18 +13,17 @@ from suffice.discriminative.arriving import Arriving
 from suffice.discriminative.facts import facts_of
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import Likelihood, moments
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.separation import SeparationWarning, can_separate, find_separation, separable_rows
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import Shards, engine_of
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY, flat, shaped
-from suffice.statistics import DiagonalMoments, NormalEquations
+from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
@@ -206,7 +205,7 @@ class Regression(Arriving):
                 return layout.inward(before)
         start = np.zeros(shape)
         if targets == 1 or response.vector_targets:
-            level = response.start(*_moments(likelihood.engine, rows))
+            level = response.start(*moments(likelihood.engine, rows))
             if rows.offset is not None:
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
@@ -344,17 +343,6 @@ def _restless(solution: Solution, likelihood: Likelihood) -> bool:
         return solution.log_likelihood > -1e-3 * likelihood.weight
     step = shaped(Symmetric.of(solution.information).solve(flat(solution.gradient)), solution.theta)
     return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged
-
-
-def _moments(engine: Engine, rows: Batch) -> tuple[Any, Any]:
-    """Return the mean and the variance of the targets, each a number, or one per part."""
-    if is_foreign(rows.y):
-        column = rows.y if rows.y.ndim == 2 else rows.y[:, None]
-        sums = engine.accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
-        mean, variance = sums.mean[0], sums.spread[0] / sums.weight
-        return (mean, variance) if rows.y.ndim == 2 else (mean[0], variance[0])
-    mean = np.average(rows.y, axis=0, weights=rows.weight)
-    return mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight)
 
 
 def _some(rows: Batch | Shards) -> Batch:

@@ -42,6 +42,16 @@ def warn_unless_converged(model: Any, solution: Solution) -> None:
         )
 
 
+def warn_unsolved(model: Any, l1: float) -> None:
+    """Warn where an elastic net could not be read from sums."""
+    warnings.warn(
+        f"{type(model).__name__} did not converge: the conditions for a minimum do not hold at l1={l1:g}, as columns "
+        "nearly depend on each other. Standardise the columns, or give l2 > 0",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
 class CollinearityWarning(UserWarning):
     """Columns that are sums of multiples of others: their coefficients are not determined by the rows."""
 

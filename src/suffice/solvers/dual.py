@@ -8,13 +8,15 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.solvers.newton import DISTANCE
+from suffice.solvers.gradient import Steepness
 from suffice.solvers.objective import Objective, Trace
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 
 #: Goes on until the value is within a gap of the highest, for so many rounds at most; returns theta, rounds and gap.
 Climb = Callable[[float, int], tuple[FloatArray, int, float]]
+#: How many standard errors from the optimum theta may be, for a tolerance of 1.
+DISTANCE = 1e4
 #: The first gap per row, for a tolerance of 1.
 FIRST = 1e-2
 #: How much of a gap is aimed for at least, once the last one was not small enough.
@@ -28,6 +30,9 @@ class Climbed(Objective, Protocol):
 
     def climb(self, start: FloatArray) -> Climb | None:
         """Return what goes round by the dual, from the intercepts of a start; None where there is no dual."""
+
+    def diagonal(self, theta: FloatArray) -> FloatArray:
+        """Return the diagonal of the information at theta, in its shape."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class DualAscent:
         if climb is None:
             return None
         trace = Trace.of(objective)
+        steepness = Steepness(objective, start, trace)
         aim = min((DISTANCE * self.tol) ** 2 / 2, FIRST * self.tol * objective.weight)
         left = self.max_iter
         while True:
@@ -55,7 +61,8 @@ class DualAscent:
             left -= rounds
             trace.passes += 2 * rounds
             here = objective.slope(theta)
-            norm = trace.add(here.value, here.gradient)
+            trace.add(here.value, here.gradient)
+            norm = steepness(here.gradient)
             reached = norm <= self.tol and gap <= aim
             if reached or left <= 0 or aim <= FINEST * objective.weight or not np.isfinite(here.value):
                 why = "the gradient vanishes" if reached else "the dual does not lead further"

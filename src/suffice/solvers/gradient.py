@@ -8,7 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.solvers.objective import MANY, Trace, flat, shaped
+from suffice.solvers.convergence import Convergence
+from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.objective import MANY, Trace, flat, inner, shaped
 from suffice.solvers.solution import DivergenceError, Solution
 from suffice.statistics.base import FloatArray
 
@@ -19,12 +21,18 @@ class Slopes(Protocol):
     """A log-likelihood of rows, less a penalty, that tells its slope.
 
     One that also has ``curvature(theta)``, which returns value, gradient and information, (p t, p t), with theta read
-    column by column, is asked for it once, to choose a step size, unless theta has more than 1,000 entries.
+    column by column, is asked for it to choose a step size and at the end, unless theta has more than 2,000 entries.
+    One that has ``diagonal(theta)``, the information's diagonal in the shape of theta, has its slopes judged in units
+    of their columns.
     """
 
     @property
     def weight(self) -> float:
         """The total weight of the rows."""
+
+    @property
+    def unit(self) -> float:
+        """The scale of one row's log-likelihood: the variance of gaussian targets, whose units it has; else about 1."""
 
     def slope(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return value and gradient, (p, t), at theta."""
@@ -46,12 +54,12 @@ class BatchGradient:
     max_iter
         How many steps to make at most.
     tol
-        The largest slope per unit of weight at which to stop.
+        The largest slope per unit of weight at which to stop, in units of its column and of the targets' spread.
 
     Examples
     --------
     >>> class Parabola:
-    ...     weight = 1.0
+    ...     weight = unit = 1.0
     ...
     ...     def slope(self, theta):
     ...         return float(-((theta - 3.0) ** 2).sum() / 2), 3.0 - theta
@@ -81,40 +89,79 @@ class BatchGradient:
         """Return where the steps lead, and the step size at the end, which is shorter where it had to be."""
         start, record = theta, Trace(objective.weight or 1.0)
         value, gradient = objective.slope(theta)
-        at_start, slope = value, record.add(value, gradient)
-        step = self.step or 1 / largest_curvature(objective, theta, gradient, record)
+        at_start, aim = value, self.tol
+        record.add(value, gradient)
+        steepness = Steepness(objective, theta, record)
+        step = self.step or 1 / largest_curvature(objective, theta, gradient, record, steepness)
+        slope, converged, scale = steepness(gradient), False, record.weight * objective.unit
         for number in range(self.max_iter):
-            if slope <= self.tol or step < 1e-300:
+            if slope <= aim:
+                converged = is_near(objective, theta, gradient, self.tol, record)
+                aim /= 10  # columns that nearly depend on each other have small slopes far from the optimum
+            if converged or step < 1e-300:
                 break
             along = step / (1 + self.decay * number) ** self.power / record.weight * gradient
             next_value, next_gradient = objective.slope(theta + along)
-            if self.step is None and not _rises(value, next_value, float(np.sum(along * gradient)), record.weight):
+            if self.step is None and not _rises(value, next_value, float(np.sum(along * gradient)), scale):
                 step /= 2
                 record.passes += 1
                 continue
             theta, value, gradient = theta + along, next_value, next_gradient
-            slope = record.add(value, gradient)
-            if not np.isfinite(theta).all() or is_far_below(value, at_start, record.weight):
+            record.add(value, gradient)
+            slope = steepness(gradient)
+            if not np.isfinite(theta).all() or is_far_below(value, at_start, scale):
                 shorter = replace(self, step=None, max_iter=50)._walk(objective, start)[1]
                 raise diverged(step, f"after {number + 1} steps", at_start, value, record.weight, shorter)
-        why = f"all {self.max_iter} steps were made, and the largest slope per row is still above {self.tol:g}"
-        if slope <= self.tol:
-            why = f"the largest slope per row is no more than {self.tol:g}"
-        return Solution(theta, value, gradient, slope <= self.tol, why, tuple(record.steps)), step
+        converged = converged or (slope <= aim and is_near(objective, theta, gradient, self.tol, record))
+        why = f"all {self.max_iter} steps were made, and the largest scaled slope is still {slope:.2g}"
+        if converged:
+            why = f"the largest scaled slope is no more than {self.tol:g}"
+        return Solution(theta, value, gradient, converged, why, tuple(record.steps)), step
 
 
-def largest_curvature(objective: Slopes, theta: FloatArray, gradient: FloatArray, trace: Trace) -> float:
+class Steepness:
+    """Measures slopes in units of their columns and of the targets: the largest, per unit of weight."""
+
+    def __init__(self, objective: Slopes, theta: FloatArray, trace: Trace) -> None:
+        diagonal = getattr(objective, "diagonal", None)
+        bend = np.full(theta.shape, trace.weight) if diagonal is None else diagonal(theta)
+        trace.passes += diagonal is not None
+        #: the largest curvature of one coefficient per unit of weight
+        self.bend = float(bend.max(initial=0.0)) / trace.weight or 1.0
+        self._scale = np.sqrt(trace.weight * objective.unit * np.where(bend > 0, bend, trace.weight))
+
+    def __call__(self, gradient: FloatArray) -> float:
+        """Return the largest slope."""
+        return float(np.abs(gradient / self._scale).max(initial=0.0))
+
+
+def is_near(objective: Slopes, theta: FloatArray, gradient: FloatArray, tol: float, trace: Trace) -> bool:
+    """Whether Newton's decrement agrees that the optimum is near; it is believed where there is no curvature to ask.
+
+    Slopes of columns that nearly depend on each other are small far from it.
+    """
+    bend = getattr(objective, "curvature", None) if theta.size <= MANY else None
+    if bend is None:
+        return True
+    trace.passes += 1
+    decrement = inner(Symmetric.of(bend(theta)[2]).solve(flat(gradient)), flat(gradient))
+    return Convergence(_NEAR * tol, objective.weight, objective.unit).reached(decrement)
+
+
+def largest_curvature(
+    objective: Slopes, theta: FloatArray, gradient: FloatArray, trace: Trace, steepness: Steepness
+) -> float:
     """Return about the largest curvature per unit of weight, by a few power iterations; 1 where it is flat."""
     # The gradient alone may miss the direction that bends most.
     direction = gradient / (np.abs(gradient).max(initial=0.0) or 1.0) + 0.1
     bend = getattr(objective, "curvature", None) if theta.size <= MANY else None
     information = None if bend is None else bend(theta)[2]
     trace.passes += 4 if information is None else 1
-    largest = 0.0
+    largest, short = 0.0, _SHORT / math.sqrt(steepness.bend)
     for _ in range(4 if information is None else 20):
         direction = direction / float(np.linalg.norm(direction))
         if information is None:
-            direction = (gradient - objective.slope(theta + _SHORT * direction)[1]) / _SHORT
+            direction = (gradient - objective.slope(theta + short * direction)[1]) / short
         else:
             direction = shaped(information @ flat(direction), direction)
         largest = float(np.linalg.norm(direction))
@@ -123,20 +170,21 @@ def largest_curvature(objective: Slopes, theta: FloatArray, gradient: FloatArray
     return largest / trace.weight
 
 
-_SHORT = 1e-5  #: how far to go for a difference of gradients
+_SHORT = 1e-5  #: how far to go for a difference of gradients, in units of the predictor
+_NEAR = 100.0  #: the root of Newton's decrement at the end may be so many times what each slope may be
 
 
-def _rises(value: float, onward: float, expected: float, weight: float) -> bool:
+def _rises(value: float, onward: float, expected: float, scale: float) -> bool:
     """Whether a step raises the value by a good part of what its slope promises, as far as rounding lets one see."""
-    return onward >= value + 0.4 * expected - 8 * _EPS * (abs(value) + weight)
+    return onward >= value + 0.4 * expected - 8 * _EPS * (abs(value) + scale)
 
 
-def is_far_below(value: float, start: float, weight: float, scale: float = 0.0) -> bool:
+def is_far_below(value: float, start: float, scale: float) -> bool:
     """Whether a log-likelihood has gone astray: it lies below its start by ten times whatever that could win.
 
-    ``scale`` is what a row may add beyond a unit.
+    ``scale`` is what all rows may add.
     """
-    return not value >= start - 10 * (abs(start) + weight * (1 + scale))
+    return not value >= start - 10 * (abs(start) + scale)
 
 
 def diverged(step: float, when: str, start: float, now: float, weight: float, shorter: float) -> DivergenceError:

@@ -6,27 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.convergence import Convergence
 from suffice.solvers.corrections import Corrections, inverse_of
 from suffice.solvers.objective import Bend, Objective, Trace, flat, inner
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
 
-#: A value that falls by no more than this share of its size has not fallen: it is rounding.
-ROUNDING = 1e-13
 #: A step must gain this share of what the slope promises.
 ENOUGH = 1e-4
 #: The change of a slope that differs from what the information says by no more than this share needs no correction.
 NEARLY = 0.05
-#: How many standard errors from the optimum theta may be, for a tolerance of 1.
-DISTANCE = 1e4
+#: A step that promises less than this share of what is rounding is not tried: a longer one led astray.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
 class Newton:
     """Newton's method: theta := theta + I(theta)^-1 gradient, with the expected information I, halving the step.
 
-    It stops where the largest slope per row is at most ``tol`` and theta is within ``1e4 tol`` standard errors of the
-    optimum, so that neither the rows' number nor the columns' units matter.
+    It stops where the linear predictors are within ``tol`` of the optimum, relative to their scale, and theta is within
+    ``1e4 tol`` standard errors: see :class:`~suffice.solvers.convergence.Convergence`.
 
     Examples
     --------
@@ -45,9 +44,11 @@ class Newton:
     def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
         """Return where minus the log-likelihood is least; ``trace`` is what went before, if anything did."""
         trace = trace or Trace.of(objective)
+        test = Convergence.of(objective, self.tol)
         theta = np.array(start, dtype=np.float64)
         here = objective.curvature(theta)
-        norm = trace.add(here.value, here.gradient)
+        trace.add(here.value, here.gradient)
+        gained = np.inf
 
         def solution(converged: bool, why: str) -> Solution:
             return Solution(
@@ -60,21 +61,22 @@ class Newton:
         for _ in range(self.max_iter):
             step = corrections.guess(here.gradient)
             promise = inner(step, here.gradient)
-            if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
+            if test.reached(promise):
                 return solution(True, "the gradient vanishes")
+            if test.stalls(promise, gained, here.value):
+                return solution(*test.stuck(promise))
             if len(corrections):
                 step = corrections.solve(here.gradient)
                 promise = inner(step, here.gradient)
             theta_before, before = theta, here
-            theta, here = halved(objective, theta, here, step, promise, trace)
-            norm = trace.steps[-1].gradient_norm
+            theta, here = halved(objective, theta, here, step, promise, trace, test)
             if here is before:
-                theta = theta_before
                 if len(corrections):
                     corrections.clear()
                     mislead = True
                     continue
-                return solution(*stuck(promise, here.value))
+                return solution(*test.stuck(promise))
+            gained = here.value - before.value
             corrections.guess = inverse_of(here.information)
             taken, change = theta - theta_before, before.gradient - here.gradient
             # Near the ends of a mean's range slopes change too fast for corrections: they lead beyond it.
@@ -102,30 +104,28 @@ def explains(before: FloatArray, after: FloatArray, step: FloatArray, change: Fl
     return (1 - NEARLY) * min(along) <= inner(step, change) <= (1 + NEARLY) * max(along)
 
 
-def stuck(promise: float, value: float) -> tuple[bool, str]:
-    """Return whether a solver that finds no better point has converged, and why it stops."""
-    if promise <= 1e3 * ROUNDING * (abs(value) + 1):
-        return True, "the log-likelihood cannot be raised further in double precision"
-    return False, "no step along the slope raises the log-likelihood"
-
-
 def halved(
-    objective: Objective, theta: FloatArray, here: Bend, step: FloatArray, promise: float, trace: Trace
+    objective: Objective,
+    theta: FloatArray,
+    here: Bend,
+    step: FloatArray,
+    promise: float,
+    trace: Trace,
+    test: Convergence,
 ) -> tuple[FloatArray, Bend]:
     """Return the first of theta + step, theta + step / 2, ... that helps; or theta itself where none does."""
     share = 1.0
     for _ in range(50):
         there = objective.curvature(theta + share * step)
         trace.add(there.value, there.gradient)
-        if improves(there.value, here.value, share * promise):
+        if improves(there.value, here.value, share * promise, test):
             return theta + share * step, there
         share /= 2
-        if share * promise <= ROUNDING * (abs(here.value) + 1):
+        if share * promise <= LEAST * test.slack(here.value):
             break
     return theta, here
 
 
-def improves(value: float, before: float, promise: float) -> bool:
+def improves(value: float, before: float, promise: float, test: Convergence) -> bool:
     """Whether a value is better than before by a fair part of what was promised, or equal to rounding."""
-    slack = ROUNDING * (abs(before) + 1)
-    return bool(np.isfinite(value) and value >= before + ENOUGH * promise - slack)
+    return bool(np.isfinite(value) and value >= before + ENOUGH * promise - test.slack(before))

@@ -38,6 +38,10 @@ class Objective(Protocol):
     def weight(self) -> float:
         """The total weight of the rows."""
 
+    @property
+    def unit(self) -> float:
+        """The scale of one row's log-likelihood: the variance of gaussian targets, whose units it has; else about 1."""
+
     def slope(self, theta: FloatArray) -> Slope:
         """Return value and gradient."""
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.convergence import Convergence
 from suffice.solvers.corrections import Corrections, Guess, inverse_of
-from suffice.solvers.newton import DISTANCE, ROUNDING, improves, stuck
+from suffice.solvers.newton import LEAST, improves
 from suffice.solvers.objective import Bend, Objective, Slope, Trace, inner
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
@@ -34,7 +35,9 @@ class QuasiNewton:
         trace = trace or Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         here: Slope | Bend = objective.slope(theta)
-        norm = before = trace.add(here.value, here.gradient)
+        trace.add(here.value, here.gradient)
+        test = Convergence.of(objective, self.tol)
+        before, gained = 0.0, np.inf  # no promise yet
         corrections = Corrections(guess)
         information: FloatArray | None = None
 
@@ -50,22 +53,24 @@ class QuasiNewton:
         for _ in range(self.max_iter):
             step = corrections.solve(here.gradient)
             promise = inner(step, here.gradient)
-            if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
+            if test.reached(promise):
                 return solution(True, "the gradient vanishes")
+            if test.stalls(promise, gained, here.value):
+                return solution(*test.stuck(promise))
             # Where the next pass should be the last, it brings the curvature with it.
-            last = self.information and information is None and norm * norm / before <= self.tol
-            share, there = searched(objective, theta, here, step, promise, trace, last)
+            last = self.information and information is None and promise * promise <= test.goal * (before or promise)
+            share, there = searched(objective, theta, here, step, promise, trace, test, last)
             if there is here:
                 if len(corrections):  # they may mislead: once more without
                     corrections.clear()
                     continue
-                return solution(*stuck(promise, here.value))
+                return solution(*test.stuck(promise))
+            before, gained = promise, there.value - here.value
             corrections.add(share * step, here.gradient - there.gradient)
             theta, here = theta + share * step, there
             if isinstance(here, Bend):
                 information = here.information
                 corrections = Corrections(inverse_of(information))
-            before, norm = norm, trace.steps[-1].gradient_norm
         return solution(False, f"max_iter={self.max_iter} steps were made")
 
 
@@ -76,6 +81,7 @@ def searched(
     step: FloatArray,
     promise: float,
     trace: Trace,
+    test: Convergence,
     bend: bool = False,
 ) -> tuple[float, Slope | Bend]:
     """Return a share of the step that helps, and the slope there; the slope here where none does.
@@ -89,7 +95,7 @@ def searched(
         at = theta + share * step
         there: Slope | Bend = objective.curvature(at) if bend else objective.slope(at)
         trace.add(there.value, there.gradient)
-        if not improves(there.value, here.value, share * promise):
+        if not improves(there.value, here.value, share * promise, test):
             high = share
             gained = there.value - here.value
             cut = share * promise / (2 * (share * promise - gained)) if np.isfinite(gained) else 0.1
@@ -100,7 +106,7 @@ def searched(
                 return best
             low = share
             share = 2 * share if high == np.inf else (low + high) / 2
-        if share * promise <= ROUNDING * (abs(here.value) + 1):
+        if share * promise <= LEAST * test.slack(here.value):
             break
         bend = False
     return best

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.engines.descent import Descent, Pace
-from suffice.solvers.gradient import Slopes, diverged, is_far_below, largest_curvature
+from suffice.solvers.gradient import Slopes, Steepness, diverged, is_far_below, is_near, largest_curvature
 from suffice.solvers.objective import Trace, steepest
 from suffice.solvers.solution import Solution
 from suffice.statistics.base import FloatArray
@@ -62,8 +63,8 @@ class StochasticGradient:
     epochs
         How many times to go through the rows at most.
     tol
-        The largest slope per row at which to stop. It is looked at, which costs a pass, only once the log-likelihood
-        has stopped rising by a share of ``tol`` an epoch.
+        The largest slope per row at which to stop, in units of its column and of the targets' spread. It is looked at,
+        which costs a pass, only once the log-likelihood has stopped rising by a share of ``tol`` an epoch.
     average
         Whether to return the average of theta over the steps, those of epoch e counted e times, rather than the last.
     shuffle
@@ -82,7 +83,7 @@ class StochasticGradient:
     >>> from suffice.families import Response
     >>> class Line:  # y = 2 x
     ...     batch, response = Batch(np.array([[1.0], [2.0], [3.0]]), np.array([2.0, 4.0, 6.0])), Response.of("gaussian")
-    ...     weight, count, kernels = 3.0, 3, ThreadEngine().kernels
+    ...     weight, unit, count, kernels = 3.0, 56 / 3, 3, ThreadEngine().kernels
     ...
     ...     def slope(self, theta):
     ...         return self.kernels.curvature(self.batch, self.response, theta, False, False)[1:3]
@@ -112,22 +113,22 @@ class StochasticGradient:
     def minimise(self, objective: Wanders, start: FloatArray) -> Solution:
         """Return where the steps lead from a start, (p, t)."""
         walk = _Walk(self, objective, np.array(start, dtype=np.float64))
-        if walk.slope <= self.tol:
-            return walk.solution(True, f"the largest slope per row was no more than {self.tol:g} at the start")
+        if walk.has_arrived():
+            return walk.solution(True, f"the largest scaled slope was no more than {self.tol:g} at the start")
         look, wait, before = 1, 1, -math.inf
         for epoch in range(1, self.epochs + 1):
             value = walk.epoch(epoch)
             if value - before <= self.tol * abs(before) and look <= epoch < self.epochs:
-                if walk.look() <= self.tol:
+                walk.look()
+                if walk.has_arrived():
                     break
                 look, wait = epoch + wait, 2 * wait
             before = value
         else:
             walk.look()
-        converged = walk.slope <= self.tol
-        if converged:
-            return walk.solution(True, f"the largest slope per row is no more than {self.tol:g}")
-        why = f"all {self.epochs} epochs are over, and the largest slope per row is still {walk.slope:.2g}"
+        if walk.has_arrived():
+            return walk.solution(True, f"the largest scaled slope is no more than {self.tol:g}")
+        why = f"all {self.epochs} epochs are over, and the largest scaled slope is still {walk.slope:.2g}"
         return walk.solution(False, why)
 
 
@@ -147,11 +148,25 @@ class _Walk:
         self._random = np.random.default_rng(settings.random_state)
         self._last, self._mean, self._steps = start, np.zeros_like(start), 0
         self._value, self._gradient = self._first = objective.slope(start)
-        self.slope = self._record.add(self._value, self._gradient)
+        self._record.add(self._value, self._gradient)
         decay = settings.decay
         if decay is None:
             decay = settings.batch_rows / max(objective.count, settings.batch_rows)
         self._pace = Pace(settings.step or 1.0, decay, settings.power, settings.batch_rows)
+
+    @cached_property
+    def _steepness(self) -> Steepness:
+        return Steepness(self._objective, self._start, self._record)
+
+    @property
+    def slope(self) -> float:
+        """The largest slope where the walk was last looked at."""
+        return self._steepness(self._gradient)
+
+    def has_arrived(self) -> bool:
+        """Whether the walk may end where it was last looked at."""
+        tol = self._settings.tol
+        return self.slope <= tol and is_near(self._objective, self.theta, self._gradient, tol, self._record)
 
     @property
     def theta(self) -> FloatArray:
@@ -176,14 +191,13 @@ class _Walk:
         self._record.add(descent.log_likelihood, None, passes=0)
         return descent.log_likelihood
 
-    def look(self) -> float:
-        """Return the largest slope per row where the walk would end now."""
+    def look(self) -> None:
+        """Find the slope where the walk would end now."""
         self._value, self._gradient = self._objective.slope(self.theta)
-        self.slope = steepest(self._gradient, self._record.weight)
+        norm = steepest(self._gradient, self._record.weight)
         last = self._record.steps[-1]
         self._record.passes += 1
-        self._record.steps[-1] = last._replace(passes=self._record.passes, gradient_norm=self.slope)
-        return self.slope
+        self._record.steps[-1] = last._replace(passes=self._record.passes, gradient_norm=norm)
 
     def solution(self, converged: bool, why: str) -> Solution:
         """Return where the walk has ended, which was the last place looked at."""
@@ -195,7 +209,7 @@ class _Walk:
 
     def _chosen(self, seed: int | None) -> tuple[Pace, Descent]:
         """Return the pace under which the first epoch predicts each row best before learning it, and that epoch."""
-        step = 1 / largest_curvature(self._objective, self._start, self._first[1], self._record)
+        step = 1 / largest_curvature(self._objective, self._start, self._first[1], self._record, self._steepness)
         tried: dict[int, tuple[Pace, Descent]] = {}
 
         def score(quarters: int) -> float:
@@ -219,11 +233,11 @@ class _Walk:
 
         What is far depends on the scale of the targets, which the rows' slopes at the start tell.
         """
-        weight, start = self._record.weight, self._first[0]
-        if not is_far_below(value, start, weight):
+        weight, start, unit = self._record.weight, self._first[0], self._objective.unit
+        if not is_far_below(value, start, weight * unit):
             return False
         still = self._try(replace(self._pace, step=1e-300, decay=0.0), None, self._start)
-        return is_far_below(value, start, weight, still.slope**2)
+        return is_far_below(value, start, weight * (unit + still.slope**2))
 
 
 _QUARTERS = 30  #: the most times that a step size is divided by 4

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.solvers.newton import DISTANCE, stuck
+from suffice.solvers.convergence import Convergence
 from suffice.solvers.objective import Objective, Slope, Trace, inner
 from suffice.solvers.quasi_newton import searched
 from suffice.solvers.solution import Solution
@@ -43,9 +43,12 @@ class TruncatedNewton:
         trace = Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         here: Slope = objective.slope(theta)
-        norm = first = trace.add(here.value, here.gradient)
+        trace.add(here.value, here.gradient)
         across = objective.diagonal(theta)
         across = np.where(across > 0, across, 1.0)
+        test = Convergence.of(objective, self.tol)
+        steepness = first = inner(here.gradient, here.gradient / across)
+        gained = np.inf
 
         def solution(converged: bool, why: str) -> Solution:
             return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps))
@@ -56,17 +59,20 @@ class TruncatedNewton:
             product = objective.products(theta)
             assert product is not None
             # Far from the optimum a rough step does; near it, a step as exact as the slope is small.
-            exactness = min(ROUGH, float(np.sqrt(norm / first)))
+            exactness = min(ROUGH, float((steepness / first) ** 0.25)) if first > 0 else ROUGH
             step, count = conjugate_gradients(product, here.gradient, across, exactness)
             trace.passes += count + 1
             promise = inner(step, here.gradient)
-            if norm <= self.tol and promise <= (DISTANCE * self.tol) ** 2:
+            if test.reached(promise):
                 return solution(True, "the gradient vanishes")
-            share, there = searched(objective, theta, here, step, promise, trace)
+            if test.stalls(promise, gained, here.value):
+                return solution(*test.stuck(promise))
+            share, there = searched(objective, theta, here, step, promise, trace, test)
             if there is here:
-                return solution(*stuck(promise, here.value))
+                return solution(*test.stuck(promise))
+            gained = there.value - here.value
             theta, here = theta + share * step, Slope(there.value, there.gradient)
-            norm = trace.steps[-1].gradient_norm
+            steepness = inner(here.gradient, here.gradient / across)
         return solution(False, f"max_iter={self.max_iter} steps were made")
 
 

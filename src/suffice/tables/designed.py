@@ -21,7 +21,7 @@ from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
 from suffice.tables.schema import Task
 from suffice.tables.terms import about_zero, left_of
 
-#: The slope per row at which a solver stops: far below what rows can tell.
+#: How far predictors may be from the optimum where a solver stops: far below what rows can tell.
 _CLOSE = 1e-6
 #: Newton's method is for no more parameters than these, and no more products for its curvature.
 _NEWTON = 600

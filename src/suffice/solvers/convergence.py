@@ -1,0 +1,74 @@
+"""When a solver has converged: measures that depend on the units of neither columns nor targets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from suffice.solvers.objective import Objective
+
+#: A value that falls by no more than this share of its size has not fallen: it is rounding.
+ROUNDING = 1e-13
+#: Beyond this many rows the decrement is held at what this many may leave: 1e4 tol standard errors.
+ROWS = 1e8
+#: Where rounding ends the search, predictors may be this far off, relative to their scale.
+ROUNDED = 1e-6
+#: So many steps without a smaller decrement, each too short to be seen in the value, end the search.
+IDLE = 3
+
+
+@dataclass
+class Convergence:
+    """The tests that end a search, and how far it has come.
+
+    A search is judged by Newton's decrement, ``gradient' information^-1 gradient``: twice what the log-likelihood lacks
+    were it a parabola, and the squared distance from the optimum in standard errors. It is compared with the weight of
+    the rows times the scale of one row's log-likelihood, so that the root mean square error of the linear predictors is
+    at most ``tol`` of their scale.
+
+    Examples
+    --------
+    >>> test = Convergence(tol=1e-8, weight=100.0, unit=1.0)
+    >>> test.reached(1e-15), test.reached(1e-13)
+    (True, False)
+    """
+
+    tol: float
+    weight: float
+    unit: float  #: the scale of one row's log-likelihood, as :class:`Objective` tells it
+    _least: float = math.inf  # the smallest decrement so far
+    _idle: int = 0  # steps since then
+
+    @classmethod
+    def of(cls, objective: Objective, tol: float) -> Convergence:
+        """Return the tests for an objective."""
+        return cls(tol, objective.weight, objective.unit)
+
+    @property
+    def goal(self) -> float:
+        """The largest decrement at which a search has converged."""
+        return self._allowed(self.tol)
+
+    def reached(self, decrement: float) -> bool:
+        """Whether the decrement is as small as ``tol`` asks for."""
+        return decrement <= self.goal
+
+    def slack(self, value: float) -> float:
+        """Return the difference of log-likelihoods that is rounding."""
+        return ROUNDING * (abs(value) + 0.01 * self.weight * self.unit)  # terms of a value near zero may be larger
+
+    def stalls(self, decrement: float, gained: float, value: float) -> bool:
+        """Whether rounding keeps the decrement from falling: to be asked once a step, with what the last one gained."""
+        smaller = decrement < 0.9 * self._least
+        self._least = min(decrement, self._least)
+        self._idle = 0 if smaller or gained > self.slack(value) else self._idle + 1
+        return self._idle >= IDLE
+
+    def stuck(self, decrement: float) -> tuple[bool, str]:
+        """Return whether a search that finds no better point has converged, and why it stops."""
+        if decrement <= self._allowed(max(self.tol, ROUNDED)):
+            return True, "the log-likelihood cannot be raised further in double precision"
+        return False, "no step along the slope raises the log-likelihood"
+
+    def _allowed(self, tol: float) -> float:
+        return tol * tol * self.unit * min(self.weight, ROWS)
