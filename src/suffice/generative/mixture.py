@@ -13,7 +13,7 @@ from suffice.selection.tuning import on_host
 from suffice.statistics import Statistics
 
 STEPS = 200
-#: Steps end when one of them raises the log-likelihood by less than this share of it.
+#: Steps end when one of them raises the mean log-likelihood of a row by less than this, whatever the columns' units.
 TOLERANCE = 1e-8
 
 
@@ -28,6 +28,7 @@ def learn(model: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -
     if not 0 <= weight < np.inf:
         raise ValueError(f"unlabelled_weight must be a finite number, 0 or more; got {weight!r}")
     statistics = labelled
+    total = float(rows.weights.sum()) + weight * x.shape[0]
     trace: list[float] = []
     candidate = labelled if weight == 0 else _shared(model, model._generative(labelled), rows, x, weight, labelled)
     for _ in range(STEPS):
@@ -35,7 +36,7 @@ def learn(model: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -
         value = _log_likelihood(model, joint, rows, x, weight)
         if trace and not value >= trace[-1]:
             break
-        settled = bool(trace) and value - trace[-1] <= TOLERANCE * abs(value)
+        settled = bool(trace) and value - trace[-1] <= TOLERANCE * total
         statistics = candidate
         trace.append(value)
         if settled or weight == 0:
