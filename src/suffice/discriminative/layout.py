@@ -19,6 +19,10 @@ from suffice.statistics.base import FloatArray
 
 #: A column whose mean is so many times its spread is moved: products with the intercept would cost its digits.
 FAR = 1e3
+#: Several columns whose means are so many times their spreads are moved if they depend on each other otherwise.
+NEAR = 10.0
+#: A direction of columns of one size is lost where no more than this share of it, squared, is left.
+LOST = 1e-12
 #: CSR is stored anew without the columns that it never stores, if these are at least this share.
 IDLE = 0.3
 
@@ -118,12 +122,29 @@ def _without_idle_columns(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:
 
 
 def _far_centre(x: Any) -> FloatArray | None:
-    """Return the mean of each column of a few rows, where that of some column is far off beside its spread."""
+    """Return what to take from each column, judged by a few rows; None where nothing need be.
+
+    That is the mean of a column far off beside its spread; and those of all columns, where some depend on each other
+    and the intercept as they are, and do not about their means, as the powers of years do.
+    """
     few = to_host(x[:: max(x.shape[0] // 256, 1), :]).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is the kernels' to name
         mean, spread = few.mean(axis=0), few.std(axis=0)
-    far = (np.abs(mean) > FAR * spread) & (spread > 0)
+    varies = (spread > 0) & np.isfinite(spread)
+    far = (np.abs(mean) > FAR * spread) & varies
+    near = (np.abs(mean) > NEAR * spread) & varies
+    if near.sum() > max(1, far.sum()) and 2 * len(mean) < len(few):
+        plain = np.column_stack([np.ones(len(few)), few[:, varies]])
+        moved = np.column_stack([np.ones(len(few)), (few - mean)[:, varies]])
+        if _dependent(moved) < _dependent(plain):
+            far = near
     return np.where(far, mean, 0.0) if far.any() else None
+
+
+def _dependent(columns: FloatArray) -> int:
+    """Return how many directions are lost among columns of one size."""
+    values = np.linalg.eigvalsh(columns.T @ columns / np.outer(*2 * [np.sqrt((columns**2).sum(axis=0))]))
+    return int((values < LOST).sum())
 
 
 def _floats(x: Any) -> Any:

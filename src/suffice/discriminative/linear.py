@@ -12,19 +12,27 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from suffice import afar, door
+from suffice.discriminative.layout import lay_out
 from suffice.discriminative.least_squares import elastic_net, products_of, with_intercept
 from suffice.discriminative.linear_sums import ReadFromSums
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import COVARIANCES, check_penalties
 from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
+from suffice.discriminative.solving import (
+    CollinearityWarning,
+    dependence,
+    solver_of,
+    warn_unless_converged,
+    warn_unsolved,
+)
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for
 from suffice.engines.cluster import Shards, engine_of, remade
 from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
+from suffice.solvers import Solution
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import parameters
@@ -286,7 +294,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
         def solve_one(l1: float, l2: float, theta: FloatArray) -> Any:
             bent = products.xx + l2 * np.eye(len(products.xx))
-            coef = elastic_net(bent, products.xy, l1, theta[first:])
+            coef, solved = elastic_net(bent, products.xy, l1, theta[first:])
+            if not solved:
+                warn_unsolved(model, l1)
             theta = with_intercept(sums, coef) if first else coef
             squares = products.yy - 2 * coef.T @ products.xy + coef.T @ products.xx @ coef
             return *model._linear(theta), -float(np.trace(squares)) / 2, theta
@@ -313,12 +323,20 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _find(self, rows: Batch | Shards) -> None:
         """Let another solver find theta from the rows, target by target."""
         start = np.zeros((rows.features + self.fit_intercept, 1))
-        found = []
-        for place in range(self._memory.targets):
-            solver = solver_of(self.solver, self.tol, self.max_iter, False, self.random_state)
-            likelihood = self._likelihood(remade(rows, partial(_of_target, place)))
-            found.append(solver.minimise(likelihood, start))
-            warn_unless_converged(self, found[-1])
+        found: list[Solution] = []
+        laid, layout = lay_out(rows, self.fit_intercept)
+        try:
+            for place in range(self._memory.targets):
+                solver = solver_of(self.solver, self.tol, self.max_iter, False, self.random_state)
+                likelihood = self._likelihood(remade(laid, partial(_of_target, place)))
+                start = layout.inward(np.zeros_like(start))
+                inside = solver.minimise(likelihood, start)
+                gradient = layout.gradient_outward(inside.gradient)
+                found.append(replace(inside, theta=layout.outward(inside.theta), gradient=gradient, information=None))
+                warn_unless_converged(self, inside)
+        finally:
+            if isinstance(laid, Shards) and laid is not rows:
+                laid.released()
         slowest = max(found, key=lambda solution: solution.passes)
         self._found = np.concatenate([solution.theta for solution in found], axis=1)
         gradient = np.concatenate([solution.gradient for solution in found], axis=1)

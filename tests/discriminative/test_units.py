@@ -1,0 +1,157 @@
+"""Fits do not depend on the units of columns and targets: where a solver cannot get there, it says so."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from sklearn.exceptions import ConvergenceWarning
+
+from suffice import GLM, LinearRegression, LogisticRegression
+from suffice.discriminative.objective import Likelihood
+from suffice.engines import Batch, ThreadEngine
+from suffice.families import Response
+from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
+from suffice.solvers.truncated_newton import TruncatedNewton
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(120, 2))
+Z = 0.3 + X @ np.array([0.5, -0.4])
+Y: dict[str, Any] = {
+    "gaussian": np.exp(Z) + 3 + 0.3 * RANDOM.normal(size=120),
+    "bernoulli": (RANDOM.random(120) < 1 / (1 + np.exp(-Z))).astype(float),
+    "poisson": RANDOM.poisson(np.exp(Z)).astype(float),
+    "gamma": RANDOM.gamma(4, np.exp(Z) / 4),
+    "exponential": RANDOM.exponential(np.exp(Z)),
+    "multinomial": np.argmax(np.c_[Z, 0 * Z, -Z] + RANDOM.gumbel(size=(120, 3)), axis=1),
+    "beta": RANDOM.beta(3, 4, 120),
+    "dirichlet": RANDOM.dirichlet([2, 3, 4], 120),
+}
+LINKS = [
+    *(("gaussian", "identity"), ("gaussian", "log"), ("bernoulli", "logit"), ("bernoulli", "probit")),
+    *(("bernoulli", "cloglog"), ("poisson", "log"), ("gamma", "log"), ("gamma", "inverse"), ("exponential", None)),
+    *(("multinomial", None), ("beta", None), ("dirichlet", None)),
+]
+#: Units of X, where its zero is, in its own units, and units of y.
+UNITS = [(1e-6, 0.0, 1e-6), (1e-3, 1e6, 1.0), (1e6, 0.0, 1e-4), (1.0, 1e6, 1e6), (1e6, 1e6, 1.0)]
+
+
+def fitted(family: str, link: str | None, units: tuple[float, float, float], **settings: Any) -> tuple[Any, bool]:
+    """Return the means in the first units, and whether the solver says that it did not get there."""
+    columns, zero, targets = units
+    has_units = family in ("gaussian", "poisson", "gamma", "exponential")
+    y = Y[family] * targets if has_units else Y[family]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ConvergenceWarning)
+        x = columns * (X + zero)
+        means = GLM(family, link, **settings).fit(x, y).predict(x)
+    return means / (targets if has_units else 1.0), bool(said)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+@pytest.mark.parametrize(("family", "link"), LINKS)
+def test_fits_do_not_depend_on_units(family: str, link: str | None, solver: str) -> None:
+    expected, _ = fitted(family, link, (1.0, 0.0, 1.0))
+    for units in UNITS:
+        means, said = fitted(family, link, units, solver=solver)
+        assert not said, units
+        np.testing.assert_allclose(means, expected, rtol=1e-6, err_msg=str(units))
+
+
+@pytest.mark.parametrize("solver", ["batch", "stochastic"])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
+def test_simple_solvers_arrive_or_say_that_they_did_not(family: str, solver: str) -> None:
+    expected, _ = fitted(family, None, (1.0, 0.0, 1.0))
+    for units in UNITS:
+        means, said = fitted(family, None, units, solver=solver, max_iter=20, random_state=0)
+        assert said or np.allclose(means, expected, rtol=1e-6), units
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_elastic_nets_do_not_depend_on_units(scale: float) -> None:
+    for targets in (1e-6, 1.0, 1e6):
+        one = GLM("gaussian", l1=5.0, l2=2.0).fit(X, Y["gaussian"]).predict(X)
+        model = GLM("gaussian", l1=5.0 * scale * targets, l2=2.0 * scale**2)
+        np.testing.assert_allclose(model.fit(X * scale, Y["gaussian"] * targets).predict(X * scale) / targets, one)
+    one, two = (
+        LogisticRegression(l1=5.0 * by, l2=2.0 * by**2).fit(X * by, Y["bernoulli"]).predict_proba(X * by)
+        for by in (1.0, scale)
+    )
+    np.testing.assert_allclose(two, one, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_solvers_without_a_matrix_do_not_depend_on_units(family: str, scale: float) -> None:
+    y = Y[family] * scale if family == "gaussian" else Y[family]
+    objective = Likelihood(ThreadEngine(1), Batch(X * scale, y), Response.of(family))
+    start = np.zeros((3, 1))
+    expected, _ = fitted(family, None, (1.0, 0.0, 1.0))
+    guess = inverse_of(objective.curvature(start).information * 1.5)
+    for solution in (TruncatedNewton().minimise(objective, start), QuasiNewton().minimise(objective, start, guess)):
+        assert solution.converged
+        means = objective.means(solution.theta) / (scale if family == "gaussian" else 1.0)
+        np.testing.assert_allclose(means, expected, rtol=1e-6)
+
+
+def test_firth_does_not_depend_on_units() -> None:
+    expected, *others = (
+        LogisticRegression(penalty="firth").fit(x, Y["bernoulli"]).predict_proba(x) for x in (X, 1e-6 * X, 1e6 * X)
+    )
+    for each in others:
+        np.testing.assert_allclose(each, expected, rtol=1e-6)
+
+
+# Columns that nearly depend on each other, and large counts.
+
+
+@pytest.mark.parametrize(
+    "model", [GLM(), GLM(solver="newton"), LinearRegression(), LinearRegression(solver="newton")], ids=str
+)
+def test_longley_converges(model: Any) -> None:
+    data = sm.datasets.longley.load_pandas()
+    x, y = data.exog.to_numpy(), data.endog.to_numpy()
+    expected = sm.OLS(y, sm.add_constant(x)).fit()
+    np.testing.assert_allclose(model.fit(x, y).theta_[:, 0], expected.params, rtol=1e-6)
+    assert model.solution_.converged
+
+
+def test_counts_of_a_million_million_converge() -> None:
+    y = np.random.default_rng(1).poisson(1e12 * np.exp(0.1 * X[:, 0])).astype(float)
+    model = GLM("poisson").fit(X, y)
+    assert model.solution_.converged
+    assert model.coef_[0] == pytest.approx(0.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_powers_of_years_are_not_collinear(family: str, degree: int) -> None:
+    year = np.arange(1950.0, 2021.0)
+    about = (year - 1985) / 35
+    powers, centred = (np.column_stack([each**k for k in range(1, degree + 1)]) for each in (year, about))
+    random = np.random.default_rng(2)
+    mean = np.exp(1 + about + 0.5 * about**2 - about**3)
+    y = random.poisson(mean).astype(float) if family == "poisson" else mean + random.normal(size=71)
+    theirs = sm.GLM(
+        y, sm.add_constant(centred), family=sm.families.Poisson() if family == "poisson" else sm.families.Gaussian()
+    ).fit(tol=1e-14)
+    models = [GLM(family), *([LinearRegression(), LinearRegression(solver="newton")] if family == "gaussian" else [])]
+    for model in models:
+        model.fit(powers, y)
+        assert model.solution_.converged
+        np.testing.assert_allclose(model.predict(powers), theirs.fittedvalues, rtol=1e-5)
+        # The highest power has the same standard error, up to units.
+        inference = model.summary().inference
+        assert inference.standard_errors[-1] * 35**degree == pytest.approx(theirs.bse[-1], rel=1e-4)
+
+
+def test_columns_that_depend_on_each_other_are_still_named() -> None:
+    year = np.arange(1950.0, 2021.0)
+    x = np.column_stack([year, year**2, 2 * year + 3])
+    y = np.random.default_rng(0).normal(size=71)
+    for model in (GLM(), LinearRegression()):
+        with pytest.warns(UserWarning, match="x2 = a combination of"):
+            model.fit(x, y)
