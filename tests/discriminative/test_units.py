@@ -14,7 +14,8 @@ from suffice import GLM, LinearRegression, LogisticRegression
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch, ThreadEngine
 from suffice.families import Response
-from suffice.solvers.quasi_newton import QuasiNewton, inverse_of
+from suffice.solvers.corrections import inverse_of
+from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
 
 RANDOM = np.random.default_rng(0)

@@ -57,11 +57,12 @@ class Newton:
 
         if not np.isfinite(here.value):
             return solution(False, "the log-likelihood is not finite at the start")
-        corrections, mislead = Corrections(inverse_of(here.information)), False
+        first = inverse_of(here.information)
+        corrections, mislead = Corrections(first), False
         for _ in range(self.max_iter):
             step = corrections.guess(here.gradient)
             promise = inner(step, here.gradient)
-            if test.reached(promise):
+            if test.reached(promise, inner(first(here.gradient), here.gradient)):
                 return solution(True, "the gradient vanishes")
             if test.stalls(promise, gained, here.value):
                 return solution(*test.stuck(promise))

@@ -53,7 +53,7 @@ class QuasiNewton:
         for _ in range(self.max_iter):
             step = corrections.solve(here.gradient)
             promise = inner(step, here.gradient)
-            if test.reached(promise):
+            if test.reached(promise, inner(guess(here.gradient), here.gradient)):
                 return solution(True, "the gradient vanishes")
             if test.stalls(promise, gained, here.value):
                 return solution(*test.stuck(promise))

@@ -63,7 +63,7 @@ class TruncatedNewton:
             step, count = conjugate_gradients(product, here.gradient, across, exactness)
             trace.passes += count + 1
             promise = inner(step, here.gradient)
-            if test.reached(promise):
+            if test.reached(promise, steepness):
                 return solution(True, "the gradient vanishes")
             if test.stalls(promise, gained, here.value):
                 return solution(*test.stuck(promise))
