@@ -17,6 +17,7 @@
 
 namespace nb = nanobind;
 using namespace suffice::mail;
+using suffice::checked_product;
 
 namespace {
 
@@ -104,9 +105,11 @@ void put_columns(State& state, const nb::dict& all) {
     m.gram_squares = values<float>(all["gram_squares"]);
     made.mix.weights = values<double>(all["mix"]);
     made.mix.squares = values<double>(all["mix_squares"]);
-    const std::size_t rows = m.hashes.size(), classes = m.classes(), wide = m.columns(), grams = wide << kGramBits;
-    if (m.messages.size() != classes || m.counts.size() != rows * classes || m.weights.size() != rows * wide ||
-        m.squares.size() != rows * wide || m.days.size() != rows || m.gram_weights.size() != grams ||
+    const std::size_t rows = m.hashes.size(), classes = m.classes(), wide = m.columns();
+    const std::size_t counts = checked_product(rows, classes), weights = checked_product(rows, wide);
+    const std::size_t grams = checked_product(wide, kGrams);
+    if (m.messages.size() != classes || m.counts.size() != counts || m.weights.size() != weights ||
+        m.squares.size() != weights || m.days.size() != rows || m.gram_weights.size() != grams ||
         m.gram_squares.size() != grams || made.mix.weights.size() != 4 * wide || made.mix.squares.size() != 4 * wide) {
         throw nb::value_error("the columns do not belong together");
     }
@@ -235,6 +238,7 @@ void bind_mail(nb::module_& module) {
                  throw nb::key_error(name.c_str());
              })
         .def("__len__", [](const State& self) { return self.memory.size(); })
+        .def("probes", [](const State& self) { return self.memory.probes(); })
         .def("lay", [](State& self, std::vector<std::shared_ptr<State>> below) { self.shared.assign(below.begin(), below.end()); })
         .def("mix_as", [](State& self, const State& other) {
             if (other.memory.columns() != self.memory.columns()) throw nb::value_error("the classes are not as many");
@@ -268,7 +272,7 @@ void bind_mail(nb::module_& module) {
         .def("gram_rows",
              [](const State& self) {
                  nb::list lines;
-                 for (std::size_t gram = 0; gram >> kGramBits == 0; ++gram) {
+                 for (std::size_t gram = 0; gram < kGrams; ++gram) {
                      const std::string line = gram_text(self.memory, gram);
                      if (!line.empty()) lines.append(str_of(line));
                  }

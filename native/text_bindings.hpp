@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "checked.hpp"
+
 namespace suffice::text {
 
 namespace nb = nanobind;
@@ -28,7 +30,7 @@ Result<T> handed(std::vector<T>&& values) {
 }
 
 inline Result<double> zeros(std::size_t rows, std::size_t columns) {
-    auto* data = static_cast<double*>(std::calloc(std::max<std::size_t>(rows * columns, 1), sizeof(double)));
+    auto* data = static_cast<double*>(std::calloc(std::max<std::size_t>(checked_product(rows, columns), 1), sizeof(double)));
     if (data == nullptr) throw std::bad_alloc();
     nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
     return Result<double>(data, {rows, columns}, owner);

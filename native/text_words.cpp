@@ -15,7 +15,7 @@ namespace suffice::text {
 namespace {
 
 // The sum of two tables of counts, (k, v) and (k, w): columns of the second go where `places` says, among `width`.
-Result<double> added(Table one, Table two,                     Column<std::int64_t> places, std::size_t width) {
+Result<double> added(Table one, Table two, Column<std::int64_t> places, std::size_t width) {
     const std::size_t k = one.shape(0), v = one.shape(1), w = two.shape(1);
     if (two.shape(0) != k || places.size() != w || width < v) throw nb::value_error("the tables do not fit");
     for (std::size_t j = 0; j < w; ++j) {
@@ -38,6 +38,7 @@ void sort_rows(nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> ends,
                nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig> columns,
                nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig> counts, std::size_t begin, std::size_t end) {
     if (ends.size() < 1 || begin > end || end >= ends.size()) throw nb::index_error("rows are out of range");
+    if (counts.size() != columns.size()) throw nb::value_error("columns and counts must be as many");
     nb::gil_scoped_release release;
     std::vector<std::uint64_t> keys;
     for (std::size_t i = begin; i < end; ++i) {
@@ -107,8 +108,7 @@ Result<place_t> places(Words& words, const Words& other) {
     words.index();
     std::vector<place_t> found(static_cast<std::size_t>(other.size()));
     for (place_t i = 0; i < other.size(); ++i) {
-        const Bytes word = other[i];
-        found[static_cast<std::size_t>(i)] = words.find(word.data, word.size, hash_of(word.data, word.size));
+        found[static_cast<std::size_t>(i)] = words.find(other[i]);
     }
     return handed(std::move(found));
 }
@@ -158,7 +158,7 @@ nb::object left_out(Table counts, std::optional<Column<double>> others, Column<s
     }
     const Learnt learnt{counts.data(), others ? others->data() : nullptr, k, v, ends.data(), columns.data(),
                         times.data(), codes.data(), weights.data()};
-    std::vector<double> scores(alphas.size() * (end - begin) * k);
+    std::vector<double> scores(checked_product(alphas.size(), end - begin, k));
     {
         nb::gil_scoped_release release;
         left_out_scores(learnt, alphas.data(), alphas.size(), begin, end, scores.data());
@@ -187,6 +187,7 @@ void bind_words(nb::module_& text) {
             return handed(std::vector<std::int64_t>(words.ends().begin(), words.ends().end()));
         })
         .def("hashes", &hashes)
+        .def("probes", [](Words& words) { return words.index(), words.probes(); })
         .def("sorted",
              [](const Words& words) {
                  std::vector<place_t> places;

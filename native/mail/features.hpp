@@ -18,6 +18,7 @@
 namespace suffice::mail {
 
 inline constexpr std::size_t kGramBits = 18;      // stretches of four bytes share so many weights
+inline constexpr std::size_t kGrams = std::size_t(1) << kGramBits;
 inline constexpr std::size_t kGramBytes = 3500;   // of the raw message that are cut into such stretches
 inline constexpr std::size_t kTokens = 8192;      // distinct ones of a message; those that come later are left out
 inline constexpr std::size_t kLongest = 30;       // bytes of a word that is kept as it is
@@ -341,7 +342,7 @@ private:
     Features features_;
     Seen seen_{2048};
     std::string tag_, name_, lowered_, long_, told_, seen_text_, undated_;
-    std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>((std::size_t(1) << kGramBits) / 64);
+    std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>(kGrams / 64);
 };
 
 }  // namespace suffice::mail

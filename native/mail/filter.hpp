@@ -114,7 +114,7 @@ public:
     // How often each token was learned, (tokens, classes).
     std::vector<double> seen(const Features& features) {
         find(features);
-        std::vector<double> all(features.tokens.size() * classes_);
+        std::vector<double> all(checked_product(features.tokens.size(), classes_));
         for (std::size_t t = 0; t < features.tokens.size(); ++t) {
             for (std::size_t k = 0; k < classes_; ++k) all[t * classes_ + k] = count(t, k);
         }
@@ -124,7 +124,7 @@ public:
 private:
     void find(const Features& features, const std::vector<std::uint32_t>* own = nullptr) {
         const std::size_t tokens = features.tokens.size();
-        rows_.resize(layers_.size() * tokens);
+        rows_.resize(checked_product(layers_.size(), tokens));
         for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
             const Memory& memory = *layers_[layer].memory;
             if (own != nullptr && layer + 1 == layers_.size()) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../checked.hpp"
 #include "features.hpp"
 
 namespace suffice::mail {
@@ -24,8 +25,8 @@ class Memory {
 public:
     explicit Memory(std::size_t classes) : classes_(classes), messages(classes), slots_(kFewest, kNoRow) {
         if (classes < 2) throw std::invalid_argument("a filter tells at least two classes apart");
-        gram_weights.resize(columns() << kGramBits);
-        gram_squares.resize(columns() << kGramBits);
+        gram_weights.resize(checked_product(columns(), kGrams));
+        gram_squares.resize(checked_product(columns(), kGrams));
     }
 
     std::size_t classes() const { return classes_; }
@@ -79,6 +80,15 @@ public:
         while (size < 2 * hashes.size() + 2) size *= 2;
         slots_.assign(size, kNoRow);
         for (std::size_t i = 0; i < hashes.size(); ++i) place(static_cast<std::uint32_t>(i));
+    }
+
+    // How many slots are looked at to find every row once: about 1.5 for each, unless hashes crowd.
+    std::size_t probes() const {
+        std::size_t total = 0;
+        for (std::size_t i = 0; i < slots_.size(); ++i) {
+            if (slots_[i] != kNoRow) total += ((i - start(hashes[slots_[i]])) & (slots_.size() - 1)) + 1;
+        }
+        return total;
     }
 
     // What a weight of a row says for a class: one column for two classes speaks for the second, and against the first.
@@ -149,7 +159,7 @@ public:
     std::string fresh;                              // names of the tokens that got a row, a line each
 
 private:
-    std::size_t start(std::uint64_t hash) const { return (hash * kSecret >> 24) & (slots_.size() - 1); }
+    std::size_t start(std::uint64_t hash) const { return text::slot_key(hash) & (slots_.size() - 1); }
 
     void place(std::uint32_t row) {
         const std::size_t mask = slots_.size() - 1;
@@ -162,7 +172,7 @@ private:
     static std::vector<float> spread(const std::vector<float>& from, std::size_t before, std::size_t after, bool sided,
                                      bool twice = false) {
         const std::size_t rows = from.size() / before;
-        std::vector<float> to(rows * after);
+        std::vector<float> to(checked_product(rows, after));
         for (std::size_t r = 0; r < rows; ++r) {
             if (sided || twice) {
                 to[r * after] = twice ? from[r] : -from[r];
@@ -177,7 +187,7 @@ private:
     template <class T>
     static std::vector<T> picked(const std::vector<T>& from, const std::vector<std::uint32_t>& rows, std::size_t width) {
         std::vector<T> to;
-        to.reserve(rows.size() * width);
+        to.reserve(checked_product(rows.size(), width));
         for (const std::uint32_t r : rows) to.insert(to.end(), &from[r * width], &from[r * width] + width);
         return to;
     }

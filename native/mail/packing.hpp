@@ -131,7 +131,7 @@ inline void take_gram(Memory& memory, std::string_view line) {
     if (line.empty() || line.front() != '=') throw std::invalid_argument("a gram's line begins with =");
     line.remove_prefix(1);
     const float place = take_text(line);
-    if (!(place >= 0 && place < static_cast<float>(std::size_t(1) << kGramBits) && place == std::floor(place))) {
+    if (!(place >= 0 && place < static_cast<float>(kGrams) && place == std::floor(place))) {
         throw std::invalid_argument("there is no such gram");
     }
     for (std::size_t c = 0; c < memory.columns(); ++c) {

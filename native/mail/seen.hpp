@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <vector>
 
-namespace suffice::mail {
+#include "../text/slots.hpp"
 
-// A number that nobody outside knows: who could tell where hashes go could send words that all go to one place.
-inline const std::uint64_t kSecret = (std::uint64_t(std::random_device()()) << 32 | std::random_device()()) | 1;
+namespace suffice::mail {
 
 // A set of hashes that is emptied without touching all of it, and stays small while it holds little.
 class Seen {
@@ -44,7 +42,7 @@ private:
     // Where a hash is, or where it would go.
     std::size_t place(std::uint64_t hash) const {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t i = (hash * kSecret >> 32) & mask;
+        std::size_t i = text::slot_key(hash) & mask;
         while (slots_[i].round == round_ && slots_[i].hash != hash) i = (i + 1) & mask;
         return i;
     }

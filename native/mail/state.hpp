@@ -28,7 +28,7 @@ public:
     // The log-odds of every column's class, (messages, columns).
     std::vector<double> scores(const std::vector<Features>& messages, std::size_t threads) const {
         const std::size_t columns = filter().columns();
-        std::vector<double> all(messages.size() * columns);
+        std::vector<double> all(checked_product(messages.size(), columns));
         in_threads(messages.size(), threads, [&](std::size_t first, std::size_t last) {
             Filter read = filter();
             for (std::size_t i = first; i < last; ++i) {
@@ -91,7 +91,7 @@ public:
                 memory.squares[at] += theirs.squares[r * theirs.columns() + (theirs.columns() == 1 ? 0 : k)];
             });
         }
-        for (std::size_t gram = 0; gram >> kGramBits == 0; ++gram) {
+        for (std::size_t gram = 0; gram < kGrams; ++gram) {
             each_column(theirs, places, [&](std::size_t c, std::size_t k) {
                 const std::size_t at = gram * memory.columns() + c;
                 blend(memory.gram_weights[at], theirs.toward(theirs.gram_weights, gram, k));

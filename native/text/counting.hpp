@@ -63,17 +63,24 @@ private:
     std::uint32_t now_ = 0;
 };
 
+// A feature of a document: its bytes, their hash, which results may depend on, and their key, which they must not.
+struct Found {
+    const char* data;
+    std::size_t size;
+    std::uint64_t hash, key;
+};
+
 // Where features go: into a vocabulary that grows, one that does not, or slots by their hash.
 struct Growing {
     Words& words;
-    void fetch(std::uint64_t hash) const { words.fetch(hash); }
-    place_t operator()(const char* data, std::size_t size, std::uint64_t hash) { return words.add(data, size, hash); }
+    void fetch(const Found& feature) const { words.fetch(feature.key); }
+    place_t operator()(const Found& feature) { return words.add(feature.data, feature.size, feature.key); }
 };
 
 struct Fixed {
     const Words& words;
-    void fetch(std::uint64_t hash) const { words.fetch(hash); }
-    place_t operator()(const char* data, std::size_t size, std::uint64_t hash) { return words.find(data, size, hash); }
+    void fetch(const Found& feature) const { words.fetch(feature.key); }
+    place_t operator()(const Found& feature) { return words.find(feature.data, feature.size, feature.key); }
 };
 
 // Slots by hash. Words are told apart all the same, so that each counts in a document, whatever shares its slot; memory is
@@ -82,10 +89,10 @@ struct Hashed {
     Words& words;
     std::vector<place_t>& slots;  // of each word
     std::uint64_t mask;
-    void fetch(std::uint64_t hash) const { words.fetch(hash); }
-    place_t operator()(const char* data, std::size_t size, std::uint64_t hash) {
-        const place_t place = words.add(data, size, hash);
-        if (static_cast<std::size_t>(place) == slots.size()) slots.push_back(static_cast<place_t>(hash & mask));
+    void fetch(const Found& feature) const { words.fetch(feature.key); }
+    place_t operator()(const Found& feature) {
+        const place_t place = words.add(feature.data, feature.size, feature.key);
+        if (static_cast<std::size_t>(place) == slots.size()) slots.push_back(static_cast<place_t>(feature.hash & mask));
         return place;
     }
 };
@@ -97,15 +104,16 @@ public:
     Queue(Bag& bag, Places& places) : bag_(bag), places_(places) {}
 
     void put(const char* data, std::size_t size, std::uint64_t hash) {
-        places_.fetch(hash);
-        waiting_[count_++] = {data, size, hash};
+        Found& feature = waiting_[count_++];
+        feature = {data, size, hash, slot_key(data, size, hash)};
+        places_.fetch(feature);
         if (count_ == kMost) flush();
     }
 
     void flush() {
         place_t found[kMost];
         for (std::size_t i = 0; i < count_; ++i) {
-            found[i] = places_(waiting_[i].data, waiting_[i].size, waiting_[i].hash);
+            found[i] = places_(waiting_[i]);
             bag_.fetch(found[i]);
         }
         for (std::size_t i = 0; i < count_; ++i) {
@@ -122,11 +130,6 @@ public:
 
 private:
     static constexpr std::size_t kMost = 32;
-    struct Found {
-        const char* data;
-        std::size_t size;
-        std::uint64_t hash;
-    };
     Bag& bag_;
     Places& places_;
     Found waiting_[kMost];

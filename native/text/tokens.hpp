@@ -151,7 +151,7 @@ private:
 
     bool is_stop(std::size_t start, std::size_t size) const {
         const char* data = buffer_.data() + start;
-        return settings_.stop->find(data, size, hash_of(data, size)) >= 0;
+        return settings_.stop->find({data, size}) >= 0;
     }
 
     template <class Each>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "hashing.hpp"
+#include "slots.hpp"
 
 namespace suffice::text {
 
@@ -29,24 +29,25 @@ public:
     const std::vector<char>& text() const { return text_; }
     const std::vector<std::size_t>& ends() const { return end_; }
 
-    // Returns a word's place, or -1.
-    place_t find(const char* data, std::size_t size, std::uint64_t hash) const {
+    // Returns a word's place, or -1. `key` is its slot_key.
+    place_t find(const char* data, std::size_t size, std::uint64_t key) const {
         if (slots_.empty()) return -1;
-        return slots_[slot(data, size, hash)].place;
+        return slots_[slot(data, size, key)].place;
     }
+    place_t find(Bytes word) const { return find(word.data, word.size, key_of(word)); }
 
-    place_t add(const char* data, std::size_t size, std::uint64_t hash) {
+    place_t add(const char* data, std::size_t size, std::uint64_t key) {
         if (2 * (end_.size() + 1) > slots_.size()) widen();
-        Slot& at = slots_[slot(data, size, hash)];
+        Slot& at = slots_[slot(data, size, key)];
         if (at.place < 0) {
             if (end_.size() >= 0x7FFFFFFF) throw std::length_error("a vocabulary holds at most 2,147,483,647 words");
-            at = {hash, size_word(size), static_cast<place_t>(end_.size())};
+            at = {key, size_word(size), static_cast<place_t>(end_.size())};
             text_.insert(text_.end(), data, data + size);
             end_.push_back(text_.size());
         }
         return at.place;
     }
-    place_t add(Bytes word) { return add(word.data, word.size, hash_of(word.data, word.size)); }
+    place_t add(Bytes word) { return add(word.data, word.size, key_of(word)); }
 
     // Some of the words of another vocabulary, each at most once. They cannot be looked up before they are indexed.
     void take(const Words& other, const std::int64_t* places, std::size_t count) {
@@ -68,13 +69,23 @@ public:
         slots_.resize(size);
         for (place_t i = 0; i < this->size(); ++i) {
             const Bytes word = (*this)[i];
-            put(hash_of(word.data, word.size), word.size, i);
+            put(key_of(word), word.size, i);
         }
     }
 
-    // Asks for the memory in which a word of this hash will be looked for.
-    void fetch(std::uint64_t hash) const {
-        if (!slots_.empty()) suffice::text::fetch(&slots_[hash & (slots_.size() - 1)]);
+    // Asks for the memory in which a word of this key will be looked for.
+    void fetch(std::uint64_t key) const {
+        if (!slots_.empty()) suffice::text::fetch(&slots_[key & (slots_.size() - 1)]);
+    }
+
+    // How many slots are looked at to find every word once: about 1.5 for each, unless words crowd.
+    std::size_t probes() const {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t total = 0;
+        for (std::size_t at = 0; at < slots_.size(); ++at) {
+            if (slots_[at].place >= 0) total += ((at - slots_[at].key) & mask) + 1;
+        }
+        return total;
     }
 
     // The places in the order of the words: that of their bytes, which is that of their characters.
@@ -120,40 +131,44 @@ private:
     static constexpr std::size_t kMany = 50'000;  // words that two threads sort sooner than one
 
     struct Slot {
-        std::uint64_t hash = 0;
+        std::uint64_t key = 0;
         std::uint32_t size = 0;
         place_t place = -1;
     };
+
+    static std::uint64_t key_of(Bytes word) {
+        return slot_key(word.data, word.size, hash_of(word.data, word.size));
+    }
 
     // A size that does not fit is told apart by its bytes.
     static std::uint32_t size_word(std::size_t size) { return static_cast<std::uint32_t>(size); }
 
     // Where a word is, or belongs.
-    std::size_t slot(const char* data, std::size_t size, std::uint64_t hash) const {
+    std::size_t slot(const char* data, std::size_t size, std::uint64_t key) const {
         const std::size_t mask = slots_.size() - 1;
-        for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+        for (std::size_t at = key & mask;; at = (at + 1) & mask) {
             const Slot& here = slots_[at];
             if (here.place < 0) return at;
-            if (here.hash == hash && here.size == size_word(size)) {
-                if (size <= 8) return at;  // the hashes of words of one such size are as different as the words
+            if (here.key == key && here.size == size_word(size)) {
+                if (size <= 8) return at;  // the keys of words of one such size are as different as the words
                 const Bytes word = (*this)[here.place];
                 if (word.size == size && std::memcmp(word.data, data, size) == 0) return at;
             }
         }
     }
 
-    void put(std::uint64_t hash, std::size_t size, place_t place) {
+    void put(std::uint64_t key, std::size_t size, place_t place) {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t at = hash & mask;
+        std::size_t at = key & mask;
         while (slots_[at].place >= 0) at = (at + 1) & mask;
-        slots_[at] = {hash, size_word(size), place};
+        slots_[at] = {key, size_word(size), place};
     }
 
     void widen() {
         std::vector<Slot> old(slots_.empty() ? 1024 : 2 * slots_.size());
         old.swap(slots_);
         for (const Slot& each : old) {
-            if (each.place >= 0) put(each.hash, each.size, each.place);
+            if (each.place >= 0) put(each.key, each.size, each.place);
         }
     }
 
