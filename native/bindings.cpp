@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "checked.hpp"
 #include "kernels.hpp"
 #include "mail_bindings.hpp"
 #include "text_bindings.hpp"
@@ -47,11 +48,20 @@ Type type_of(const Any& array, const char* name) {
     throw nb::type_error((std::string(name) + " has a type the kernels do not read").c_str());
 }
 
+// Above this, no machine holds a number for each column; below it, a few more columns cannot overflow an index.
+constexpr index_t kMostColumns = index_t(1) << 56;
+
+void check_columns(index_t columns) {
+    if (columns < 0) throw nb::value_error("x must not have a negative number of columns");
+    if (columns > kMostColumns) throw nb::value_error("x has more columns than any machine holds a number for each of");
+}
+
 Features dense(const Any& array, const char* name) {
     if (array.ndim() != 2) throw nb::value_error((std::string(name) + " must be two-dimensional").c_str());
     Features x;
     x.rows = static_cast<index_t>(array.shape(0));
     x.cols = static_cast<index_t>(array.shape(1));
+    check_columns(x.cols);
     x.type = type_of(array, name);
     x.data = array.data();
     x.row_stride = array.stride(0);
@@ -59,14 +69,16 @@ Features dense(const Any& array, const char* name) {
     return x;
 }
 
-Features sparse(const nb::tuple& parts) {
-    if (parts.size() != 4) throw nb::value_error("CSR must come as (data, indices, indptr, columns)");
-    const auto data = nb::cast<Any>(parts[0]), indices = nb::cast<Any>(parts[1]), indptr = nb::cast<Any>(parts[2]);
-    for (const Any* part : {&data, &indices, &indptr}) {
-        if (part->ndim() != 1 || (part->shape(0) > 1 && part->stride(0) != 1)) {
-            throw nb::value_error("the arrays of CSR must be one-dimensional and contiguous");
-        }
+void check_part(const Any& part) {
+    if (part.ndim() != 1 || (part.shape(0) > 1 && part.stride(0) != 1)) {
+        throw nb::value_error("the arrays of CSR must be one-dimensional and contiguous");
     }
+}
+
+// CSR without its values, of which `stored` are there.
+Features pattern(const Any& indices, const Any& indptr, index_t columns, std::size_t stored) {
+    check_part(indices);
+    check_part(indptr);
     const Type index = type_of(indices, "indices");
     if (index != type_of(indptr, "indptr") || (index != Type::i32 && index != Type::i64)) {
         throw nb::type_error("indices and indptr of CSR must both be int32 or both int64");
@@ -74,15 +86,23 @@ Features sparse(const nb::tuple& parts) {
     if (indptr.shape(0) == 0) throw nb::value_error("indptr of CSR must have one entry more than there are rows");
     Features x;
     x.rows = static_cast<index_t>(indptr.shape(0)) - 1;
-    x.cols = nb::cast<index_t>(parts[3]);
-    if (x.cols < 0) throw nb::value_error("columns of CSR must not be negative");
-    x.type = type_of(data, "data");
-    x.data = data.data();
+    x.cols = columns;
+    check_columns(x.cols);
     x.sparse = true;
     x.wide = index == Type::i64;
     x.indptr = indptr.data();
     x.indices = indices.data();
-    x.stored = static_cast<index_t>(indices.shape(0) < data.shape(0) ? indices.shape(0) : data.shape(0));
+    x.stored = static_cast<index_t>(indices.shape(0) < stored ? indices.shape(0) : stored);
+    return x;
+}
+
+Features sparse(const nb::tuple& parts) {
+    if (parts.size() != 4) throw nb::value_error("CSR must come as (data, indices, indptr, columns)");
+    const auto data = nb::cast<Any>(parts[0]);
+    check_part(data);
+    Features x = pattern(nb::cast<Any>(parts[1]), nb::cast<Any>(parts[2]), nb::cast<index_t>(parts[3]), data.shape(0));
+    x.type = type_of(data, "data");
+    x.data = data.data();
     return x;
 }
 
@@ -105,7 +125,7 @@ Rows rows_of(const nb::object& x, const std::optional<Codes>& codes, const std::
 // A zeroed NumPy array.
 Result zeros(std::initializer_list<std::size_t> shape) {
     std::size_t size = 1;
-    for (const std::size_t length : shape) size *= length;
+    for (const std::size_t length : shape) size = checked_product(size, length);
     auto* data = static_cast<double*>(std::calloc(size > 0 ? size : 1, sizeof(double)));
     if (data == nullptr) throw std::bad_alloc();
     nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
@@ -174,13 +194,19 @@ nb::tuple presence_counts(nb::object x, MaybeCodes y, MaybeDoubles w, index_t be
     return cells.after(nb::make_tuple(weights, counts));
 }
 
+// Refuses CSR whose indices and row ends do not fit its columns and the number of its stored values.
+void check_csr(Any indices, Any indptr, index_t columns, std::size_t stored) {
+    const Features x = pattern(indices, indptr, columns, stored);
+    unlocked([&] { active->check_sparse(x); });
+}
+
 // The number of categories of all features.
 index_t height_of(const std::vector<index_t>& sizes, index_t features) {
     if (static_cast<index_t>(sizes.size()) != features) throw nb::value_error("sizes must name every feature");
     index_t height = 0;
     for (const index_t size : sizes) {
         if (size < 0) throw nb::value_error("sizes must not be negative");
-        height += size;
+        height = checked_sum(height, size);
     }
     return height;
 }
@@ -240,7 +266,7 @@ Model model_of(const Rows& rows, int family, const MaybeCodes& y, const MaybeDou
     const bool many = model.family == Model::softmax;
     if (t < 1 || (!many && t != 1)) throw nb::value_error("theta must have one column per predictor");
     if (many ? !y : !target || target->size() != count) throw nb::value_error("y must have one target per row");
-    if (offset && offset->size() != count * t) {
+    if (offset && offset->size() != checked_product(count, t)) {
         throw nb::value_error("offset must have one entry per row and predictor");
     }
     model.target = many ? nullptr : target->data();
@@ -256,7 +282,7 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     const Rows rows = rows_of(x, y, w, begin, end);
     Model model = model_of(rows, family, y, target, offset, theta, intercept);
     const std::size_t p = theta.shape(0), t = theta.shape(1);
-    if (hessian && p * t > 46340) {
+    if (hessian && checked_product(p, t) > 46340) {
         throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
     }
     model.hessian = hessian;
@@ -292,7 +318,7 @@ index_t coordinate_descent(Doubles a, Doubles b, Doubles l1,
                            nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> theta, double tol,
                            index_t most) {
     const std::size_t q = theta.size();
-    if (a.size() != q * q || b.size() != q || l1.size() != q) throw nb::value_error("a, b and l1 must fit theta");
+    if (a.size() != checked_product(q, q) || b.size() != q || l1.size() != q) throw nb::value_error("a, b and l1 must fit theta");
     index_t rounds = 0;
     unlocked([&] {
         rounds = active->coordinate_descent(static_cast<index_t>(q), a.data(), b.data(), l1.data(), tol, most,
@@ -366,7 +392,7 @@ nb::tuple dual_ascent(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin,
     }
     if (!(l2 > 0)) throw nb::value_error("l2 must be above 0");
     const std::size_t t = theta.shape(1), d = static_cast<std::size_t>(rows.x.cols);
-    if (scale && scale->size() != d * t) throw nb::value_error("scale must have one entry per feature and predictor");
+    if (scale && scale->size() != checked_product(d, t)) throw nb::value_error("scale must have one entry per feature and predictor");
     if (static_cast<index_t>(p.shape(0)) != end - begin || p.shape(1) != t + (symmetric ? 0 : 1)) {
         throw nb::value_error("p must have one entry per row and class");
     }
@@ -398,7 +424,7 @@ Reading reading_of(const nb::tuple& parts, index_t count, std::size_t k) {
     }
     const auto numbers = nb::cast<nb::ndarray<double, nb::c_contig, nb::device::cpu>>(parts[3], false);
     reading.numbers = numbers.data();
-    if (reading.what != Reading::evidence) size *= k;
+    if (reading.what != Reading::evidence) size = checked_product(size, k);
     if (numbers.size() != size) throw nb::value_error("results must have one entry per row, or per row and class");
     return reading;
 }
@@ -411,8 +437,8 @@ void linear_scores(nb::object x, index_t begin, index_t end, Doubles coef, Doubl
                    std::optional<double> threshold, nb::tuple reading) {
     const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
     const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
-    check_size(coef, k * d, "coef");
-    if (missing) check_size(*missing, k * d, "missing");
+    check_size(coef, checked_product(k, d), "coef");
+    if (missing) check_size(*missing, checked_product(k, d), "missing");
     const Linear model{coef.data(), intercept.data(), missing ? missing->data() : nullptr, threshold.has_value(),
                        threshold.value_or(0.0)};
     const Reading read = reading_of(reading, end - begin, k);
@@ -423,8 +449,8 @@ void diagonal_scores(nb::object x, index_t begin, index_t end, Doubles mean, Dou
                      nb::tuple reading) {
     const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
     const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
-    check_size(mean, k * d, "mean");
-    check_size(variance, k * d, "variance");
+    check_size(mean, checked_product(k, d), "mean");
+    check_size(variance, checked_product(k, d), "variance");
     const Reading read = reading_of(reading, end - begin, k);
     unlocked([&] { active->diagonal_scores(rows, mean.data(), variance.data(), intercept.data(), read); });
 }
@@ -433,8 +459,8 @@ void quadratic_scores(nb::object x, index_t begin, index_t end, Doubles mean, Do
                       nb::tuple reading) {
     const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
     const std::size_t k = intercept.size(), d = std::size_t(rows.x.cols);
-    check_size(mean, k * d, "mean");
-    check_size(whitener, k * d * d, "whitener");
+    check_size(mean, checked_product(k, d), "mean");
+    check_size(whitener, checked_product(k, d, d), "whitener");
     const Reading read = reading_of(reading, end - begin, k);
     unlocked([&] { active->quadratic_scores(rows, mean.data(), whitener.data(), intercept.data(), read); });
 }
@@ -442,13 +468,15 @@ void quadratic_scores(nb::object x, index_t begin, index_t end, Doubles mean, Do
 void category_scores(nb::object x, index_t begin, index_t end, Doubles tables, std::vector<index_t> sizes,
                      Doubles intercept, nb::tuple reading) {
     const Rows rows = rows_of(x, std::nullopt, std::nullopt, begin, end);
-    check_size(tables, intercept.size() * std::size_t(height_of(sizes, rows.x.cols)), "tables");
+    check_size(tables, checked_product(intercept.size(), std::size_t(height_of(sizes, rows.x.cols))), "tables");
     const Reading read = reading_of(reading, end - begin, intercept.size());
     unlocked([&] { active->category_scores(rows, tables.data(), sizes.data(), intercept.data(), read); });
 }
 
 void read_scores(nb::object scores, nb::tuple reading) {
-    const auto count = static_cast<index_t>(nb::cast<Any>(scores).shape(0));
+    const auto array = nb::cast<Any>(scores);
+    if (array.ndim() != 2) throw nb::value_error("scores must be two-dimensional");
+    const auto count = static_cast<index_t>(array.shape(0));
     const Rows rows = rows_of(scores, std::nullopt, std::nullopt, 0, count);
     const Reading read = reading_of(reading, count, std::size_t(rows.x.cols));
     unlocked([&] { active->read_scores(rows, read); });
@@ -477,8 +505,9 @@ nb::tuple local_sums(nb::tuple asked, nb::tuple known, nb::tuple fit) {
         throw nb::value_error("targets must have one row per row");
     }
     const std::size_t m = std::size_t(queries.end - queries.begin), d = std::size_t(rows.x.cols), t = targets.shape(1);
-    const std::size_t p = 1 + (local.degree > 0 ? d : 0) + (local.degree == 2 ? d * (d + 1) / 2 : 0);
-    if (theta && (t != 1 || theta->size() != m * p)) throw nb::value_error("theta must have one row per query");
+    const std::size_t pairs = local.degree == 2 ? checked_product(d, d + 1) / 2 : 0;
+    const std::size_t p = 1 + (local.degree > 0 ? d : 0) + pairs;
+    if (theta && (t != 1 || theta->size() != checked_product(m, p))) throw nb::value_error("theta must have one row per query");
     if (left_out && left_out->size() != m) throw nb::value_error("one row must be left out of each query");
     for (std::size_t i = 0; left_out && i < m; ++i) {
         const index_t row = left_out->data()[i];
@@ -516,6 +545,7 @@ NB_MODULE(_native, m) {
     bind_mail(m);
     nb::set_leak_warnings(false);  // caches of Python's hold tokenisers until the process ends
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
+    m.def("check_csr", &check_csr, nb::arg("indices"), nb::arg("indptr"), nb::arg("columns"), nb::arg("stored"));
     m.def("use", &use, nb::arg("instruction_set").none() = nb::none());
 #define SUFFICE_ROWS nb::arg("x"), nb::arg("y").none(), nb::arg("weight").none(), nb::arg("begin"), nb::arg("end")
     m.def("class_weights", &class_weights, SUFFICE_ROWS, nb::arg("classes"));

@@ -16,8 +16,8 @@ class DenseCoefficients {
 public:
     DenseCoefficients(const Features& x, const Steps& steps)
         : x_(x), steps_(steps), d_(x.cols), t_(steps.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
-          most_(clamp(kTogether / (d_ > 0 ? d_ : 1), 1, 256)), value_(d_ * wide_), late_(d_ * wide_),
-          copies_(most_ * d_) {}
+          most_(clamp(kTogether / (d_ > 0 ? d_ : 1), 1, 256)), value_(d_, wide_), late_(d_, wide_),
+          copies_(most_, d_) {}
 
     double* value(index_t j) { return value_ + j * wide_; }
     double* late(index_t j) { return late_ + j * wide_; }
@@ -81,7 +81,7 @@ private:
 class SparseCoefficients {
 public:
     SparseCoefficients(const Features& x, const Steps& steps)
-        : x_(x), steps_(steps), t_(steps.predictors), pairs_(2 * x.cols * t_) {}
+        : x_(x), steps_(steps), t_(steps.predictors), pairs_(2, x.cols, t_) {}
 
     double* value(index_t j) { return pairs_ + 2 * j * t_; }
     double* late(index_t j) { return value(j) + t_; }

@@ -92,7 +92,7 @@ public:
     DualAscent(const Rows& rows, const Model& model, const Ridge& ridge, double* p, double* theta)
         : rows_(rows), model_(model), ridge_(ridge), x_(rows), n_(rows.end - rows.begin), t_(model.predictors),
           k_(t_ + (ridge.symmetric ? 0 : 1)), wide_(t_ == 1 ? 1 : (t_ + 3) / 4 * 4), first_(model.intercept ? 1 : 0),
-          table_(2 * x_.shared() * wide_), own_(n_ * t_), stiff_(n_ * t_), sums_(wide_), move_(wide_), level_(t_),
+          table_(2, x_.shared(), wide_), own_(n_, t_), stiff_(n_, t_), sums_(wide_), move_(wide_), level_(t_),
           rest_(t_), ease_(t_), z_(k_), q_(k_), now_(k_), p_(p), theta_(theta), row_(k_) {
         start_intercepts();
         for (index_t j = 0; j < rows.x.cols; ++j) {

@@ -19,8 +19,8 @@ public:
           used_(given.x.cols == 1 && given.weight == nullptr && local.shape == Local::gaussian &&
                 local.theta == nullptr && !squares),
           strips_(used_ ? (rows.strips() + kLanes - 1) / kLanes * kLanes : 0), centre_(strips_), half_(strips_),
-          level_(strips_ * t_), sums_((kTerms + powers_ - 1) * strips_), products_((kTerms + cross_ - 1) * t_ * strips_),
-          series_((powers_ + cross_ * t_) * kLanes), total_((powers_ + cross_ * t_) * kLanes) {
+          level_(strips_, t_), sums_(kTerms + powers_ - 1, strips_), products_(kTerms + cross_ - 1, t_, strips_),
+          series_(powers_ + cross_ * t_, kLanes), total_(powers_ + cross_ * t_, kLanes) {
         for (index_t s = 0; used_ && s < rows.strips(); ++s) expand(s);
     }
 

@@ -33,7 +33,7 @@ public:
     DiagonalGaussian(const Rows& rows, const double* mean, const double* variance, const double* intercept,
                      const Reading& reading)
         : rows_(rows), mean_(mean), k_(reading.classes), d_(rows.x.cols), strips_(rows),
-          scores_(rows, reading, intercept), scale_(k_ * d_), log_norm_(k_ * d_), squares_(k_ * kStrip) {
+          scores_(rows, reading, intercept), scale_(k_, d_), log_norm_(k_, d_), squares_(k_, kStrip) {
         for (index_t c = 0; c < k_; ++c) {
             for (index_t i = c * d_; i < (c + 1) * d_; ++i) {
                 scale_[i] = std::sqrt(0.5) / std::sqrt(variance[i]);  // 1 / (2 variance) may overflow
@@ -117,7 +117,7 @@ public:
                  const Reading& reading)
         : rows_(rows), mean_(mean), k_(reading.classes), d_(rows.x.cols), strips_(rows),
           scores_(rows, reading, intercept), packed_size_(for_panels([](index_t, index_t, index_t) {})),
-          packed_(k_ * packed_size_), lanes_(d_ * kStrip), centred_(d_ * kStrip) {
+          packed_(k_, packed_size_), lanes_(d_, kStrip), centred_(d_, kStrip) {
         for (index_t c = 0; c < k_; ++c) {
             const double* from = whitener + c * d_ * d_;
             double* to = packed_ + c * packed_size_;

@@ -15,15 +15,15 @@ public:
     Likelihood(const Rows& rows, const Model& model, double* weight_and_value, double* gradient, double* hessian)
         : rows_(rows), model_(model), d_(rows.x.cols), first_(model.intercept ? 1 : 0), p_(d_ + first_),
           t_(model.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
-          most_(rows.x.sparse && !model.hessian ? 64 : clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)), panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_ * wide_),
-          slopes_(p_ * wide_), z_(most_ * wide_), value_(most_), slope_(most_ * wide_), curve_(most_ * wide_),
-          weight_(most_), scaled_(model.hessian ? most_ * panels_.row_size() : 0) {
+          most_(rows.x.sparse && !model.hessian ? 64 : clamp(kCacheBlock / (d_ > 0 ? d_ : 1), 16, 1024)), panels_(p_), totals_(weight_and_value), gradient_(gradient), hessian_(hessian), theta_(p_, wide_),
+          slopes_(p_, wide_), z_(most_, wide_), value_(most_), slope_(most_, wide_), curve_(most_, wide_),
+          weight_(most_), scaled_(model.hessian ? most_ : 0, panels_.row_size()) {
         repad(p_, t_, model.theta, t_, theta_, wide_);
     }
 
     void run() {
         const bool sparse = rows_.x.sparse && !model_.hessian;  // products of features want dense rows
-        Buffer<double> buffer(sparse ? 0 : most_ * d_);
+        Buffer<double> buffer(sparse ? 0 : most_, d_);
         for (index_t row = rows_.begin; row < rows_.end; row += most_) {
             const index_t count = row + most_ < rows_.end ? most_ : rows_.end - row;
             const Block x = sparse ? Block{nullptr, 0} : load(rows_.x, row, count, buffer);

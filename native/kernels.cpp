@@ -11,6 +11,7 @@
 #include "posterior.hpp"
 #include "scatter.hpp"
 #include "scores.hpp"
+#include "sparse_check.hpp"
 #include "stochastic.hpp"
 
 #define SUFFICE_TEXT_(name) #name
@@ -24,6 +25,7 @@ bool runs_here();
 extern const Kernels table;
 const Kernels table{SUFFICE_TEXT(SUFFICE_ISA),
                     runs_here,
+                    check_sparse,
                     class_weights,
                     event_counts,
                     presence_counts,

@@ -129,6 +129,7 @@ struct Offence : std::exception {
 struct Kernels {
     const char* name;
     bool (*runs_here)();
+    void (*check_sparse)(const Features&);
     void (*class_weights)(const Rows&, index_t k, double* weights);
     bool (*event_counts)(const Rows&, index_t k, double* weights, double* counts, double* cells);
     bool (*presence_counts)(const Rows&, index_t k, double threshold, double* weights, double* counts, double* cells);

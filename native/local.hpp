@@ -50,9 +50,9 @@ class LocalFit {
 public:
     LocalFit(const Rows& rows, const Local& local, const LocalSums& sums)
         : local_(local), sums_(sums), first_row_(rows.begin), d_(rows.x.cols), t_(local.width), p_(sums.parameters),
-          neighbours_(rows, local), expansions_(neighbours_, rows, local, sums.squares != nullptr), u_(d_ * kStrip), shift_(d_), centre_(d_), products_of_u_((p_ - 1) * kStrip),
-          columns_(p_ + t_), products_(p_ * (p_ + t_) * kVector), squares_(sums.squares ? p_ * p_ * kVector : 0),
-          deviations_(t_ * kStrip) {
+          neighbours_(rows, local), expansions_(neighbours_, rows, local, sums.squares != nullptr), u_(d_, kStrip), shift_(d_), centre_(d_), products_of_u_(p_ - 1, kStrip),
+          columns_(p_ + t_), products_(p_, p_ + t_, kVector), squares_(sums.squares ? p_ : 0, p_, kVector),
+          deviations_(t_, kStrip) {
         for (index_t r = 0; r < kStrip; ++r) ones_[r] = 1.0;
         columns_[0] = ones_;
         index_t c = 1;

@@ -56,7 +56,7 @@ class Missing {
 public:
     // Where cells may not be missing, the first is an offence.
     Missing(const Rows& rows, index_t k, bool allowed)
-        : rows_(rows), k_(k), allowed_(allowed), gone_(allowed ? k * rows.x.cols : 0) {}
+        : rows_(rows), k_(k), allowed_(allowed), gone_(allowed ? k : 0, rows.x.cols) {}
 
     void add(index_t row, index_t code, index_t j, double weight, double value) {
         if (!allowed_ || !is_nan(value)) offend("finite", row, j, value);

@@ -49,7 +49,7 @@ inline void add_row(index_t d, const double* __restrict x, double weight, const 
 inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
-    Buffer<double> since(k), sums(k * d), squares(k * d), rest(k * d);
+    Buffer<double> since(k), sums(k, d), squares(k, d), rest(k, d);
     Buffer<bool> seen(k);
     index_t left = kFirstFoldRows;
     auto fold = [&] {
@@ -106,7 +106,7 @@ inline void add_known_cells(index_t d, const double* __restrict x, double weight
 inline bool known_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* cells) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
-    Buffer<double> rows_since(k), since(k * d), sums(k * d), squares(k * d), rest(k * d);
+    Buffer<double> rows_since(k), since(k, d), sums(k, d), squares(k, d), rest(k, d);
     index_t left = kFirstFoldRows;
     bool found = false;
     for (index_t i = 0; i < k * d; ++i) mean[i] = NAN;
@@ -154,8 +154,8 @@ struct Cell {
 // The stored values are one group and the zeros between them another: each is centred, then the two are merged.
 inline bool sparse_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* known) {
     const index_t d = rows.x.cols;
-    Buffer<Cell> cells(k * d);
-    Buffer<double> before(k * d);  // the weight behind each reference
+    Buffer<Cell> cells(k, d);
+    Buffer<double> before(k, d);  // the weight behind each reference
     Buffer<index_t> class_rows(k);  // those that weigh anything
     Missing missing(rows, k, known != nullptr);
     auto fold = [&] {

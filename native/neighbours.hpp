@@ -16,9 +16,9 @@ class Neighbours {
 public:
     Neighbours(const Rows& rows, const Local& local)
         : first_row_(rows.begin), d_(rows.x.cols), t_(local.width), strips_((rows.end - rows.begin + kStrip - 1) / kStrip),
-          per_bandwidth_(1.0 / local.bandwidth), x_(strips_ * d_ * kStrip), y_(strips_ * t_ * kStrip),
-          weight_(strips_ * kStrip), low_(d_ * strips_), high_(d_ * strips_), gap_(strips_) {
-        Buffer<double> buffer(kStrip * d_);
+          per_bandwidth_(1.0 / local.bandwidth), x_(strips_, d_, kStrip), y_(strips_, t_, kStrip),
+          weight_(strips_, kStrip), low_(d_, strips_), high_(d_, strips_), gap_(strips_) {
+        Buffer<double> buffer(kStrip, d_);
         for (index_t s = 0; s < strips_; ++s) {
             const index_t row = rows.begin + s * kStrip;
             const index_t count = rows.end - row < kStrip ? rows.end - row : kStrip;

@@ -17,7 +17,7 @@ public:
     // Without intercepts the scores start from zero.
     Scores(const Rows& rows, const Reading& reading, const double* intercept)
         : begin_(rows.begin), reading_(reading), k_(reading.classes), level_(k_), impossible_(k_),
-          scores_(k_ * kStrip) {
+          scores_(k_, kStrip) {
         for (index_t c = 0; c < k_; ++c) {
             impossible_[c] = intercept != nullptr && !std::isfinite(intercept[c]);
             level_[c] = intercept != nullptr && !impossible_[c] ? intercept[c] : 0.0;

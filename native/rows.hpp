@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "checked.hpp"
 #include "kernels.hpp"
 
 namespace suffice {
@@ -15,9 +16,9 @@ namespace SUFFICE_ISA {
 template <class T>
 class Buffer {
 public:
-    explicit Buffer(index_t size) : data_(static_cast<T*>(std::calloc(size > 0 ? size : 1, sizeof(T)))) {
-        if (data_ == nullptr) throw std::bad_alloc();
-    }
+    // As many values as the product of the lengths.
+    template <class... More>
+    explicit Buffer(index_t length, More... more) : data_(zeroed(checked_product<index_t>(length, more...))) {}
     ~Buffer() { std::free(data_); }
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -25,6 +26,12 @@ public:
     operator const T*() const { return data_; }
 
 private:
+    static T* zeroed(index_t size) {
+        void* memory = std::calloc(size > 0 ? static_cast<std::size_t>(size) : 1, sizeof(T));  // checks their product
+        if (memory == nullptr) throw std::bad_alloc();
+        return static_cast<T*>(memory);
+    }
+
     T* data_;
 };
 
@@ -197,7 +204,7 @@ template <class Act>
 void each_block(const Rows& rows, index_t doubles, Act&& act) {
     const index_t most = clamp(doubles / (rows.x.cols > 0 ? rows.x.cols : 1), 1, 4096);
     const index_t count = rows.end - rows.begin;
-    Buffer<double> buffer((most < count ? most : count) * rows.x.cols);
+    Buffer<double> buffer(most < count ? most : count, rows.x.cols);
     for (index_t row = rows.begin; row < rows.end; row += most) {
         const index_t height = row + most < rows.end ? most : rows.end - row;
         act(row, height, load(rows.x, row, height, buffer));

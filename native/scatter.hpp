@@ -15,12 +15,12 @@ public:
             double* spread)
         : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
           most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, 2048)), panels_(p_), weights_(weights), mean_(mean),
-          spread_(spread), shifted_(most_ * panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k * p_),
-          rest_(k * p_), out_((tied ? k : 1) * panels_.row_size()), in_((tied ? k : 1) * panels_.row_size()), seen_(k),
+          spread_(spread), shifted_(most_, panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k, p_),
+          rest_(k, p_), out_(tied ? k : 1, panels_.row_size()), in_(tied ? k : 1, panels_.row_size()), seen_(k),
           code_(most_), start_(k + 1), next_(k) {}
 
     void run() {
-        Buffer<double> converted(most_ * d_), converted_targets(most_ * (p_ - d_));
+        Buffer<double> converted(most_, d_), converted_targets(most_, p_ - d_);
         const index_t period = 16 * k_ > 4096 ? 16 * k_ : 4096;
         index_t pending = period - kFirstFoldRows, count = 0;
         for (index_t row = rows_.begin; row < rows_.end; row += count) {

@@ -44,13 +44,17 @@ public:
           value_(first_[n_]) {
         for (index_t j = 0; j < rows.x.cols; ++j) place_[j] = place_[j] > 1 ? shared_++ : -1;
         for (index_t i = 0; i < n_; ++i) own_[i] = first_[i + 1];
-        index_t row = -1, front = 0;
+        index_t row = -1, front = 0, left = first_[n_];
         each_value(rows, [&](index_t i, index_t j, double value) {
             if (i != row) front = first_[row = i];
+            // Another thread may write to x meanwhile: what was counted is room for no more than that.
+            if (front >= own_[i]) offend("changed", rows.begin + i, j, value);
+            --left;
             const index_t at = place_[j] < 0 ? --own_[i] : front++;
             column_[at] = static_cast<std::int32_t>(place_[j] < 0 ? j : place_[j]);
             value_[at] = static_cast<Short>(value);
         });
+        if (left > 0) offend("changed", rows.begin, -1, static_cast<double>(left));  // places that nothing was put in
     }
 
     index_t shared() const { return shared_; }            // how many columns several rows have

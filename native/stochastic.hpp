@@ -16,7 +16,7 @@ public:
     Walk(const Rows& rows, const Steps& steps)
         : rows_(rows), steps_(steps), d_(rows.x.cols), t_(steps.predictors), wide_(t_ == 1 ? 1 : padded(t_)),
           first_(steps.intercept ? 1 : 0), coefficients_(rows.x, steps), intercepts_(wide_), late_intercepts_(wide_),
-          past_(steps.l2 > 0 ? d_ * t_ : 0) {
+          past_(steps.l2 > 0 ? d_ : 0, t_) {
         for (index_t a = 0; a < t_ && first_; ++a) intercepts_[a] = steps.theta[a];
         for (index_t j = 0; j < d_; ++j) {
             for (index_t a = 0; a < t_; ++a) coefficients_.value(j)[a] = steps.theta[(j + first_) * t_ + a];
@@ -152,7 +152,7 @@ void descend_along(const Rows& rows, const Model& model, const Steps& steps, con
     const index_t t = steps.predictors, wide = t == 1 ? 1 : padded(t);
     const index_t most = steps.rows < steps.count ? steps.rows : steps.count;
     Walk<Coefficients> walk(rows, steps);
-    Buffer<double> z(wide), p(wide), slopes(most * wide);
+    Buffer<double> z(wide), p(wide), slopes(most, wide);
     double value = 0.0, weight = 0.0, steepness = 0.0;
     bool finite = true;
     for (index_t at = 0; at < steps.count && finite; at += steps.rows) {

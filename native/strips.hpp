@@ -113,7 +113,7 @@ inline void turn(const double* from, index_t row_stride, index_t col_stride, ind
 // The features of one strip at a time, turned. Sparse rows are made dense a strip at a time.
 class Strips {
 public:
-    explicit Strips(const Rows& rows) : rows_(rows), x_(rows.x), dense_(rows.x.sparse ? kStrip * rows.x.cols : 0) {}
+    explicit Strips(const Rows& rows) : rows_(rows), x_(rows.x), dense_(rows.x.sparse ? kStrip : 0, rows.x.cols) {}
 
     // Moves to the strip of rows first to first + count - 1.
     void move(index_t first, index_t count) {

@@ -22,7 +22,7 @@ struct Entry {
 class Table {
 public:
     // Zeros. A narrow table stays narrow, for the cache's sake.
-    Table(index_t rows, index_t k) : k_(k), wide_(k <= 4 ? k : padded(k)), data_(rows * wide_) {}
+    Table(index_t rows, index_t k) : k_(k), wide_(k <= 4 ? k : padded(k)), data_(rows, wide_) {}
 
     double* row(index_t i) { return data_ + i * wide_; }
 

@@ -250,10 +250,9 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
     if (codes.size() != count || (weights && weights->size() != count)) {
         throw nb::value_error("codes and weights must have one entry per document");
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        if (codes.data()[i] < 0 || codes.data()[i] >= static_cast<std::int64_t>(classes)) {
-            throw nb::index_error("a code is of no class");
-        }
+    const std::vector<std::int64_t> class_of(codes.data(), codes.data() + count);  // the caller may write to codes
+    for (const std::int64_t code : class_of) {
+        if (code < 0 || code >= static_cast<std::int64_t>(classes)) throw nb::index_error("a code is of no class");
     }
     ClassCounts sums(classes, events, presences);
     Sample kept(sample);
@@ -263,13 +262,13 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
         Tokens tokens(tokeniser.settings());
         Bag bag;
         Growing places{words};
-        for (const std::size_t i : by_class(codes.data(), count, classes)) {
-            const auto code = static_cast<std::size_t>(codes.data()[i]);
+        for (const std::size_t i : by_class(class_of.data(), count, classes)) {
+            const auto code = static_cast<std::size_t>(class_of[i]);
             const double weight = weights ? weights->data()[i] : 1.0;
             if (weight == 0.0) continue;  // as if it were not there: its words are not learnt
             fill(bag, tokens, documents[start + i], places);
             sums.add(bag, code, weight, static_cast<std::size_t>(words.size()));
-            kept.offer(bag, codes.data()[i], weight);
+            kept.offer(bag, class_of[i], weight);
             rows[code] += weight;
         }
         kept.trim();

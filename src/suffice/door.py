@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_feature_names, column_or_1d, validat
 
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import cluster_of, is_foreign, is_sparse
+from suffice.engines.memory import check_host_memory
+from suffice.engines.native_rows import intact, intact_sparse, is_csr
 from suffice.engines.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -38,8 +40,13 @@ def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
 def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """Return X as an array that engines read, its width and names remembered (reset) or compared.
 
-    NaN and infinity pass: the kernels look at every value anyway.
+    NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
+    reads them, which trusts them.
     """
+    if isinstance(x, np.ndarray) or is_sparse(x):
+        if x.ndim == 2:
+            check_host_memory(x.shape, "one number for each column", x.shape[1])
+        x = intact_sparse(x) if is_sparse(x) else x
     if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
         if reset:
             model.n_features_in_ = x.shape[1]
@@ -58,9 +65,10 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         return _foreign(model, x, reset)
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
     try:
-        return validate_data(model, x, reset=reset, **checks)
+        read = validate_data(model, x, reset=reset, **checks)
     except ValueError as error:
         raise _no_number(model, x) or error from None
+    return intact(read) if is_csr(read) else read
 
 
 @contextmanager

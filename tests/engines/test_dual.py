@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -131,3 +132,28 @@ def test_what_cannot_be_read_is_named() -> None:
         KERNELS.dual_ascent(replace(rows, weight=np.where(np.arange(ROWS) == 2, -1.0, 1.0)), *more)
     with pytest.raises(ValueError, match="p must have one entry per row and class"):
         KERNELS.dual_ascent(rows, response, start, True, ridge, np.ones((ROWS, 4)) / 4, 3, 0.0, 0)
+
+
+def test_rows_that_another_thread_writes_to_are_refused_or_read() -> None:
+    x = np.zeros((200, 500))
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            x[:] = 1.0 - x
+
+    rows = Batch(x, np.arange(200) % 3)
+    more: tuple[Any, ...] = (Response.of("multinomial"), np.zeros((501, 3)), True, Ridge(0.3, None, True))
+    writer = threading.Thread(target=write)
+    writer.start()
+    complaints = []
+    try:
+        for _ in range(30):
+            try:
+                KERNELS.dual_ascent(rows, *more, started(rows, 3), 1, 0.0, 0)
+            except ValueError as error:
+                complaints.append(str(error))
+    finally:
+        stop.set()
+        writer.join()
+    assert all("x changed while it was read: another thread writes to it" in each for each in complaints)

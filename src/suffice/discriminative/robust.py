@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.native_rows import intact, is_csr
+from suffice.engines.native_rows import is_csr
 from suffice.families import Response
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 def read_rows(x: Any, start: int, stop: int) -> Any:
     """Return rows of an array of any library as float64 NumPy, those of a CSR matrix as CSR."""
     if is_csr(x):
-        return intact(x[start:stop]).astype(np.float64, copy=False)
+        return x[start:stop].astype(np.float64, copy=False)
     return np.asarray(to_host(x[start:stop]), dtype=np.float64)
 
 

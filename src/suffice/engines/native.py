@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.engines import complaints
 from suffice.engines.array_kernels import ArrayKernels
+from suffice.engines.memory import check_host_memory
 from suffice.engines.native_local import NativeLocal
 from suffice.engines.native_regression import COMPILED, read_regression
 from suffice.engines.native_rows import (
@@ -58,6 +59,7 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
 
     def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, the sum of x per class and, with ``missing``, the weight of the known cells."""
+        self._check_room(batch, classes, batch.features)
         return self._finite(batch, self._per_class(_native.event_counts, batch, classes, missing), missing=missing)
 
     def presence_counts(
@@ -65,6 +67,7 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
     ) -> tuple[FloatArray, ...]:
         """Return class weights, the weight of rows with x > threshold and, with ``missing``, that of known cells."""
         complaints.check_threshold(threshold)
+        self._check_room(batch, classes, batch.features)
         sums = self._per_class(_native.presence_counts, batch, classes, missing, threshold)
         return self._finite(batch, sums, missing=missing)
 
@@ -73,16 +76,19 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
         complaints.check_sizes(sizes, batch.features, 0 if missing else 1)
+        self._check_room(batch, classes, sum(sizes))
         weights, counts = self._per_class(_native.category_counts, batch, classes, missing, list(sizes))
         complaints.check_overflow(weights)
         return weights, counts
 
     def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, means, centred sums of squares and, with ``missing``, the weight of the known cells."""
+        self._check_room(batch, classes, 2, batch.features)
         return self._finite(batch, self._per_class(_native.diagonal_moments, batch, classes, missing), missing=missing)
 
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, means and centred scatter per class."""
+        self._check_room(batch, classes, batch.features, batch.features)
         return self._finite(batch, self._per_class(_native.scatter, batch, classes, False, None), scatter=True)
 
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -141,6 +147,10 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
             sums = part if sums is None else [one + two for one, two in zip(sums, part, strict=True)]
         weight, value, gradient, hessian = sums
         return weight, value, gradient, hessian
+
+    def _check_room(self, batch: Batch, classes: int, *lengths: int) -> None:
+        """Raise where sums of so many numbers for each class cannot fit in memory."""
+        check_host_memory(batch.x.shape, f"sums over the rows of {classes} classes", classes, *lengths)
 
     def _per_class(self, kernel: Callable[..., R], batch: Batch, classes: int, *arguments: Any) -> R:
         return self._call(kernel, batch, read_codes(batch, classes), classes, classes, *arguments)
@@ -205,5 +215,9 @@ def _complaint(
             return complaints.bad_category((row, column), value, arguments[-1][column])
         case "overflow":
             return complaints.overflowing_scores(row)
+        case "changed":
+            return ValueError(
+                "x changed while it was read: another thread writes to it; wait for that thread, or pass x.copy()"
+            )
         case _:  # indptr or indices of a broken CSR matrix
             return ValueError(f"x.{what}[{row}] is {value:g}, which is out of range: the CSR matrix is broken")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from suffice import _native
 from suffice.engines import complaints
 
 if TYPE_CHECKING:
@@ -30,12 +31,71 @@ def is_csr(x: Any) -> bool:
 
 
 def intact(x: Any) -> Any:
-    """Return a CSR matrix that scipy may work on: its code trusts the indices, and would write past an array's end."""
-    try:
-        x.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"the CSR matrix x is broken: {error}") from error
+    """Return a CSR matrix whose parts fit each other, without stored values that belong to no row; else raise.
+
+    scipy trusts row ends and indices: where they are out of range, its code writes past an array's end.
+    """
+    check_compressed(x, x.shape[0], x.shape[1])
+    stored = int(x.indptr[-1])
+    if stored == len(x.indices):
+        return x
+    return type(x)((x.data[:stored], x.indices[:stored], x.indptr), shape=x.shape)
+
+
+def intact_sparse(x: Any) -> Any:
+    """Return a sparse matrix that scipy may turn into CSR; raise where its parts do not fit each other."""
+    if x.ndim != 2:
+        return x  # which has a complaint of its own
+    if x.format == "csr":
+        return intact(x)
+    if x.format == "csc":
+        check_compressed(x, x.shape[1], x.shape[0])
+    elif x.format == "bsr":
+        try:
+            x.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"the BSR matrix x is broken: {error}") from None
+    elif x.format == "coo":
+        for name, length in zip(("row", "col"), x.shape, strict=True):
+            places = getattr(x, name)
+            bad = np.flatnonzero((places < 0) | (places >= length))
+            if bad.size or len(places) != len(x.data):
+                seen = f"{name}[{bad[0]}] is {places[bad[0]]}" if bad.size else f"{name} has {len(places)} entries"
+                raise ValueError(f"x.{seen}, which does not fit its shape {x.shape} and data: the COO matrix is broken")
     return x
+
+
+def check_compressed(x: Any, length: int, width: int) -> None:
+    """Raise where a CSR matrix of so many rows and columns is broken, or a CSC matrix of so many columns and rows."""
+    kind = f"the {x.format.upper()} matrix is broken"
+    for name in ("data", "indices", "indptr"):
+        part = getattr(x, name)
+        if not isinstance(part, np.ndarray) or part.ndim != 1:
+            raise ValueError(f"x.{name} must be a one-dimensional NumPy array; got {_seen(part)}: {kind}")
+        if name != "data" and part.dtype.kind not in "iu":
+            raise ValueError(f"x.{name} must hold integers; got {part.dtype}: {kind}")
+    if len(x.indptr) != length + 1:
+        rows = "rows" if x.format == "csr" else "columns"
+        raise ValueError(f"x.indptr has {len(x.indptr)} entries for {length} {rows}: {kind}")
+    if len(x.indices) != len(x.data):
+        raise ValueError(f"x.indices has {len(x.indices)} entries and x.data has {len(x.data)}: {kind}")
+    try:
+        _native.check_csr(*_indices(x), width, len(x.data))
+    except _native.OffenceError as offence:
+        what, place, _, value = str(offence).split()
+        raise ValueError(f"x.{what}[{place}] is {int(float(value))}, which is out of range: {kind}") from None
+
+
+def _indices(x: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the indices and row ends of CSR, of one type that the native code reads."""
+    indices, indptr = x.indices, x.indptr
+    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    return np.ascontiguousarray(indices), np.ascontiguousarray(indptr)
+
+
+def _seen(value: Any) -> str:
+    return f"shape {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
 def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
@@ -72,17 +132,13 @@ def read_features(batch: Batch) -> Features:
 
 
 def _csr(batch: Batch) -> Features:
-    x = batch.x
-    data, indices, indptr = x.data, x.indices, x.indptr
+    x, data = batch.x, batch.x.data
     check_numbers("x", data)
     if not _is_plain(data):
         data = data.astype(np.float64)
-    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64):
-        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    if len(indptr) != x.shape[0] + 1:
-        raise ValueError(f"x.indptr has {len(indptr)} entries for {x.shape[0]} rows: the CSR matrix is broken")
-    parts = tuple(np.ascontiguousarray(part) for part in (data, indices, indptr))
-    return Features((*parts, x.shape[1]), batch.start, batch.stop, 0)
+    if len(x.indptr) != x.shape[0] + 1:
+        raise ValueError(f"x.indptr has {len(x.indptr)} entries for {x.shape[0]} rows: the CSR matrix is broken")
+    return Features((np.ascontiguousarray(data), *_indices(x), x.shape[1]), batch.start, batch.stop, 0)
 
 
 def read_codes(batch: Batch, classes: int) -> npt.NDArray[np.int64] | None:

@@ -45,12 +45,13 @@ def _deviations(
     With the rows, (n, d), come the classes among them, where the rows of each of these start, and the weights, (n,).
     """
     codes = read_codes(batch, len(mean))
+    features = intact(batch.x) if is_csr(batch.x) else batch.x
     weight = None if batch.weight is None else read_column("weight", batch.weight, batch)
     narrow = np.uint16 if len(mean) <= 1 << 16 else np.int64  # 16 bits are sorted by radix
     height = max(1, block_bytes // (8 * max(1, batch.features)))
     for first in range(0, batch.rows, height):
         rows = slice(first, min(first + height, batch.rows))
-        x = _rows(batch.x, slice(batch.start + rows.start, batch.start + rows.stop))
+        x = _rows(features, slice(batch.start + rows.start, batch.start + rows.stop))
         mass = None if weight is None else weight[rows]
         if codes is None:
             z, present, starts = x - mean[0], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.intp)
@@ -66,4 +67,4 @@ def _deviations(
 
 def _rows(x: Any, rows: slice) -> FloatArray:
     """Return rows of a NumPy array or CSR matrix as a dense float64 array."""
-    return np.asarray(intact(x[rows]).toarray() if is_csr(x) else x[rows], dtype=np.float64)
+    return np.asarray(x[rows].toarray() if is_csr(x) else x[rows], dtype=np.float64)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from suffice.engines import Engine
+from suffice.engines.native_rows import intact_sparse
 from suffice.text.rows import known_rows, new_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import Vocabulary
@@ -147,7 +148,10 @@ class CountVectorizer(Vectorizer):
     def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
         """Return the words of each row that are not 0."""
         self._check_fitted()
-        rows, names = sparse.csr_array(X), self._words.names()
+        rows = sparse.csr_array(intact_sparse(X) if sparse.issparse(X) else X)
+        names = self._words.names()
+        if rows.shape[1] != len(names):
+            raise ValueError(f"X has {rows.shape[1]} columns, and the vocabulary has {len(names)} words")
         return [names[rows.indices[start:stop]] for start, stop in pairwise(rows.indptr)]
 
     def _check_fitted(self) -> None:

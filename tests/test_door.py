@@ -1,0 +1,145 @@
+"""Rows that no model may read: broken sparse matrices and shapes that no machine holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import suffice
+from suffice import _native
+from suffice.engines import Batch
+from suffice.engines.native import NativeKernels
+from suffice.text.vectorizers import CountVectorizer
+
+ROWS = sparse.csr_array(np.array([[1.0, 0, 2], [0, 3, 0], [1, 0, 1], [0, 1, 0], [2, 1, 0], [0, 0, 4]]))
+Y = np.array([0, 1, 0, 1, 0, 1])
+MODELS = {
+    "MultinomialNB": suffice.MultinomialNB(),
+    "BernoulliNB": suffice.BernoulliNB(),
+    "ComplementNB": suffice.ComplementNB(),
+    "PoissonNB": suffice.PoissonNB(),
+    "GaussianNB": suffice.GaussianNB(),
+    "GDA": suffice.GDA(shrinkage=0.5),
+    "LogisticRegression": suffice.LogisticRegression(),
+    "SoftmaxRegression": suffice.SoftmaxRegression(),
+    "Perceptron": suffice.Perceptron(),
+    "NBLogisticRegression": suffice.NBLogisticRegression(),
+    "LinearRegression": suffice.LinearRegression(),
+    "PoissonRegression": suffice.PoissonRegression(),
+    "GLM": suffice.GLM("gaussian"),
+}
+
+
+def broken(name: str, place: int, value: int) -> sparse.csr_array:
+    """Return ROWS with another number among its row ends or its indices."""
+    x = ROWS.copy()
+    getattr(x, name)[place] = value
+    return x
+
+
+def with_part(name: str, part: Any) -> sparse.csr_array:
+    x = ROWS.copy()
+    setattr(x, name, part)
+    return x
+
+
+BROKEN = {
+    "index past the columns": (broken("indices", 4, 10**9), r"x\.indices\[4\] is 1000000000, which is out of range"),
+    "index below 0": (broken("indices", 2, -1), r"x\.indices\[2\] is -1, which is out of range"),
+    "row end past the values": (broken("indptr", 6, 10**9), r"x\.indptr\[6\] is 1000000000, which is out of range"),
+    "row end that falls": (broken("indptr", 3, 1), r"x\.indptr\[3\] is 1, which is out of range"),
+    "row end below 0": (broken("indptr", 3, -7), r"x\.indptr\[3\] is -7, which is out of range"),
+    "first row end": (broken("indptr", 0, 1), r"x\.indptr\[0\] is 1, which is out of range"),
+    "missing row end": (with_part("indptr", ROWS.indptr[:-1]), r"x\.indptr has 6 entries for 6 rows"),
+    "values without indices": (with_part("indices", ROWS.indices[:-1]), r"x\.indices has 8 entries and x\.data has 9"),
+    "fractional indices": (with_part("indices", ROWS.indices + 0.5), r"x\.indices must hold integers; got float64"),
+    "indices in two dimensions": (with_part("indices", ROWS.indices[:, None]), r"x\.indices must be a one-dimensional"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # six rows make no good fit
+@pytest.mark.parametrize("name", MODELS)
+def test_a_broken_csr_matrix_is_refused_by_fit_and_predict(name):
+    model = clone(MODELS[name]).fit(ROWS, Y)
+    for x, message in BROKEN.values():
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(x, Y)
+        with pytest.raises(ValueError, match=message):
+            model.predict(x)
+
+
+def test_broken_matrices_of_other_formats_are_refused_before_they_are_converted():
+    csc, coo, bsr = ROWS.tocsc(), ROWS.tocoo(copy=True), sparse.bsr_array(ROWS.toarray(), blocksize=(2, 1))
+    csc.indices[2], coo.coords[1][3], bsr.indices[1] = 99, 99, 99
+    for x, message in (
+        (csc, r"x\.indices\[2\] is 99, .* the CSC matrix is broken"),
+        (coo, r"x\.col\[3\] is 99, .* the COO matrix is broken"),
+        (bsr, "the BSR matrix x is broken"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            suffice.MultinomialNB().fit(x, Y)
+
+
+def test_stored_values_that_belong_to_no_row_are_not_read():
+    longer = ROWS.copy()
+    longer.data, longer.indices = np.append(ROWS.data, 7.0), np.append(ROWS.indices, np.int32(10**6))
+    for model in (suffice.MultinomialNB(), suffice.NBLogisticRegression(), suffice.PoissonRegression(l2=1.0)):
+        one, other = clone(model).fit(ROWS, Y), clone(model).fit(longer, Y)
+        assert np.array_equal(one.predict(ROWS), other.predict(longer))
+
+
+def test_the_check_reads_indices_of_both_widths_and_wider_matrices_than_an_index_reaches():
+    for dtype in (np.int32, np.int64):
+        indices, ends = np.array([0, 2**31 - 1], dtype=dtype), np.array([0, 2], dtype=dtype)
+        _native.check_csr(indices, ends, 2**31, 2)
+        _native.check_csr(indices, ends, 2**40, 2)
+        with pytest.raises(_native.OffenceError, match=r"indices 1 "):
+            _native.check_csr(indices, ends, 2**31 - 1, 2)
+        indices[0] = -1
+        with pytest.raises(_native.OffenceError, match=r"indices 0 "):
+            _native.check_csr(indices, ends, 2**40, 2)
+
+
+@pytest.mark.parametrize("columns", [2**61, 2**63 - 1, 2**56])
+def test_more_columns_than_memory_are_refused_in_words(tmp_path, columns):
+    ends = np.arange(17, dtype=np.int64)
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array((np.ones(16), ends[:-1], ends), shape=(16, columns)))
+    assert (tmp_path / "x.npz").stat().st_size < 2000
+    message = rf"X has shape \(16, {columns}\): one number for each column would need .* GiB"
+    for model in MODELS.values():
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(sparse.load_npz(tmp_path / "x.npz"), np.arange(16) % 8)
+
+
+def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
+    width = suffice.engines.memory.host_memory() // 16
+    x = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, width))
+    batch = Batch(x, np.arange(4))
+    for kernel in ("event_counts", "diagonal_moments", "full_moments"):
+        with pytest.raises(ValueError, match=r"sums over the rows of 4 classes would need .* hash features into fewer"):
+            getattr(NativeKernels(), kernel)(batch, 4)
+
+
+@pytest.mark.parametrize("columns", [2**61, 2**56, 2**55])
+def test_a_size_that_wraps_allocates_nothing(columns):
+    x = np.ones(16), np.arange(16), np.arange(17), columns
+    codes = np.arange(16) % 8
+    for kernel, more in (("event_counts", (False,)), ("presence_counts", (False, 0.5)), ("diagonal_moments", (True,))):
+        with pytest.raises((MemoryError, ValueError)):
+            getattr(_native, kernel)(x, codes, None, 0, 16, 2**9, *more)
+    with pytest.raises((MemoryError, ValueError)):
+        _native.category_counts(np.zeros((1, 4)), None, None, 0, 1, 1, False, [2**62] * 4)
+
+
+def test_inverse_transform_refuses_a_broken_matrix():
+    words = CountVectorizer().fit(["one two", "two three"])
+    x = words.transform(["one two", "three"])
+    x.indices[1] = 77
+    with pytest.raises(ValueError, match=r"x\.indices\[1\] is 77"):
+        words.inverse_transform(x)
+    with pytest.raises(ValueError, match="X has 4 columns, and the vocabulary has 3 words"):
+        words.inverse_transform(np.ones((1, 4)))
