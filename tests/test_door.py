@@ -143,3 +143,9 @@ def test_inverse_transform_refuses_a_broken_matrix():
         words.inverse_transform(x)
     with pytest.raises(ValueError, match="X has 4 columns, and the vocabulary has 3 words"):
         words.inverse_transform(np.ones((1, 4)))
+
+
+def test_an_engine_that_is_none_is_refused_in_words():
+    for model in (suffice.MultinomialNB(engine="threads"), suffice.LogisticRegression(engine=2)):
+        with pytest.raises(TypeError, match="engine must be None or an engine such as ThreadEngine"):
+            model.fit(ROWS, Y)

@@ -30,6 +30,8 @@ def engine_for(engine: Engine | None, x: Any) -> Engine:
     ThreadEngine(threads=3)
     """
     if engine is not None:
+        if not isinstance(engine, Engine):
+            raise TypeError(f"engine must be None or an engine such as ThreadEngine(); got {engine!r}")
         return engine
     return ArrayEngine() if is_foreign(x) else _threads()
 
