@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from suffice.mail.maildir import Entry, Maildir
-from suffice.mail.sorting import INBOX, MOVING, Learned, Moved, Sorted, sort
+from suffice.mail.sorting import BATCH, INBOX, MOVING, Learned, Moved, Sorted, sort
 from suffice.mail.watching import watch
 
 ROOT = Path(__file__).parents[2]
@@ -314,6 +314,49 @@ def test_spam_that_comes_again_is_no_rescue(desk):
     assert (len(result.moved), result.learned) == (1, [])
 
 
+def test_copies_within_a_run_are_no_rescues(desk):
+    one = desk.arrive("money", received="Received: by a\n")
+    for _ in range(2 * BATCH):  # so that the copies below are met after the first was moved
+        desk.arrive("money")
+    for server in (b"by b", b"by a"):
+        desk.box.deliver(one.replace(b"by a", server))
+    result = desk.sort()
+    assert (len(result.moved), result.learned) == (2 * BATCH + 3, [])
+    assert desk.sort() == Sorted()
+
+
+def test_the_same_bytes_delivered_again_are_judged(desk):
+    message = desk.arrive("money")
+    desk.sort()
+    desk.box.deliver(message)
+    result = desk.sort()
+    assert (len(result.moved), result.learned) == (1, [])
+    assert not desk.box.entries()
+
+
+def test_folders_beside_the_maildir(desk):
+    beside = desk.box.path.parent
+    archive = Maildir(beside / "Archive", create=True)
+    messages = [desk.arrive("money") for _ in range(2)]
+    assert len(desk.sort(spam_folder="../Junk").moved) == 2
+    junk = Maildir(beside / "Junk")
+    for place in (desk.box, archive):
+        junk.move(junk.entries()[0], place)
+    assert desk.labels(desk.sort(spam_folder="../Junk")) == ["ham", "ham"]
+    assert {Path(entry.path).read_bytes() for place in (desk.box, archive) for entry in place.entries()} == set(
+        messages
+    )
+    assert desk.sort(spam_folder="../Junk") == Sorted()
+
+
+def test_a_number_of_the_server_stays_behind(desk):
+    desk.arrive("money")
+    (entry,) = desk.box.entries()
+    Path(entry.path).rename(desk.box.path / "new" / "1.host,S=9,U=17:2,")
+    desk.sort()
+    assert [each.key for each in desk.box.folder("Junk").entries()] == ["1.host,S=9"]
+
+
 def test_a_judge_that_raises(desk):
     messages = [desk.arrive(words) for words in ("unspeakable", "difficult", "money")]
     for count in (1, 0):
@@ -365,7 +408,8 @@ def test_settings_that_make_no_sense(desk):
         {"unsure_folder": "Junk"},
         {"folders": {"lists": ".Junk"}},
         {"folders": {"spam": "Other"}},
-        {"spam_folder": "../x"},
+        {"spam_folder": "../../x"},
+        {"spam_folder": "../Mail"},
     ):
         with pytest.raises(ValueError, match="folder"):
             desk.sort(**settings)

@@ -17,6 +17,8 @@ from suffice.mail.renaming import copy, opened, rename, sync, unique
 #: What comes before the flags in a name. Windows has no files with a colon in their names.
 INFO = "!2," if os.name == "nt" else ":2,"
 _PARTS = ("tmp", "new", "cur")
+#: What mbsync (U) and OfflineIMAP (U, FMD5) add to a name: the message's number on the server, in one folder only.
+_UID = re.compile(r",(?:U|FMD5)=[^,]*")
 _Done = TypeVar("_Done")
 
 
@@ -113,14 +115,18 @@ class Maildir:
         """
         return self._follow(entry, lambda here: read(here.path, limit=limit, follow=False))
 
-    def folders(self) -> dict[str, Path]:
-        """Return the Maildirs in this one, by name: ``.Work`` as mail servers keep them, or ``Work``."""
+    def folders(self, beside: bool = False) -> dict[str, Path]:
+        """Return the Maildirs in this one, by name: ``.Work`` as mail servers keep them, or ``Work``.
+
+        With ``beside``, return those next to this one, by their paths.
+        """
         found: dict[str, Path] = {}
-        with os.scandir(self.path) as listed:
+        with os.scandir(os.path.normpath(self.path / "..") if beside else self.path) as listed:
             for each in sorted(listed, key=lambda each: each.name):
                 place = Path(each.path)
                 if (
                     each.name not in _PARTS
+                    and place != self.path
                     and all((place / part).is_dir() for part in _PARTS)
                     and not each.is_symlink()
                 ):
@@ -140,13 +146,14 @@ class Maildir:
         ----------
         name
             ``Junk`` is the folder ``Junk`` in this one if there is such a Maildir, and ``.Junk`` otherwise; letters
-            outside of ASCII are written as IMAP does. With a slash in it, it is the path to a Maildir, from this one.
+            outside of ASCII are written as IMAP does. With a slash in it, it is the path to a Maildir, from this one:
+            ``../Junk`` is the folder beside it.
         """
         bare = name.removeprefix(".")
-        if not bare or name.endswith(("/", os.sep)) or ".." in name or not name.isprintable():
+        if not bare or name.endswith(("/", os.sep)) or ".." in name.removeprefix("../") or not name.isprintable():
             raise ValueError(f"{name!r} is no name of a folder: name one such as 'Junk', or the path to a Maildir")
         if "/" in name or os.sep in name:
-            return self.path / name
+            return Path(os.path.normpath(self.path / name))
         if name.upper() == "INBOX":
             return self.path
         written = _imap_name(bare)
@@ -166,7 +173,8 @@ class Maildir:
             Where the name is no good, or leads out of this Maildir by a link.
         """
         place = self.locate(name)
-        if not Path(name).is_absolute() and not place.resolve().is_relative_to(self.path.resolve()):
+        inside = place.is_relative_to(self.path)  # as it is written
+        if inside and not Path(name).is_absolute() and not place.resolve().is_relative_to(self.path.resolve()):
             raise ValueError(
                 f"{str(place)!r} is a link that leads out of {str(self.path)!r}: name where it leads instead"
             )
@@ -179,8 +187,10 @@ class Maildir:
     def move(self, entry: Entry, to: Maildir, *, seen: bool | None = None) -> Entry:
         """Move a message of this folder to another one, and return it there.
 
-        It keeps its name, unless that is taken there, and its flags. It is there whole before it is gone here: within a
-        file system at the same instant, and otherwise after a copy is safe on disk.
+        It keeps its name, unless that is taken there, and its flags. What mbsync or OfflineIMAP wrote into the name is
+        left out, the message's number in this folder of the server: in another folder, it is another message's. It is
+        there whole before it is gone here: within a file system at the same instant, and otherwise after a copy is
+        safe on disk.
 
         Parameters
         ----------
@@ -254,14 +264,14 @@ class Maildir:
         flags = set(here.flags) - ({"S"} if seen is False else set()) | ({"S"} if seen else set())
         letters, new, source = "".join(sorted(flags)), here.new and not flags, Path(here.path)
         try:
-            return to._place(source, here.key, letters, new)
+            return to._place(source, key_elsewhere(here.key), letters, new)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
         temporary = to.path / "tmp" / unique()
         try:
             copy(source, temporary)
-            placed = to._place(temporary, here.key, letters, new)
+            placed = to._place(temporary, key_elsewhere(here.key), letters, new)
         finally:
             temporary.unlink(missing_ok=True)
         to.sync()
@@ -279,6 +289,17 @@ class Maildir:
                 return Entry(str(target), key, flags, new)
             except FileExistsError:
                 key = unique()
+
+
+def key_elsewhere(key: str) -> str:
+    """Return the key of a message that is moved to another folder.
+
+    Examples
+    --------
+    >>> key_elsewhere("1700000000.M1P2.host,S=314,U=15")
+    '1700000000.M1P2.host,S=314'
+    """
+    return _UID.sub("", key)
 
 
 def _entry(path: str, name: str, new: bool) -> Entry:

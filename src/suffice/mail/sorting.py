@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from suffice.mail.boxes import Letter, Skipped
 from suffice.mail.filing import INBOX, MOVING, Folder, Judge, Learned, Ledger, Moved, Sorted
 from suffice.mail.gathering import complaint
-from suffice.mail.maildir import Entry, Gone, Maildir
+from suffice.mail.maildir import Entry, Gone, Maildir, key_elsewhere
 
 __all__ = ["INBOX", "MOVING", "Judge", "Learned", "Ledger", "Moved", "Sorted", "sort"]
 
@@ -56,8 +56,10 @@ def sort(
 
     Messages in the inbox that the ledger does not know are judged, once. What the reader moves from the inbox to the
     spam folder is learned as spam; what comes back from there, to the inbox or to any other folder but Trash and the
-    like, is learned as ham and never moved again. A copy that the reader makes, byte for byte, stays and teaches
-    nothing until the other one is deleted. Messages marked as deleted are left alone.
+    like, is learned as ham and never moved again: what lay in the spam folder before this run, and is gone from
+    there. A message that is delivered again is judged again; one that the reader's program copies there, byte for byte
+    and seen, stays and teaches nothing until the other one is deleted, as it is when a program moves by copying.
+    Messages marked as deleted are left alone.
 
     It may be killed at any time: what was to be moved is written to the ledger first, so that the next run finishes
     the job and takes none of it for the reader's doing.
@@ -111,6 +113,7 @@ class _Sorting:
     done: Sorted = field(default_factory=Sorted)
     waiting: list[_Arrival] = field(default_factory=list)
     met: set[str] = field(default_factory=set)  # the identities of files that were not settled
+    moved: set[str] = field(default_factory=set)  # the identities of messages that this run moved
 
     def run(self, places: Mapping[str, str], names: Mapping[str, str]) -> Sorted:
         # The inbox is listed first: what is brought back to it meanwhile is seen in neither place, and found next time.
@@ -149,9 +152,12 @@ class _Sorting:
             return None
 
     def _elsewhere(self, ours: Collection[str]) -> Iterator[Folder]:
-        """Return the reader's own folders."""
-        for name, place in self.box.folders().items():
-            if name not in ours and not _ASIDE.fullmatch(name):
+        """Return the reader's own folders: those in the Maildir, and beside it where the spam folder is."""
+        found = self.box.folders()
+        if any(self.box.locate(place).parent == self.box.path.parent for place in self.places.values()):
+            found |= self.box.folders(beside=True)
+        for name, place in found.items():
+            if name not in ours and not _ASIDE.fullmatch(place.name.removeprefix(".")):
                 try:
                     yield Folder(name, Maildir(place), self.ledger, None, ours=False)
                 except (OSError, ValueError) as error:  # it is not what is sorted: the rest does not wait for it
@@ -208,9 +214,9 @@ class _Sorting:
                 self._note(folder, entry, identity)  # the reader was faster
             elif not self._finished(before, entry):
                 self._arrive(entry, identity, data)
-        elif self._lost(before, identity):
+        elif identity not in self.moved and self._lost(before, identity):
             self._moved_by_reader(before, folder, entry, identity, data)
-        elif folder is self.inbox and not self._copied(before, identity, data):
+        elif folder is self.inbox and not self._copied(before, entry, identity, data):
             self._arrive(entry, identity, data)  # the same message, delivered once more
         elif not self.dry_run:
             self.ledger.settle(folder.name, entry.key, identity)
@@ -273,6 +279,7 @@ class _Sorting:
             for place in {folder.box for folder in (self.inbox, *self.targets.values()) if folder.box}:
                 place.sync()
         for arrival, entry in moved:
+            self.moved.add(arrival.identity)
             self._note(arrival.folder, entry, arrival.identity)
             self.done.moved.append(Moved(arrival.entry.path, arrival.folder.name, arrival.probability))
             self._tell(self.done.moved[-1])
@@ -287,7 +294,7 @@ class _Sorting:
 
     def _finished(self, target: str, entry: Entry) -> bool:
         """Finish a move between file systems that was cut short, if this one was: the message is there already."""
-        there = self.all[target].entries.get(entry.key) if target in self.all else None
+        there = self.all[target].entries.get(key_elsewhere(entry.key)) if target in self.all else None
         return there is not None and not self.dry_run and self.box.finish(entry, there)
 
     def _lost(self, folder: str, identity: str) -> bool:
@@ -295,10 +302,12 @@ class _Sorting:
         there = self.all.get(folder)
         return there is None or identity in there.left or not there.copies(identity)
 
-    def _copied(self, folder: str, identity: str, data: bytes) -> bool:
-        """Return whether a message is byte for byte one in that folder: the reader copied it, nobody sent it again."""
+    def _copied(self, folder: str, entry: Entry, identity: str, data: bytes) -> bool:
+        """Return whether the reader's program copied a message that is in that folder; what is new was delivered."""
+        if entry.new or identity in self.moved:
+            return False
         there = self.all[folder]
-        letters = [there.box.read(entry) for entry in there.copies(identity) if there.box]
+        letters = [there.box.read(copy) for copy in there.copies(identity) if there.box]
         return any(letter.data == data for letter in letters if isinstance(letter, Letter))
 
     def _learn(self, entry: Entry, data: bytes, label: str | None) -> bool:

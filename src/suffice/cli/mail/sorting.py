@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 @click.command("sort")
 @click.argument("maildir", type=click.Path())
 @filter_options
-@click.option("--spam-folder", default="Junk", show_default=True, metavar="NAME", help="Where spam is moved.")
+@click.option(
+    "--spam-folder",
+    default="Junk",
+    show_default=True,
+    metavar="NAME",
+    help="Where spam is moved; ../NAME is a folder beside MAILDIR.",
+)
 @click.option("--unsure-folder", metavar="NAME", help="Where to move what may be spam. [default: it stays]")
 @click.option("--folder", "folders", multiple=True, nargs=2, metavar="CLASS NAME", help="Where a class of yours goes.")
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
@@ -57,11 +63,20 @@ def sort_command(
         if watch:
             from suffice.mail.watching import watch as keep_watching
 
-            keep_watching([maildir], once)
+            keep_watching([maildir, *_beside(maildir, how["spam_folder"], how["unsure_folder"])], once)
         else:
             once()
         if failed:
             raise click.ClickException(f"{failed} messages could not be moved: they are where they were")
+
+
+def _beside(maildir: str, *names: str | None) -> list[str]:
+    """Return the folders beside a Maildir that mail is moved to, as far as there are."""
+    from suffice.mail.maildir import Maildir
+
+    box = Maildir(maildir)
+    places = [box.locate(name) for name in names if name]
+    return [str(place) for place in places if not place.is_relative_to(box.path) and (place / "cur").is_dir()]
 
 
 def _check_ready(chosen: MailFilter, anyway: bool) -> None:
