@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,43 @@ def test_only_errors_are_learned_where_that_is_asked(tmp_path):
     assert (found["learned"], found["passed"]) == (0, 1)
     found = done("mail", "learn", "--train", "error", "--ham", path, "--json", "--filter", mine).json
     assert (found["learned"], found["passed"]) == (1, 0)
+
+
+def test_an_mbox_on_standard_input_is_its_messages(tmp_path):
+    path = tmp_path / "new.db"
+    messages = [message(f"spam{i}", TOPICS["spam"]) for i in range(3)]
+    box = b"".join(b"From ann@example.org Thu Aug 22 13:17:22 2002\n" + each + b"\n" for each in messages)
+    assert done("mail", "learn", "--spam", "--filter", path, stdin=box).out == "learned 3 spam\n"
+    assert done("mail", "forget", "--filter", path, stdin=box).out.startswith("forgot 3;")
+    assert done("mail", "classify", "--filter", path, stdin=box).out.count("\n") == 3
+    assert "holds 3 messages: give one" in refused("explain", "--filter", path, stdin=box)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"root:x:0:0:root:/root:/bin/sh\n", "not mail: it begins with no field of a message"),
+        (b'{"a": 1}\n', "not mail"),
+        (b"PK\x03\x04mail.eml", "an archive: unpack it"),
+        (b"7z\xbc\xaf\x27\x1c\0\0", "an archive: unpack it"),
+        (gzip.compress(b"x" * 257 + b"ustar", mtime=0), "an archive: unpack it"),
+    ],
+    ids=["accounts", "json", "zip", "7z", "tgz"],
+)
+def test_what_is_not_mail_is_refused(tmp_path, data, why):
+    path, file = tmp_path / "new.db", tmp_path / "file"
+    file.write_bytes(data)
+    ran = suffice("mail", "learn", "--spam", file, "--filter", path)
+    assert ran.code == 3
+    assert f"no mail was found: {file}: {why}" in ran.err
+    if not data.startswith(b"\x1f\x8b"):
+        assert why in refused("learn", "--spam", "--filter", path, stdin=data)
+    assert not path.exists()
+
+
+def test_one_file_of_two_classes_is_refused(tmp_path, boxes):
+    (tmp_path / "link").symlink_to(boxes["spam"])
+    ran = suffice("mail", "learn", "--spam", boxes["spam"], "--ham", tmp_path / "link", "--filter", tmp_path / "new.db")
+    assert ran.code != 0
+    assert "it has one class" in ran.err
+    assert not (tmp_path / "new.db").exists()

@@ -331,3 +331,9 @@ def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
         for data in demo_mail(which)
     ]
     assert sum(right) > 0.9 * len(right)
+
+
+def test_tokens_of_bogofilter_may_hold_other_blanks(mine):
+    found = load(mine, [".MSG_COUNT 5 7 20260101\n", "caf\u00a0e\u2003au 4 0 20260101\n", "\u00a0 1 1 20260101\n"])
+    assert found["tokens"] == 2
+    assert any(line.startswith("caf\u00a0e\u2003au\t") for line in dump(mine))

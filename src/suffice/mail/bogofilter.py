@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -18,6 +19,9 @@ _FIELDS = {
     "rcvd": "received:",
     "url": "url:",
 }
+
+
+_BLANKS = re.compile("[ \\t]+")
 
 
 def counts_of(first: str, lines: Iterable[str]) -> tuple[list[str], list[float], int]:
@@ -50,9 +54,9 @@ def counts_of(first: str, lines: Iterable[str]) -> tuple[list[str], list[float],
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, float, float]]:
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line.strip(" \t"):
             continue
-        fields = line.split()
+        fields = _BLANKS.split(line.strip(" \t"))  # a token may hold other blanks, such as U+00A0
         try:
             token, spam, ham = fields[0], float(fields[1]), float(fields[2])
         except (IndexError, ValueError):

@@ -30,6 +30,7 @@ _KNOWN = re.compile(
 #: Apple Mail's files begin with the length of the message; what follows it is not mail.
 _LENGTH = re.compile(rb"(\d{1,10})[ \t]*\r?\n(?=[A-Za-z>])")
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
+_ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
 _OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -108,6 +109,23 @@ def read(path: str | os.PathLike[str], *, limit: int = LIMIT, follow: bool = Tru
         return next(found)
 
 
+def split(data: bytes, limit: int = LIMIT) -> list[Letter]:
+    """Return the messages that came as one piece of data: one, or those of an mbox.
+
+    Raises
+    ------
+    ValueError
+        Where it is no mail.
+    """
+    why = _why_not(data[:CHUNK], is_message=False)
+    if why:
+        raise ValueError(why)
+    if SEPARATOR.match(data):
+        messages = Mbox(data, lambda _: b"", limit)
+        return [Letter(message, f"-:{number}" if number else "-") for message, number in messages if message]
+    return [Letter(data[:limit], "-")]
+
+
 def count(paths: Iterable[str | os.PathLike[str]]) -> int | None:
     """Return about how many bytes of mail there are, for a bar that grows by the length of each letter.
 
@@ -139,7 +157,7 @@ def _opened(found: Found, limit: int, file: int) -> Generator[Letter | Skipped]:
                 os.lseek(file, 0, os.SEEK_SET)
                 reading = _unpacking(file, module, limit + BOMB * about.st_size)
                 start = reading(CHUNK)
-        why = _why_not(start)
+        why = _why_not(start, found.whole)
         if why:
             yield Skipped(path, why)
         elif not found.whole and SEPARATOR.match(start):
@@ -156,23 +174,26 @@ def _opened(found: Found, limit: int, file: int) -> Generator[Letter | Skipped]:
         os.close(file)
 
 
-def _why_not(start: bytes) -> str | None:
-    """Return why a file that begins so holds no mail; None if it does."""
+def _why_not(start: bytes, is_message: bool) -> str | None:
+    """Return why a file that begins so holds no mail; None if it does.
+
+    Where a file is not known to be a message by the folder it is in, it has a field that messages have.
+    """
     if not start:
         return "empty"
-    if start.startswith(b"PK\x03\x04") or start[257:262] == b"ustar":
-        return "an archive: unpack it first"
+    if start.startswith(_ARCHIVES) or start[257:262] == b"ustar":
+        return "an archive: unpack it, and name the folder"
     end = start.find(b"\n", 0, LINE)
     if b"\0" in start[: end if end >= 0 else LINE]:
         return "binary, not mail"
     text = start.removeprefix(b"\xef\xbb\xbf")
-    if _HEADER.match(text) or _LENGTH.match(text):
+    if SEPARATOR.match(text) or _LENGTH.match(text) or (is_message and _HEADER.match(text)):
         return None
-    text = text[: 8 * LINE].lstrip(b"\r\n")
+    text = text.lstrip(b"\r\n")
     blank = BLANK.search(text)
-    if _HEADER.match(text) or _KNOWN.search(text, 0, blank.start() if blank else len(text)):
+    if _KNOWN.search(text, 0, blank.start() if blank else len(text)) or (is_message and _HEADER.match(text)):
         return None
-    return "not mail: it begins with no header, such as Subject:" if text else "empty"
+    return "not mail: it begins with no field of a message, such as Subject:" if text else "empty"
 
 
 def _whole(start: bytes, reading: Read, limit: int) -> bytes:

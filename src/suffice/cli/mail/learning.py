@@ -11,9 +11,9 @@ import click
 
 from suffice.cli.mail.options import (
     filter_options,
+    given_messages,
     json_option,
     messages,
-    one_message,
     opened,
     place_option,
     quiet_option,
@@ -92,8 +92,22 @@ def classes_of(
     if not classes:
         raise click.UsageError("say what the mail is: --spam MAIL, --ham MAIL or --class NAME MAIL")
     if sum(path == "-" for paths in classes.values() for path in paths) > 1:
-        raise click.UsageError("standard input is one message: it has one class")
+        raise click.UsageError("standard input has one class: give the others as files")
+    _check_apart(classes)
     return classes
+
+
+def _check_apart(classes: dict[str, list[str]]) -> None:
+    """Raise where the same file or folder is named for two classes."""
+    import os
+
+    named: dict[str, tuple[str, str]] = {}
+    for label, paths in classes.items():
+        for path in paths:
+            place = path if path == "-" else os.path.realpath(path)
+            other, written = named.setdefault(place, (label, path))
+            if other != label:
+                raise click.UsageError(f"{path} is given as {label} and, as {written}, as {other}: it has one class")
 
 
 @click.command("learn", cls=Many)
@@ -122,41 +136,41 @@ def learn_command(
     classes = classes_of(spam, ham, others)
     skipped: list[Skipped] = []
     with opened(place, shared) as chosen:
-        if [path for paths in classes.values() for path in paths] == ["-"]:
-            label = next(iter(classes))
-            tally = _tally({label: [chosen.learn(one_message(None), label, train=train)]})
-        elif train == "all":
-            tally = _learn_heaps(chosen, classes, skipped, quiet or as_json)
+        given = _given(classes)
+        is_one = len(given) == 1 and all(paths == ["-"] for paths in classes.values())
+        if train == "all" and not is_one:
+            tally = _learn_heaps(chosen, classes, given, skipped, quiet or as_json)
         else:
-            tally = _learn_each(chosen, classes, skipped, train)
+            tally = _learn_each(chosen, classes, given, skipped, train)
     _report(tally, skipped, as_json, quiet)
 
 
-def _tally(became: dict[str, list[Any]]) -> Tally:
-    from suffice.mail import Tally
-
-    tally = Tally()
-    for label, each in became.items():
-        for what in each:
-            tally.add(what, label)
-    return tally
+def _given(classes: dict[str, list[str]]) -> list[tuple[bytes, str]]:
+    """Return the messages on standard input, where it is meant."""
+    return [(letter.data, label) for label, paths in classes.items() if "-" in paths for letter in given_messages()]
 
 
-def _pairs(classes: dict[str, list[str]], skipped: list[Skipped]) -> Iterator[tuple[bytes, str]]:
+def _pairs(
+    classes: dict[str, list[str]], given: list[tuple[bytes, str]], skipped: list[Skipped]
+) -> Iterator[tuple[bytes, str]]:
     from suffice.mail.heaps import mixed
 
-    for label, paths in classes.items():
-        if "-" in paths:
-            yield one_message(None), label
+    yield from given
     named = {label: [path for path in paths if path != "-"] for label, paths in classes.items()}
     yield from mixed({label: paths for label, paths in named.items() if paths}, skipped.append)
 
 
-def _learn_heaps(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], quiet: bool) -> Tally:
+def _learn_heaps(
+    chosen: MailFilter,
+    classes: dict[str, list[str]],
+    given: list[tuple[bytes, str]],
+    skipped: list[Skipped],
+    quiet: bool,
+) -> Tally:
     from suffice.mail.boxes import count
 
     total = count([path for paths in classes.values() for path in paths if path != "-"])
-    with watched(_pairs(classes, skipped), list(classes), total, quiet=quiet) as (pairs, _):
+    with watched(_pairs(classes, given, skipped), list(classes), total, quiet=quiet) as (pairs, _):
         return chosen.learn_all(pairs)
 
 
@@ -182,9 +196,17 @@ def _told(pairs: Iterator[tuple[bytes, str]], watch: Any, total: int | None, doi
         watch(doing, done, max(total, done) if total else None)
 
 
-def _learn_each(chosen: MailFilter, classes: dict[str, list[str]], skipped: list[Skipped], train: Any) -> Tally:
-    tally = _tally({})
-    for data, label in _pairs(classes, skipped):
+def _learn_each(
+    chosen: MailFilter,
+    classes: dict[str, list[str]],
+    given: list[tuple[bytes, str]],
+    skipped: list[Skipped],
+    train: Any,
+) -> Tally:
+    from suffice.mail import Tally
+
+    tally = Tally()
+    for data, label in _pairs(classes, given, skipped):
         tally.add(chosen.learn(data, label, train=train), label)
     return tally
 
@@ -241,10 +263,13 @@ def correct_command(
     \b
     suffice mail correct --ham < message
     """  # noqa: D301
+    from suffice.mail import Tally
+
     skipped: list[Skipped] = []
-    tally = _tally({})
+    tally = Tally()
+    classes = classes_of(spam, ham, others)
     with opened(place, shared) as chosen:
-        for data, label in _pairs(classes_of(spam, ham, others), skipped):
+        for data, label in _pairs(classes, _given(classes), skipped):
             tally.add(chosen.correct(data, label), label)
     _report(tally, skipped, as_json, quiet)
 

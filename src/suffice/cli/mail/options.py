@@ -15,6 +15,7 @@ from suffice.cli.options import quiet_option as quiet_option
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter, Verdict
+    from suffice.mail.boxes import Letter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,16 +63,17 @@ def given() -> bytes:
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 
-def one_message(path: str | None) -> bytes:
-    """Return the message in a file, or that on standard input."""
-    from pathlib import Path
+def given_messages() -> list[Letter]:
+    """Return the messages on standard input: one, or those of an mbox."""
+    from suffice.mail.boxes import split
 
-    if path is not None and path != "-":
-        return Path(path).read_bytes()
-    message = given()
-    if not message.strip():
+    data = given()
+    if not data.strip():
         raise click.ClickException("there is no message on standard input")
-    return message
+    try:
+        return split(data)
+    except ValueError as error:
+        raise click.ClickException(f"standard input is {error}") from None
 
 
 def the_message(path: str | None) -> bytes:
@@ -79,7 +81,10 @@ def the_message(path: str | None) -> bytes:
     from suffice.mail.boxes import Letter, letters
 
     if path is None or path == "-":
-        return one_message(None)
+        message, *others = given_messages()
+        if others:
+            raise click.ClickException(f"standard input holds {1 + len(others)} messages: give one of them")
+        return message.data
     place, _, number = path.rpartition(":")
     within = number.isdecimal() and not os.path.lexists(path)
     found: list[Letter] = []
@@ -110,7 +115,7 @@ def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     from suffice.mail.boxes import Letter, letters
 
     if not paths or "-" in paths:
-        yield "-", one_message(None)
+        yield from ((letter.where, letter.data) for letter in given_messages())
     for found in letters([path for path in paths if path != "-"]):
         if isinstance(found, Letter):
             yield found.where, found.data
