@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import sparse, stats
 
-from suffice import GLM, LogisticRegression, PoissonRegression
+from suffice import GLM, LogisticRegression, PoissonRegression, SoftmaxRegression
 from suffice.discriminative.robust import robust_covariance
 from suffice.engines import ArrayEngine, Batch
 from suffice.families import Response
@@ -150,3 +150,25 @@ def test_shares_on_other_arrays() -> None:
 def test_classes_have_no_trials() -> None:
     with pytest.raises(ValueError, match="trials go with counts of successes, but y of LogisticRegression holds"):
         LogisticRegression().fit(np.arange(4.0)[:, None], [3, 5, 5, 3], trials=[9, 9, 9, 9])
+
+
+@pytest.mark.parametrize("make", [LogisticRegression, SoftmaxRegression])
+def test_robust_errors_of_class_weights_are_those_of_variance_weights(make: Any) -> None:
+    """The weight of a class multiplies the scores of its rows, which are squared: they are no more rows for it."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(400, 2))
+    y = (random.random(400) < 1 / (1 + np.exp(3 - x[:, 0]))).astype(int)
+    often = random.integers(1, 4, 400).astype(float)
+    model = make(class_weight={0: 0.5, 1: 9.5}, covariance="HC0", tol=1e-12).fit(x, y, often)
+    each = np.where(y == 1, 9.5, 0.5)
+    design, family = sm.add_constant(x), sm.families.Binomial()
+    theirs = sm.GLM(y, design, family=family, var_weights=each, freq_weights=often).fit(cov_type="HC0", tol=1e-14)
+    fit = model.summary().inference
+    np.testing.assert_allclose(fit.standard_errors, theirs.bse, rtol=1e-7)
+    assert fit.rows == often.sum()
+    assert fit.log_likelihood == pytest.approx(theirs.llf)
+    for kind in KINDS:
+        model = make(class_weight="balanced", covariance=kind, tol=1e-12)
+        once = model.fit(x, y, often).summary().inference
+        twice = model.fit(np.repeat(x, often.astype(int), axis=0), np.repeat(y, often.astype(int))).summary().inference
+        np.testing.assert_allclose(once.covariance, twice.covariance, rtol=1e-7)

@@ -180,7 +180,7 @@ ITERATED = [
     Case("LogisticRegression, balanced", lambda: LogisticRegression(l2=0.1, class_weight="balanced", tol=1e-12)),
     Case(
         "LogisticRegression, class weights",
-        lambda: LogisticRegression(class_weight={0: 2.0, 1: 0.5}),
+        lambda: LogisticRegression(class_weight={0: 2.0, 1: 0.5}, covariance="HC0"),
         targets=two_classes,
     ),
     Case("LogisticRegression, HC1", lambda: LogisticRegression(covariance="HC1", tol=1e-12), targets=two_classes),

@@ -42,9 +42,10 @@ class Arriving(Fitted):
         x = door.features(self, X, reset)
         count = x.shape[0]
         targets, levels = self._targets(door.beside_rows(x, y), count, reset)
-        weight = self._weights(targets, door.weights(sample_weight, count))
+        often = door.weights(sample_weight, count)
+        weight = self._weights(targets, often)
+        times = _factors(weight, often)
         known = self._offset(offset, exposure, count)
-        times = None
         if trials is not None:
             targets, times = self._proportions(to_host(targets), trials, count)
             weight = times if weight is None else weight * times
@@ -124,6 +125,14 @@ class Arriving(Fitted):
                 "of which there must be some"
             )
         return successes / times, times
+
+
+def _factors(weight: FloatArray | None, often: FloatArray | None) -> FloatArray | None:
+    """Return what the weights of classes multiplied those of rows by; None where there are none."""
+    if weight is None or weight is often:
+        return None
+    factor = weight if often is None else np.divide(weight, often, out=np.ones(len(weight)), where=often > 0)
+    return np.where(factor > 0, factor, 1.0)
 
 
 def _holds_means(response: Response, rows: Batch) -> bool:
@@ -211,4 +220,5 @@ def _told(model: Any, trials: bool, came: Came) -> Batch:
         return weights_as_trials(batch) if trials and batch.trials is None else batch
     targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)
     y = targets[batch.y]
-    return replace(batch, y=y, weight=model._weights(y, batch.weight))
+    weight = model._weights(y, batch.weight)
+    return replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))

@@ -32,7 +32,7 @@ DISCRETE = ("bernoulli", "multinomial", "poisson")
 class Facts:
     """What a fit says about itself, besides its coefficients."""
 
-    rows: float  #: how many rows there are, each counted by its weight, a row of several trials once
+    rows: float  #: how many rows there are, each counted by its sample weight, a row of several trials once
     log_likelihood: float
     null_log_likelihood: float
     deviance: float
@@ -172,7 +172,9 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
         offset=part.offset is not None,
         rows=float(y.shape[0] if often is None else often.sum()),
         saturated=_saturated(response, y, weights),
-        base=_base(response, y, weights) if trials is None else _base_of_means(name, to_host(y), trials, often),
+        base=_base(response, y, weights)
+        if trials is None or classes
+        else _base_of_means(name, to_host(y), trials, often),
         logs=_total(np.log(y), weights) if name == "gamma" else 0.0,
         squares=0.0,
         pearson=0.0,

@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     design: FloatArray  # (n, p), a 1 first where there is an intercept
     y: npt.NDArray[Any] | None  # (n,)
     weight: FloatArray  # (n,)
-    trials: FloatArray | None  # (n,), how many observations each target is the mean of
+    trials: FloatArray | None  # (n,), the factor in the weight that belongs to one observation
     offset: FloatArray | float  # (n, 1) or (n, t); 0 where there is none
 
     def predictor(self, theta: FloatArray) -> FloatArray:
@@ -110,8 +110,9 @@ def robust_covariance(
     Weights are frequencies: a row of weight 2 counts as two rows, as with ``freq_weights`` in statsmodels' GLM (whose
     ``var_weights``, and the weights of its WLS, would enter squared). The trials of a row are one observation: their
     scores are summed before they are squared, and n counts the row once, as R's sandwich does of
-    ``glm(cbind(k, n - k) ~ x)``. For other families than the linear one statsmodels calls HC0 by all four names, and
-    takes the observed Hessian where a link is not canonical; here it is the expected. A dispersion cancels.
+    ``glm(cbind(k, n - k) ~ x)``; the weight of a class multiplies its rows' scores in the same way. For other families
+    than the linear one statsmodels calls HC0 by all four names, and takes the observed Hessian where a link is not
+    canonical; here it is the expected. A dispersion cancels.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def _squared_scores(
     for rows in blocks(part, intercept, 2 * theta.size):
         curve = response.curve(rows.predictor(theta), rows.y)
         slope, curvature, often = curve.slope, curve.curvature, rows.weight
-        if rows.trials is not None:  # a row's score is that of all its trials
+        if rows.trials is not None:  # an observation's score is that of all its trials, or times its class's weight
             slope, curvature = rows.trials[:, None] * slope, rows.trials[:, None, None] * curvature
             often = often / rows.trials
         if kind in ("HC2", "HC3"):

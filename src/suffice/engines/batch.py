@@ -23,7 +23,8 @@ class Batch:
     offset
         A known part of the linear predictor, (n,) or (n, t); zero where it is None.
     trials
-        How many observations a row's target is the mean of, (n,), each counted by ``weight``; 1 where it is None.
+        The factor in ``weight`` that belongs to one observation, (n,), and does not tell how often there is one: the
+        trials that a target is the mean of, the weight of a class; 1 where it is None.
     start, stop
         The rows that count; all of them by default.
     work
