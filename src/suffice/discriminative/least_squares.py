@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.solvers.elastic_net import solve_quadratic
-from suffice.solvers.linear_algebra import Symmetric
+from suffice.solvers.linear_algebra import EPSILON, Symmetric
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 
 #: How far the slopes of an elastic net may be off, relative to the largest at zero.
 PRECISION = 1e-10
+#: Sums of products are off by about so many units in the last place.
+ROUNDING = 4.0
 
 
 class Products(NamedTuple):
@@ -40,6 +42,7 @@ class LeastSquares:
     factored: Symmetric  # the products of features, l2 included
     residual: FloatArray  # (t, t), the products of what is left of the targets
     rank: int  # intercept included
+    doubt: FloatArray  # (t,), how far rounding may put the squares of the residual off
     solved: bool = True  # whether theta is where the penalised sum of squares is least
 
     @property
@@ -48,9 +51,26 @@ class LeastSquares:
         return max(self.sums.weight - self.rank, 0.0)
 
     def noise(self) -> FloatArray:
-        """Return the estimated covariance of the targets' noise, (t, t); NaN where no rows are left to tell it by."""
+        """Return the estimated covariance of the targets' noise, (t, t).
+
+        NaN where no rows are left to tell it by, and of targets whose sums have no digit left.
+        """
         free = self.df_residual
-        return self.residual / free if free > 0 else np.full_like(self.residual, np.nan)
+        noise = self.residual / free if free > 0 else np.full_like(self.residual, np.nan)
+        lost = self.digits == 0
+        noise[lost, :] = noise[:, lost] = np.nan
+        return noise
+
+    @property
+    def digits(self) -> FloatArray:
+        """How many digits of the squares of the residual are known, (t,), 0 to 15.
+
+        They are a difference of sums over the targets: where the features explain nearly all, few are left.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.log10(np.diagonal(self.residual) / self.doubt)
+        left = np.where(self.doubt > 0, left, 15.0)
+        return np.clip(left, 0.0, 15.0)
 
     def covariance(self) -> FloatArray:
         """Return the covariance of theta read column by column; NaN for what is not determined."""
@@ -74,7 +94,12 @@ class LeastSquares:
 
 
 def solve(
-    sums: NormalEquations, intercept: bool, l2: float = 0.0, l1: float = 0.0, theta: FloatArray | None = None
+    sums: NormalEquations,
+    intercept: bool,
+    l2: float = 0.0,
+    l1: float = 0.0,
+    theta: FloatArray | None = None,
+    residual: FloatArray | None = None,
 ) -> LeastSquares:
     """Return the coefficients at which the penalised sum of squares is least, the smallest where there are many.
 
@@ -82,6 +107,8 @@ def solve(
     ----------
     theta
         Coefficients, (p, t), that were found in another way: only what is said about them is read.
+    residual
+        The products of what theta leaves of the targets, (t, t), where they were summed row by row.
 
     Examples
     --------
@@ -101,10 +128,15 @@ def solve(
         coef = factored.solve(xy)
     if theta is None:
         theta = with_intercept(sums, coef) if intercept else coef
-    across = np.einsum("dt,ds->ts", coef, xy)
-    residual = yy - across - across.T + np.einsum("dt,de,es->ts", coef, xx, coef, optimize=False)
-    np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
-    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept), solved)
+    if residual is not None:
+        doubt = np.zeros(len(yy))
+    else:
+        across = np.einsum("dt,ds->ts", coef, xy)
+        residual = yy - across - across.T + np.einsum("dt,de,es->ts", coef, xx, coef, optimize=False)
+        np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
+        terms = np.sqrt(np.diagonal(yy)) + np.sqrt(np.maximum(np.diagonal(xx), 0.0)) @ np.abs(coef)
+        doubt = ROUNDING * EPSILON * terms**2
+    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept), doubt, solved)
 
 
 def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:

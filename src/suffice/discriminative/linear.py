@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from suffice import afar, door
 from suffice.discriminative.layout import lay_out
-from suffice.discriminative.least_squares import elastic_net, products_of, with_intercept
+from suffice.discriminative.least_squares import elastic_net, products_of, solve, with_intercept
 from suffice.discriminative.linear_sums import ReadFromSums
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.path import Path, strengths, walk
@@ -29,7 +29,8 @@ from suffice.discriminative.solving import (
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for
-from suffice.engines.cluster import Shards, engine_of, remade
+from suffice.engines.cluster import Shards, engine_of, remade, there
+from suffice.engines.results import beside
 from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
 from suffice.solvers import Solution
@@ -38,6 +39,8 @@ from suffice.statistics.base import FloatArray
 from suffice.store import parameters
 
 GAUSSIAN = Response.of("gaussian")
+#: Where sums tell fewer digits of the residual than these, it is summed row by row.
+ENOUGH_DIGITS = 6.0
 
 
 class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type: ignore[misc]
@@ -154,26 +157,46 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             self._remember(self._sum(rows))
         else:
             self._remember(self._sum_spread(spread, reset=True))
-            if self.solver != "normal" or self.covariance != "classical":
+            if self.solver != "normal" or self.covariance != "classical" or self._lacks_digits():
                 rows = Shards.of(spread.each(partial(_part, traveller(self))))
         self._say_dependent()
-        if self.solver == "normal":
-            self.solution_ = self._as_solution()
         if rows is not None:
             self._look_again(rows)
+        if self.solver == "normal":
+            self.solution_ = self._as_solution()
         _ = self.coef_  # what cannot be read from the sums is said now, not at the first prediction
         return self
 
     def _look_again(self, rows: Batch | Shards) -> None:
-        """Ask the rows what their sums do not tell: the way of a solver, and robust covariances."""
+        """Ask the rows what their sums do not tell: a solver's way, a small residual, and robust covariances."""
         try:
             if self.solver != "normal":
                 self._find(rows)
+            if self._lacks_digits():
+                self._read_residuals(rows)
             if self.covariance != "classical" and self.l1 == 0:
                 self._robust = self._robust_covariance(rows)
         finally:
             if isinstance(rows, Shards):
                 rows.released()
+
+    def _lacks_digits(self) -> bool:
+        """Whether sums tell the residual, or theta, to few digits."""
+        solved = self._solved()
+        return solved.df_residual > 0 and bool((solved.digits < ENOUGH_DIGITS).any())
+
+    def _read_residuals(self, rows: Batch | Shards) -> None:
+        """Sum the residuals row by row; without a penalty, they also correct theta."""
+        theta = self._solved().theta
+        engine = None if isinstance(rows, Shards) else engine_of(self.engine, rows)
+        left = remade(rows, partial(_residuals, engine, theta, self.fit_intercept))
+        sums = engine_of(self.engine, rows).accumulate(NormalEquations.over(), left)
+        if self.solver == "normal" and self.l1 == 0 and self.l2 == 0:
+            found = solve(sums, self.fit_intercept)
+            self._found, self._residual = theta + found.theta, found.residual
+        else:
+            self._found, self._residual = theta, sums.about_zero()[sums.features :, sums.features :]
+        self._unread()
 
     def _sum(self, rows: Batch) -> NormalEquations:
         with door.naming_cells():
@@ -317,7 +340,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
     def _forget_the_rows(self) -> None:
         """Drop what came from rows that all were there at once."""
-        self._robust = self._found = None
+        self._robust = self._found = self._residual = None
         self.__dict__.pop("solution_", None)
 
     def _find(self, rows: Batch | Shards) -> None:
@@ -371,6 +394,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 def _of_target(place: int, rows: Batch) -> Batch:
     y = to_host(rows.y)
     return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
+
+
+def _residuals(engine: Engine | None, theta: FloatArray, intercept: bool, rows: Batch) -> Batch:
+    """Return rows whose targets are what theta leaves of them."""
+    predicted = Likelihood(engine or there(), rows, GAUSSIAN, intercept).predictors(theta)
+    return replace(rows, y=beside(rows.x, to_host(rows.y).reshape(predicted.shape) - predicted))
 
 
 def _part(model: LinearRegression, piece: Piece) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.least_squares import LeastSquares, products_of, solve
 from suffice.discriminative.predictor import LinearPredictor
-from suffice.discriminative.solving import dependence, warn_unsolved
+from suffice.discriminative.solving import PrecisionWarning, dependence, warn_unsolved
 from suffice.engines.choice import engine_for
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.solvers import Solution, Step
@@ -22,6 +23,9 @@ from suffice.solvers.objective import flat
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, parameters
+
+#: Fewer known digits of the residual variance than these are mentioned.
+FEW_DIGITS = 4.0
 
 
 class ReadFromSums(ReadFromStatistics, LinearPredictor):
@@ -33,6 +37,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
     _memory: NormalEquations
     _one_target: bool  # whether y came as (n,)
     _found: FloatArray | None = None  # (p, t), theta that was found from the rows
+    _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
     _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows
     _solution: LeastSquares | None = None  # what was last read
     _coef: Any = None  # coef_ and intercept_ as they were shown, or assigned
@@ -70,7 +75,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
     def _under(self, **params: Any) -> Self:
         found = super()._under(**params)
         if found._params.solver == "normal":
-            found._found = None
+            found._found = found._residual = None
             found.__dict__.pop("solution_", None)
         if found._params.covariance == "classical":
             found._robust = None
@@ -80,7 +85,9 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         self._check_fitted()
         if self._solution is None:
             params = self._params
-            self._solution = solve(self._memory, params.fit_intercept, params.l2, params.l1, self._found)
+            self._solution = solve(
+                self._memory, params.fit_intercept, params.l2, params.l1, self._found, self._residual
+            )
             if not self._solution.solved:
                 warn_unsolved(self, params.l1)
         return self._solution
@@ -185,6 +192,8 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if not solved.df_residual > 0:
             raise ValueError(f"there is no interval: {notes_on_rows(sums.weight, solved.rank, noise=True)[0]}")
         noise = np.diagonal(solved.noise())
+        if np.isnan(noise).any():
+            raise ValueError(f"there is no interval: {self._notes_on_digits()[0]}")
         if self._params.covariance != "classical":
             return Interval.robust(self._robust_known(), intercept, noise, solved.df_residual, level, of)
         centre = sums.mean_x if intercept else np.zeros(sums.features)
@@ -199,6 +208,17 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
                 "merged or forgotten since: fit again, or use with_params(covariance='classical')"
             )
         return self._robust
+
+    def _notes_on_digits(self) -> list[str]:
+        """Return a sentence where the sums hardly know the residual variance."""
+        digits = float(self._solved().digits.min())
+        if digits >= FEW_DIGITS:
+            return []
+        known = f"to about {digits:.1f} decimal digits" if digits > 0 else "to no digit: there are no standard errors"
+        return [
+            f"the features explain so much of y that the sums tell the residual variance {known}; fit, with all rows "
+            "at once, reads them a second time"
+        ]
 
     # Inference.
 
@@ -222,7 +242,11 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         notes += notes_on_rows(sums.weight, solved.rank, noise=True)
-        deviance = np.diagonal(solved.residual)
+        if solved.df_residual > 0:
+            notes += self._notes_on_digits()
+            if not solved.digits.all():
+                warnings.warn(f"{type(self).__name__}: {notes[-1]}", PrecisionWarning, stacklevel=4)
+        deviance = np.where(solved.digits > 0, np.diagonal(solved.residual), np.nan)
         null = np.diagonal(products_of(sums, bool(params.fit_intercept)).yy)
         return Inference(
             title="LinearRegression (gaussian/identity)",
@@ -248,7 +272,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
 
     def _contents(self) -> Contents:
         self._check_fitted()
-        found = {"robust": self._robust, "found": self._found}
+        found = {"robust": self._robust, "found": self._found, "residual": self._residual}
         arrays = {name: array for name, array in found.items() if array is not None}
         if self._is_assigned(self._solved().theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
@@ -273,6 +297,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if not isinstance(statistics, NormalEquations):
             raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
         model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
+        model._residual = contents.arrays.get("residual")
         model._remember(statistics)
         if "coef" in contents.arrays:
             intercept = contents.arrays["intercept"]

@@ -56,6 +56,10 @@ class CollinearityWarning(UserWarning):
     """Columns that are sums of multiples of others: their coefficients are not determined by the rows."""
 
 
+class PrecisionWarning(UserWarning):
+    """Numbers of which rounding leaves no digit, and which are not given."""
+
+
 def dependence(name: str, others: list[str]) -> str:
     """Return a sentence about a column that is a combination of others, or of none.
 

@@ -77,7 +77,8 @@ def fit_in_database(
         with model._learning(anew=True):
             sums = engine.accumulate(NormalEquations.over(), Batch(x, Expression(quoted(target), int(rows)), mass))
             _named(model, columns)
-            model._one_target, model._robust, model._found = True, None, None
+            model._one_target = True
+            model._forget_the_rows()
             model._remember(sums)
         return estimator
     if not isinstance(model, GenerativeClassifier):
