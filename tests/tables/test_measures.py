@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,5 +116,31 @@ def test_nothing_to_compare_with() -> None:
         model.evaluate(TEST.assign(sold=None))
     with pytest.raises(TableError, match="lacks the column 'sold'"):
         model.evaluate(TEST.drop(columns="sold"))
-    with pytest.raises(TableError, match="the target holds 'maybe', which the model does not know; it knows 'n', 'y'"):
-        model.evaluate(TEST.assign(sold="maybe"))
+
+
+@pytest.mark.parametrize("form", ["nb", "logistic"])
+def test_classes_that_the_model_does_not_know_are_errors(form: str) -> None:
+    model = suffice.fit(TRAIN, "sold", form)
+    table = TEST.assign(sold=np.where(TEST.index % 10 == 0, "maybe", TEST.sold))
+    found, said = model.evaluate(table), model.predict(table)
+    assert found.unknown == {"maybe": 40}
+    assert found.summary()["accuracy"] == metrics.accuracy_score(table.sold, said)
+    known = table[table.sold != "maybe"]
+    among = model.evaluate(known)
+    near(found.confusion, among.confusion)
+    assert found.summary()["ROC AUC"] == among.summary()["ROC AUC"]
+    expected = (360 * among.summary()["log loss"] - 40 * np.log(1e-15)) / 400
+    assert found.summary()["log loss"] == pytest.approx(expected)
+    filled = model.impute(table).to_pandas()  # such a target says nothing about the cells of its row
+    assert not filled.area.isna().any()
+
+
+@pytest.mark.parametrize(("no", "yes"), [("no", "yes"), ("f", "t"), ("0", "1"), ("OFF", "On")])
+def test_truth_values_may_be_written_in_words_later(no: str, yes: str, tmp_path: Path) -> None:
+    truths = TRAIN.dropna(subset="garden").assign(garden=lambda table: table.garden == "yes", sold=TRAIN.sold == "y")
+    model = suffice.fit(truths[["area", "garden", "sold"]], "sold", "nb")
+    assert model.schema_.field("garden").type == "truth"
+    words = truths.assign(**{name: np.where(truths[name], yes, no) for name in ("garden", "sold")})
+    words.to_csv(tmp_path / "words.csv", index=False)
+    near(model.predict_proba(tmp_path / "words.csv"), model.predict_proba(truths))
+    assert model.evaluate(tmp_path / "words.csv").summary() == model.evaluate(truths).summary()

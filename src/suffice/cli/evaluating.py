@@ -38,6 +38,7 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **how: Any) -> 
                 "classes": list(seen.labels),
                 "confusion": seen.confusion,
                 "per_class": seen.per_class(),
+                "unknown_classes": seen.unknown,
                 "calibration": {
                     "rows": seen.calibration[0],
                     "confidence": seen.calibration[1],
@@ -51,12 +52,18 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **how: Any) -> 
 
 def show_evaluation(seen: Any) -> None:
     """Write measures, the measures of each class, and the confusion table."""
-    from suffice.cli.output import counted, print_line, show_table, shown
+    from suffice.cli.output import counted, print_line, say, show_table, shown
 
     print_line(counted(seen.rows, "row"), "bold")
     show_table(["measure", "value"], [[name, shown(value)] for name, value in seen.summary().items()])
     if seen.task != "classes":
         return
+    if seen.unknown:
+        say(
+            f"{counted(sum(seen.unknown.values()), 'row')} of classes that the model does not know "
+            f"({', '.join(seen.unknown)}) count as errors; their probability of 0 counts as 1e-15 in the log loss",
+            "warning",
+        )
     print_line()
     show_table(
         ["class", "precision", "recall", "F1", "rows"],

@@ -234,10 +234,18 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
     labels = Labels.of(fitted.classes_)
     seen = Evaluation("classes", labels)
     for texts, truth in _source(documents, separator):
-        seen.add(fitted.predict_proba(_listed(texts)), labels.encode(truth))
+        codes = labels._places(tuple(truth))
+        strange = [name for name, code in zip(truth, codes, strict=True) if code < 0]
+        seen.add(fitted.predict_proba(_listed(texts)), codes, strange)
     if as_json:
         show_json(
-            {"rows": seen.rows, "measures": seen.summary(), "confusion": seen.confusion, "per_class": seen.per_class()}
+            {
+                "rows": seen.rows,
+                "measures": seen.summary(),
+                "confusion": seen.confusion,
+                "per_class": seen.per_class(),
+                "unknown_classes": seen.unknown,
+            }
         )
         return
     show_evaluation(seen)

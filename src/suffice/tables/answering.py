@@ -121,11 +121,19 @@ class Answering(BaseEstimator):  # type: ignore[misc]
         return self._answers(table)
 
     def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
-        """Return how well the model predicts a table whose target is known."""
+        """Return how well the model predicts a table whose target is known.
+
+        Rows of a class that the model does not know are errors: see :class:`Evaluation`.
+        """
         self._check_fitted()
         seen = Evaluation(self.schema_.task, self._labels)
-        for block, values in self._learnt(table, watch):
-            seen.add(self.predictor_.answers(block), values)
+        for block, answers in self._answered(table, watch):
+            found = self.predictor_.answers(block)
+            if self.schema_.task == "classes":
+                codes = answers.places(self._labels)
+                seen.add(found, codes, answers.unknown(codes))
+            else:
+                seen.add(found, answers.values)
         if not seen.rows:
             raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
         return seen

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import as_dates, date_parts, flat, numeric_marks, type_of, without
+from suffice.tables.cells import TRUTH_WORDS, as_dates, date_parts, flat, numeric_marks, type_of, without
 from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.source import arrow
@@ -205,6 +205,8 @@ def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str
     else:
         found = names(column, missing)
         places = {written[0].casefold(): 0.0, written[1].casefold(): 1.0}
+        if field.type == "truth":  # learned from truth values, which have no spelling of their own
+            places = {word: float(truth) for word, truth in TRUTH_WORDS.items()}
         values = np.array([*(places.get(str(name).casefold(), np.inf) for name in found.vocabulary), np.nan])
         cells = values[found.codes]
         bad = np.isinf(cells)

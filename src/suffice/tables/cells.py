@@ -15,6 +15,9 @@ from suffice.tables.source import arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: How false and true are written.
+TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
+TRUTH_WORDS = {word: truth == 1 for words in TRUTHS for truth, word in enumerate(words)}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 

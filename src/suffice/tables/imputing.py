@@ -58,8 +58,8 @@ def _classes(model: Answering, batch: Any, block: Block) -> FloatArray:
     if model.schema_.target not in batch.schema.names:
         return weights
     answers = Answers.of(batch.column(model.schema_.target), model.schema_)
-    codes = model._codes(model._values(answers))
-    weights[answers.known] = np.eye(weights.shape[1])[codes]
+    codes = model._codes(answers.places(model._labels) if model.schema_.task == "classes" else answers.values)
+    weights[np.flatnonzero(answers.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
     return weights
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import head_type, numbers_of, without
+from suffice.tables.cells import TRUTHS, head_type, numbers_of, without
 from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.tables.schema import KINDS, PARTS, TASKS, Field, Schema, Task
 
@@ -30,8 +30,6 @@ FEW_CLASSES = 10
 _SMALLEST_COUNT = 10
 #: What a column may be of which all first cells are missing.
 _BLIND = {"number": "numeric", "whole": "numeric", "truth": "boolean", "date": "date", "moment": "date"}
-#: How false and true are written.
-TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
 _IDENTIFIER = re.compile(r"(^|[_\s-])(id|uuid|guid|key|index|instant|rowid|no|nr|number)$|Id$|ID$", re.ASCII)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,12 +66,20 @@ class Evaluation:
     >>> seen.add(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]))
     >>> round(seen.summary()["accuracy"], 3), seen.confusion.tolist()
     (0.5, [[1, 1], [0, 0]])
+
+    A row of a class that the model does not know has the code -1. It is an error, and its class has a probability of 0,
+    which counts as 1e-15 in the log loss; it is in no row of the confusion table.
+
+    >>> seen.add(np.array([[0.9, 0.1]]), np.array([-1]), ["maybe"])
+    >>> round(seen.summary()["accuracy"], 3), seen.unknown
+    (0.333, {'maybe': 1})
     """
 
     task: Task
     labels: Labels
     rows: int = 0
     sums: dict[str, float] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)  # rows of classes that the model does not know, by class
 
     def __post_init__(self) -> None:
         k = len(self.labels)
@@ -79,9 +88,14 @@ class Evaluation:
         self.scores = np.zeros((2, CUTS + 1))  # rows by log-odds of the second of two classes: others, its own
         self._moments = np.zeros(3)  # of the target: rows, mean, sum of squares about it
 
-    def add(self, answers: FloatArray, values: npt.NDArray[Any]) -> None:
-        """Add rows: probabilities of classes, (n, k), or expected numbers, (n,); and the truth."""
+    def add(self, answers: FloatArray, values: npt.NDArray[Any], unknown: Iterable[Any] = ()) -> None:
+        """Add rows: probabilities of classes, (n, k), or expected numbers, (n,); and the truth.
+
+        ``unknown`` are the classes of the rows whose code is -1.
+        """
         self.rows += len(values)
+        for name in map(str, unknown):
+            self.unknown[name] = self.unknown.get(name, 0) + 1
         if self.task == "classes":
             self._add_classes(answers, values)
         else:
@@ -92,10 +106,11 @@ class Evaluation:
 
     def _add_classes(self, p: FloatArray, codes: npt.NDArray[np.int64]) -> None:
         k = len(self.labels)
-        best, true = p.argmax(axis=1), p[np.arange(len(codes)), codes]
+        known = codes >= 0
+        best, true = p.argmax(axis=1), np.where(known, p[np.arange(len(codes)), codes], 0.0)
         self._count("log loss", -np.log(np.maximum(true, _LEAST)))
         self._count("brier", (p**2).sum(axis=1) - 2 * true + 1)
-        self.confusion += np.bincount(codes * k + best, minlength=k * k).reshape(k, k)
+        self.confusion += np.bincount((codes * k + best)[known], minlength=k * k).reshape(k, k)
         sure = p[np.arange(len(codes)), best]
         bins = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
         for row, amounts in enumerate((None, sure, (best == codes).astype(np.float64))):

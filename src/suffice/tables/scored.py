@@ -11,12 +11,11 @@ import numpy as np
 from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_path
 from suffice.engines.sql.scores import Scoring, unused_prefix
 from suffice.tables.blocks import named
-from suffice.tables.cells import numeric_marks
+from suffice.tables.cells import TRUTHS, numeric_marks
 from suffice.tables.columns import date_part, part_names, term_columns
 from suffice.tables.described import Described
 from suffice.tables.designed import Designed
 from suffice.tables.errors import TableError
-from suffice.tables.kinds import TRUTHS
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.scoring import PREDICTION, no_words, probability_names, written_by
 from suffice.tables.terms import Levels, Words

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import names
-from suffice.tables.cells import type_of
+from suffice.tables.cells import TRUTH_WORDS, type_of
 from suffice.tables.errors import TableError, listed
 from suffice.tables.schema import Schema
 from suffice.tables.source import arrow
@@ -63,22 +63,28 @@ class Answers:
 
     def into(self, labels: Labels) -> npt.NDArray[np.int64]:
         """Return the codes of the values in another vocabulary."""
-        if labels == self.labels:
-            return self.values
-        places = labels._places(self.labels.names)
-        if (places < 0).any():
-            strange = [name for name, place in zip(self.labels, places, strict=True) if place < 0]
+        codes = self.places(labels)
+        strange = dict.fromkeys(self.unknown(codes))
+        if strange:
             raise TableError(
                 f"the target holds {listed(strange)}, which the model does not know; it knows {listed(labels)}: "
                 "correct the cells, or fit again"
             )
-        return np.asarray(places[self.values])
+        return codes
+
+    def places(self, labels: Labels) -> npt.NDArray[np.int64]:
+        """Return the codes of the values in another vocabulary, -1 for those that it does not hold."""
+        return self.values if labels == self.labels else np.asarray(labels._places(self.labels.names)[self.values])
+
+    def unknown(self, codes: npt.NDArray[np.int64]) -> list[Any]:
+        """Return the classes of the rows whose code is -1."""
+        return [self.labels.names[value] for value in self.values[codes < 0].tolist()]
 
 
 def _typed(name: str, kind: str) -> Any:
     """Return the name of a class as what the target was at the fit: a truth value, a number, a string."""
     if kind == "truth":
-        return {"true": True, "false": False, "1": True, "0": False}.get(name.casefold(), name)
+        return TRUTH_WORDS.get(name.casefold(), name)
     if kind in ("whole", "number"):
         for read in (int, float):
             try:
