@@ -18,7 +18,7 @@ def test_curves_as_json(houses: Path) -> None:
     assert len(found["sizes"]) == 3
     assert set(found["curves"]) == {"nb", "logistic"}
     assert found["generative"] == {"nb": True, "logistic": False}
-    assert (found["measure"], found["rows"]) == ("error", 800)
+    assert (found["measure"], found["rows"]) == ("log loss", 800)
     assert all(0 <= value <= 1 for curve in found["curves"].values() for value in curve)
     assert found["best"] == min(found["curves"], key=lambda name: found["curves"][name][-1])
 
@@ -26,7 +26,7 @@ def test_curves_as_json(houses: Path) -> None:
 def test_curves_as_a_table(houses: Path) -> None:
     found = done("compare", houses, "-t", "sold_fast", *FEW, "--json").json
     ran = done("compare", houses, "-t", "sold_fast", *FEW)
-    assert ran.lines[0].startswith("error on rows held out")
+    assert ran.lines[0].startswith("log loss on rows held out")
     assert ran.lines[-1].startswith(f"at this size, take {found['best']}")
     for place, size in enumerate(found["sizes"]):
         cells = ran.lines[2 + place].replace("◂", "").split()
@@ -54,8 +54,8 @@ def test_numbers_and_counts(houses: Path, target: str, measure: str) -> None:
 
 
 def test_a_measure_can_be_asked_for(houses: Path) -> None:
-    words = ("compare", houses, "-t", "sold_fast", *FEW, "--measure", "log loss", "--json")
-    assert done(*words).json["measure"] == "log loss"
+    words = ("compare", houses, "-t", "sold_fast", *FEW, "--measure", "error", "--json")
+    assert done(*words).json["measure"] == "error"
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])

@@ -16,7 +16,12 @@ from sklearn.metrics import mean_poisson_deviance, r2_score
 import suffice
 from suffice.discriminative import LocallyWeightedRegression
 from suffice.documents import TextClassifier
+from suffice.statistics import Labels
 from suffice.tables import TableError
+from suffice.tables.blocks import Block
+from suffice.tables.forms import FORMS
+from suffice.tables.predictors import Predictor
+from suffice.tables.schema import Feature
 from tests.tables.tables_data import KINDS, houses, near, unheated
 
 TABLE = houses(300)
@@ -241,6 +246,35 @@ def test_a_few_cells_far_out_do_not_make_posteriors_uniform(form: str) -> None:
 def test_forms_that_cannot_be_are_refused(form: str, table: pd.DataFrame, target: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
         suffice.fit(table, target, form)
+
+
+def test_compare_judges_as_fit_does() -> None:
+    """By the log loss, of generative models that are calibrated: naive Bayes that counts cells twice is too sure."""
+    table = houses(600)[["area", "rooms", "sold"]]
+    table = table.assign(**{f"area{copy}": table.area for copy in range(6)})
+    found = suffice.tables.compare(table, "sold", ("nb", "logistic"), sizes=2, repeats=3)
+    model = suffice.fit(table, "sold")
+    losses = {each.model: each.loss for each in model.candidates_}
+    assert found.measure == "log loss"
+    assert found.curves["nb"][-1] == pytest.approx(losses["nb"], rel=0.15)
+    assert found.curves["logistic"][-1] == pytest.approx(losses["logistic"], rel=0.15)
+
+
+def test_logistic_regression_is_tried_for_several_classes() -> None:
+    found = suffice.fit(TABLE.drop(columns="sold"), "street").candidates_
+    assert {"logistic", "softmax"} <= {each.model for each in found}
+
+
+def test_a_model_that_is_too_large_is_left_out_in_words() -> None:
+    random = np.random.default_rng(0)
+    codes = np.arange(2400) % 1000
+    table = pd.DataFrame({"x": random.normal(codes), "y": [f"c{code}" for code in codes]})
+    with pytest.raises(TableError, match=r"^logistic would take 2e\+09 second derivatives for 1,000 classes"):
+        suffice.fit(table, "y", "logistic", folds=2)
+    features = tuple(Feature(f"v{place}", "numeric", f"v{place}") for place in range(300))
+    wide = Block(features, tuple(random.normal(size=(300, 5))), 5)
+    with pytest.raises(TableError, match=r"2,000 covariances of 300 columns, 1\.3 GiB: gda shares one"):
+        Predictor.of(FORMS["gda-full"], "classes", Labels(tuple(range(2000)))).prepare(wide)
 
 
 def test_deviance_of_poisson_regression_beats_the_mean() -> None:

@@ -24,7 +24,10 @@ from suffice.cli.options import (
 @table_argument
 @schema_options
 @click.option("-m", "--model", "models", multiple=True, type=Named(MODELS[1:]), help="A model; may be repeated.")
-@click.option("--measure", help="error or 'log loss' of classes; 'squared error' of numbers; deviance of counts.")
+@click.option(
+    "--measure",
+    help="'log loss' (by which fit chooses) or error of classes; 'squared error' of numbers; deviance of counts.",
+)
 @click.option("--sizes", type=click.IntRange(2), default=8, show_default=True, help="How many sizes to try.")
 @click.option("--repeats", type=click.IntRange(1), default=10, show_default=True, help="Draws of each size.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")

@@ -29,6 +29,8 @@ from suffice.statistics.base import FloatArray
 _LEAST_SQUARES = Response.of("gaussian")
 #: Of rows on a device, no more than this many are drawn.
 DRAWN = 1 << 20
+#: Second derivatives that are held at a time.
+_HELD = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +202,19 @@ class Likelihood:
         return np.asarray(self.response.mean(self.predictors(theta)))
 
     def curvatures(self, theta: FloatArray) -> FloatArray:
-        """Return minus the second derivatives of every row's value by its predictors, (n, t, t), weighted."""
+        """Return minus the second derivatives of every row's value by each of its predictors, (n, t), weighted.
+
+        The mixed ones, (n, t, t), are held for a block of rows at a time: of many classes they would not fit in memory.
+        """
         rows = _at_hand(self.rows)
-        y = to_host(rows.y)
-        bends = self.response.curve(self.predictors(theta), y).curvature
-        return np.asarray(bends if rows.weight is None else rows.weight[:, None, None] * bends)
+        z, y = self.predictors(theta), to_host(rows.y)
+        step = max(1, _HELD // max(z.shape[1], 1) ** 2)
+        parts = [
+            np.diagonal(self.response.curve(z[first : first + step], y[first : first + step]).curvature, 0, 1, 2).copy()
+            for first in range(0, len(z), step)
+        ]
+        own = np.concatenate([np.zeros((0, z.shape[1])), *parts])
+        return np.asarray(own if rows.weight is None else rows.weight[:, None] * own)
 
     def diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the information at theta, in its shape."""
@@ -223,7 +233,7 @@ class Likelihood:
         bends = self.curvatures(theta)
         sums = []
         for place in range(bends.shape[1]):
-            bend = np.ascontiguousarray(bends[:, place, place])
+            bend = np.ascontiguousarray(bends[:, place])
             total = self._squares(bend)
             sums.append(np.concatenate([[bend.sum()], total]) if self.intercept else total)
         return np.stack(sums, axis=1)
@@ -327,7 +337,7 @@ def _walked(
 
 def _bent(engine: Engine | None, response: Response, theta: FloatArray, intercept: bool, batch: Batch) -> Batch:
     """Return rows with targets 0, whose weights are the curvatures of their values."""
-    bends = Likelihood(engine or there(), batch, response, intercept).curvatures(theta)[:, 0, 0]
+    bends = Likelihood(engine or there(), batch, response, intercept).curvatures(theta)[:, 0]
     return replace(batch, y=np.zeros(len(bends)), weight=np.ascontiguousarray(bends), offset=None)
 
 

@@ -129,10 +129,9 @@ def judge(
         start = time.perf_counter()
         try:
             candidate = _best_penalty(form, few if form.reads == "near" else trial)
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            candidate = Candidate(
-                form.name, form.title, form.generative, np.nan, np.nan, why=str(error).splitlines()[0]
-            )
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            candidate = Candidate(form.name, form.title, form.generative, np.nan, np.nan, why=why)
         found.append(replace(candidate, seconds=time.perf_counter() - start))
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
@@ -158,9 +157,7 @@ def _judged(form: Form, penalty: float, trial: Trial) -> Candidate:
     task, values, folds = trial.task, trial.values, trial.folds
     temperature = 1.0
     if form.generative:
-        temperature = best_temperature(answers, values, np.ones(len(values)))
-        if len(values) < _MANY:  # a few rows that are all told apart are no reason to be surer
-            temperature = max(temperature, 1.0)
+        temperature = temperature_of(answers, values)
         answers = answers / temperature
     per_row = losses(task, answers, values)
     means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
@@ -179,6 +176,12 @@ def _judged(form: Form, penalty: float, trial: Trial) -> Candidate:
         penalty=penalty,
         columns=columns,
     )
+
+
+def temperature_of(answers: FloatArray, values: npt.NDArray[Any]) -> float:
+    """Return the temperature of a generative model by its log-scores of rows held out, (n, k), and their classes."""
+    found = best_temperature(answers, values, np.ones(len(values)))
+    return found if len(values) >= _MANY else max(found, 1.0)  # a few rows told apart are no reason to be surer
 
 
 def held_out(form: Form, penalty: float, trial: Trial) -> tuple[FloatArray, int]:

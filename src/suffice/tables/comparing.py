@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from suffice.statistics.base import FloatArray
 from suffice.tables import reading
+from suffice.tables.choosing import Trial, fold_of, held_out, temperature_of
 from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.forms import FORMS, Form, form_of
 from suffice.tables.measures import losses
@@ -21,6 +22,8 @@ from suffice.tables.sources import open_table
 #: The share of the rows that models are tested by, and how many at most.
 _TESTED = 1 / 3
 _MOST_TESTED = 10_000
+#: Folds by which generative models are calibrated.
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ def compare(
     columns, task
         What columns and target are, as for :class:`TableModel`.
     measure
-        "error" or "log loss" for classes, "squared error" for numbers, "deviance" for counts.
+        "log loss" or "error" for classes, "squared error" for numbers, "deviance" or "squared error" for counts; by
+        default the first, by which :func:`suffice.fit` chooses, too.
     sizes
         How many sizes to try, from a few rows to two thirds of them.
     repeats
@@ -99,9 +103,9 @@ def compare(
     (['gda', 'nb'], [12, 34, 100])
     """
     found = reading.read(reading.Streamed(open_table(table), watch=watch), target, columns, task)
-    forms = _forms(found.schema, len(found.labels), models)
+    forms = _forms(found.schema, models)
     measures = {
-        "classes": ("error", "log loss"),
+        "classes": ("log loss", "error"),
         "numbers": ("squared error",),
         "counts": ("deviance", "squared error"),
     }
@@ -131,7 +135,7 @@ def compare(
                 continue  # many rows hardly differ from draw to draw
             rows = rest[:count]
             for form in forms:
-                model = _fitted(form, found, block[rows], values[rows])
+                model = _fitted(form, found, block[rows], values[rows], seed)
                 if model is not None:
                     errors[form.name][place].append(_error(model, block[test], values[test], measure))
     return Comparison(
@@ -144,12 +148,12 @@ def compare(
     )
 
 
-def _forms(schema: Schema, classes: int, models: tuple[str, ...]) -> list[Form]:
+def _forms(schema: Schema, models: tuple[str, ...]) -> list[Form]:
     if models:
         return [form_of(name, schema) for name in models]
     kinds = {feature.kind for feature in schema.features}
     if schema.task == "classes":
-        names = ["nb", *(["gda"] if kinds & {"numeric", "count"} else []), "logistic" if classes == 2 else "softmax"]
+        names = ["nb", *(["gda"] if kinds & {"numeric", "count"} else []), "logistic"]
         names += ["additive"] if kinds & {"numeric", "count"} else []
         return [FORMS[name] for name in names]
     return [FORMS[name] for name in (["poisson"] if schema.task == "counts" else []) + ["linear", "additive"]]
@@ -161,14 +165,22 @@ def _each_class_first(rows: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> 
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 
-def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any]) -> Predictor | None:
-    """Return a model of some rows; None where they are too few for it."""
+def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor | None:
+    """Return a model of some rows, calibrated by them as :func:`suffice.fit` does; None where they are too few."""
     model = Predictor.of(form, found.schema.task, found.labels)
     try:
         model.prepare(block)
-        return model.learn([(block, values)])
+        model.learn([(block, values)])
     except (ValueError, ArithmeticError):
         return None
+    if form.is_tempered:
+        folds = fold_of(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
+        trial = Trial(block, values, folds, found.schema.task, found.labels)
+        try:
+            model.inner.set_params(temperature=temperature_of(held_out(form, 1.0, trial)[0], values))
+        except (ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
+            return model
+    return model
 
 
 def _error(model: Predictor, block: Any, values: npt.NDArray[Any], measure: str) -> float:

@@ -26,6 +26,10 @@ _CLOSE = 1e-6
 #: Newton's method is for no more parameters than these, and no more products for its curvature.
 _NEWTON = 600
 _PRODUCTS = 1e11
+#: Second derivatives of a regression's rows by the scores of two classes, at most: 1,000 rows of 1,000 classes.
+_DERIVATIVES = 1e9
+#: Bytes that the covariances of all classes may take.
+_COVARIANCES = 1 << 30
 
 
 class Designed(Predictor):
@@ -45,6 +49,12 @@ class Designed(Predictor):
     def _check_width(self) -> None:
         if self.form.exact and self.design.is_sparse:
             raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
+        needed = 8.0 * len(self.labels) * self.design.width**2
+        if self.form.name == "gda-full" and needed > _COVARIANCES:
+            raise TableError(
+                f"gda-full would hold {len(self.labels):,} covariances of {self.design.width:,} columns, "
+                f"{needed / 2**30:.1f} GiB: gda shares one"
+            )
 
     def complete(self, description: Description) -> None:
         """Give columns to levels and gaps that the sample lacks."""
@@ -58,10 +68,20 @@ class Designed(Predictor):
             self.settle()
             return self
         with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+            self._check_classes(matrix.shape[0])
             if self.inner.solver == "auto" and self._is_quick(matrix):
                 self.inner.set_params(solver="newton")
             self.inner.fit(matrix, self._targets(values))
         return self
+
+    def _check_classes(self, rows: int) -> None:
+        """Raise where a regression has more classes than it can be fitted to in reasonable time."""
+        classes = len(self.labels)
+        if float(rows) * classes**2 > _DERIVATIVES:
+            raise TableError(
+                f"{self.form.name} would take {rows * classes**2:.1g} second derivatives for {classes:,} classes and "
+                f"{rows:,} rows, of which {_DERIVATIVES:.0g} are the most: nb and gda have no such limit"
+            )
 
     def _is_quick(self, matrix: Any) -> bool:
         """Whether Newton's few steps are the shortest way: curves bend close by, and slopes alone tell little."""

@@ -82,6 +82,7 @@ def candidates(schema: Schema, classes: int, rows: int) -> list[Form]:
         return [FORMS[name] for name in [*names, *(["local"] if near else [])]]
     plain = kinds != {"text"}
     names = ["nb", *(["gda", "gda-full"] if numbers else [])]
-    names += [("logistic" if classes == 2 else "softmax")] if plain else []
+    names += ["logistic"] if plain else []
+    names += ["softmax"] if plain and 2 < classes <= MANY else []
     names += ["additive"] if numbers and classes <= MANY else []
     return [FORMS[name] for name in [*names, *(["text"] if "text" in kinds else [])]]
