@@ -229,3 +229,18 @@ def test_a_table_is_no_model(tmp_path: Path) -> None:
     TABLE.to_csv(tmp_path / "table.csv")
     with pytest.raises(StoreError, match=r"table\.csv is not a model file"):
         suffice.load(tmp_path / "table.csv")
+
+
+@pytest.mark.parametrize("target", ["sold", "price"])
+def test_samples_lie_in_the_range_of_what_was_observed(target: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    table = houses(300).assign(hormone=random.lognormal(0, 2, 300), age=random.integers(0, 90, 300) * 10)
+    model = suffice.fit(
+        table.drop(columns={"sold": "price", "price": "sold"}[target]), target, {"sold": "nb"}.get(target, "linear")
+    )
+    model.save(tmp_path / "m.suffice")
+    drawn = suffice.load(tmp_path / "m.suffice").sample(2000, 0).to_pandas()
+    for name in {"hormone", "age", "area", target} - {"sold"}:
+        assert table[name].min() <= drawn[name].min() < drawn[name].max() <= table[name].max()
+    assert (drawn.age == drawn.age.round()).all()
+    assert drawn.hormone.nunique() > 1900  # drawn again, not heaped up at the ends

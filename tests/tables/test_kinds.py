@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +232,31 @@ def test_the_schema_says_which_columns_are_left_out() -> None:
     model = suffice.fit(houses().assign(row=range(200)), "sold", "nb")
     assert [field.name for field in model.schema_.ignored] == ["row"]
     assert model.schema_.columns == ("area", "rooms", "street", "garden", "price")
+
+
+def test_kinds_do_not_depend_on_the_order_of_rows() -> None:
+    """A column that is constant in the first 50,000 rows is what all rows say."""
+    random = np.random.default_rng(0)
+    calls = np.where(np.arange(60_000) < 51_000, 0.0, random.poisson(2.0, 60_000))
+    table = pd.DataFrame({"calls": calls, "size": random.normal(calls), "y": random.choice(["a", "b"], 60_000)})
+    shuffled = table.sample(frac=1.0, random_state=0)
+    found = [suffice.fit(each, "y", "nb", folds=2) for each in (table, shuffled)]
+    for model in found:
+        assert {field.name: field.kind for field in model.schema_.predictors} == {"calls": "count", "size": "numeric"}
+    assert "the first 50,000 rows alone suggest another kind" in found[0].schema_.field("calls").why
+
+
+def test_the_same_fit_is_the_same_file(tmp_path: Path) -> None:
+    table = pd.DataFrame({"x": np.arange(80.0), "c": list("abcd") * 20, "y": list("nnny") * 20})
+    for name in ("one", "two"):
+        suffice.fit(table, "y", ledger=True).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    code = "import suffice, sys; suffice.fit(sys.argv[1], 'y', ledger=True).save(sys.argv[2])"
+    table.to_parquet(tmp_path / "t.parquet")
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "t.parquet"), str(tmp_path / seed)],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

@@ -190,7 +190,7 @@ def show_candidates(model: Any) -> None:
                 kind,
                 f"{each.loss:.4g} ± {each.spread:.2g}",
                 share(other) if task == "classes" else f"{other:.4g}",
-                f"{each.seconds:.1f}",
+                f"{each.seconds:.1f}" if each.seconds else "",  # a file does not hold them
                 each.title,
             ]
         )

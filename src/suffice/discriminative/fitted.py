@@ -125,7 +125,8 @@ class Fitted(LinearPredictor):
                     "log_likelihood": self.solution_.log_likelihood,
                     "converged": self.solution_.converged,
                     "why": self.solution_.why,
-                    "trace": [list(step) for step in self.solution_.trace],
+                    # Without the time that steps took: the same fit is the same file.
+                    "trace": [list(step._replace(seconds=0.0)) for step in self.solution_.trace],
                 },
                 "progress": self._progress(),
                 **self._more_settings(),

@@ -81,7 +81,7 @@ def _table(found: list[Candidate], measure: str) -> str:
         kind = "generative" if each.generative else "discriminative"
         lost = _with_spread(each) if np.isfinite(each.loss) else f"not fitted: {each.why}"
         measures = [_measure(name, each.measures.get(name, np.nan)) for name in others]
-        rows.append((each.model, each.title, kind, lost, *measures, f"{each.seconds:.2f}"))
+        rows.append((each.model, each.title, kind, lost, *measures, f"{each.seconds:.2f}" if each.seconds else ""))
     head = [
         "model",
         "what it is",

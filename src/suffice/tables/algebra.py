@@ -12,7 +12,7 @@ import numpy.typing as npt
 from suffice.statistics import Labels, Parts
 from suffice.statistics.base import NegativeEvidenceError
 from suffice.tables.answering import Answering
-from suffice.tables.blocks import Block
+from suffice.tables.blocks import Block, ranges_of
 from suffice.tables.described import take_out
 from suffice.tables.describing import Description
 from suffice.tables.errors import TableError
@@ -32,9 +32,12 @@ class Algebra(Answering):
         """
         self._refuse_unless_exact("learn more rows exactly")
         predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
-        rows = 0
+        rows, ranges = 0, self.ranges_
         for block, values in self._learnt(table, watch):
             predictor.add(block, values)
+            ranges = _joined(ranges, ranges_of(block))
+            if self.schema_.task != "classes":
+                ranges = _joined(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
             if description is not None:
                 more = description.summed(block, self._codes(values), self._description_labels)
                 description.remember(description.statistics_ + more)
@@ -43,6 +46,7 @@ class Algebra(Answering):
             rows += block.rows
         predictor.settle()
         self._take(predictor, description, ledger, self.rows_ + rows)
+        self.ranges_ = ranges
         return self
 
     def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
@@ -114,6 +118,7 @@ class Algebra(Answering):
         both._bins, both._noise = self._bins, self._noise
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
         both.fitted_rows_ = both.rows_
+        both.ranges_ = _joined(self.ranges_, other.ranges_)
         both.ledger_ = None
         if self.ledger_ is not None and other.ledger_ is not None:
             both.ledger_ = self.ledger_.merged(other.ledger_)
@@ -148,6 +153,12 @@ def _components(one: Algebra, two: Algebra) -> Any:
     start = 1 + max(int(label) for label in one._description.statistics_.labels)
     labels = Labels(tuple(start + int(label) for label in statistics.labels))
     return Parts(tuple(replace(part, labels=labels) for part in statistics.parts))
+
+
+def _joined(one: dict[str, tuple[float, float]], two: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Return the ranges that hold those of both."""
+    spans = {name: [each[name] for each in (one, two) if name in each] for name in {**one, **two}}
+    return {name: (min(low for low, _ in some), max(high for _, high in some)) for name, some in spans.items()}
 
 
 def _ledger_without(ledger: Ledger, block: Block, answers: Answers, values: npt.NDArray[Any], labels: Labels) -> Ledger:

@@ -46,6 +46,7 @@ class Answering(BaseEstimator):  # type: ignore[misc]
     _bins: Bins | None  # of the numbers, as classes of the description
     _description: Description | None  # where the predictor is none itself
     _noise: float
+    ranges_: dict[str, tuple[float, float]]  # least and largest number of each numeric feature, and of the target
     ledger_: Ledger | None  # of the rows that were learned, where one is kept
 
     @property
@@ -159,7 +160,10 @@ class Answering(BaseEstimator):  # type: ignore[misc]
         return np.concatenate(found)
 
     def sample(self, n: int = 1, random_state: int | None = None) -> Any:
-        """Draw rows, with their target, from the description: an Arrow table."""
+        """Draw rows, with their target, from the description: an Arrow table.
+
+        Numbers lie in the range of the rows that were observed; those drawn outside it are drawn again.
+        """
         self._check_fitted()
         if not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")

@@ -74,6 +74,16 @@ class Block:
         return cls(schema.features, tuple(columns), batch.num_rows, first)
 
 
+def ranges_of(block: Block) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest cell of each numeric feature that has any."""
+    found: dict[str, tuple[float, float]] = {}
+    for feature, column in zip(block.features, block.columns, strict=True):
+        known = column[~np.isnan(column)] if feature.kind == "numeric" else np.zeros(0)
+        if len(known):
+            found[feature.name] = float(known.min()), float(known.max())
+    return found
+
+
 def _some(column: Any, rows: Any) -> Any:
     if isinstance(column, Names):
         return Names(column.vocabulary, column.codes[rows])

@@ -14,7 +14,7 @@ from suffice.store import Contents, Stored
 from suffice.tables import reading
 from suffice.tables.algebra import Algebra
 from suffice.tables.answering import with_target
-from suffice.tables.blocks import Block
+from suffice.tables.blocks import Block, ranges_of
 from suffice.tables.choosing import Candidate, judge
 from suffice.tables.databases import RowsElsewhereError, TableDatabase, chosen
 from suffice.tables.described import Described
@@ -75,6 +75,7 @@ class TableModel(Stored, Algebra):
     rows_, skipped_ : rows learnt, and rows left out because they have no target
     fitted_rows_ : rows that the model was fitted to
     summed_ : where sums were taken: "here", "in DuckDB", "in PostgreSQL, of words here"
+    ranges_ : the least and largest number of each numeric feature among the rows that models were compared by
     noise_ : of numbers, how far they lie from what is expected of them: the root of the mean square
     estimator_ : the estimator that does the work
     description_ : naive Bayes over the rows
@@ -193,6 +194,9 @@ class TableModel(Stored, Algebra):
         self._labels, self._bins = labels, found.bins
         self.ledger_ = found.ledger if form.exact else None
         self.rows_, self.skipped_ = found.rows, found.skipped
+        self.ranges_ = ranges_of(sample)
+        if schema.task != "classes":
+            self.ranges_[schema.target] = float(values.min()), float(values.max())
         self._noise = 0.0
         if schema.task == "numbers":
             self._noise = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
@@ -262,12 +266,15 @@ class TableModel(Stored, Algebra):
                 "classes": list(self._labels),
                 "bins": None if self._bins is None else self._bins.edges.tolist(),
                 "predictor": {"form": self.model_, **self.predictor_.settings()},
-                "candidates": [vars(each) for each in self.candidates_],
+                "candidates": [
+                    {**vars(each), "seconds": 0.0} for each in self.candidates_
+                ],  # the same fit, the same file
                 "rows": self.rows_,
                 "skipped": self.skipped_,
                 "noise": self._noise,
                 "fitted_rows": self.fitted_rows_,
                 "summed": self.summed_,
+                "ranges": {name: list(span) for name, span in self.ranges_.items()},
             },
             parts,
         )
@@ -283,6 +290,7 @@ class TableModel(Stored, Algebra):
         model.predictor_ = restored(settings["predictor"], parts["predictor"], model.schema_.task, model._labels)
         description = parts.get("description")
         model._description = None if description is None else Description._from_contents(description)
+        model.ranges_ = {name: (low, high) for name, (low, high) in settings.get("ranges", {}).items()}
         model.ledger_ = Ledger.from_contents(parts["ledger"]) if "ledger" in parts else None
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])

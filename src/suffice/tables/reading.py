@@ -158,6 +158,7 @@ def read(
         raise TableError(f"{passes.source.name} has no rows: there is nothing to learn from")
     schema = infer(head, target, kinds, task, whole, passes.source.missing)
     said = task or (kinds or {}).get(target)
+    settled = set(kinds or {})  # columns whose kind is not to be inferred again
     while True:
         try:
             found = passes.go(schema, head, most(schema), form(schema), said)
@@ -166,6 +167,13 @@ def read(
                 raise  # the user asked for it
             why = f"some cells are no {schema.field(error.column).kind}"
             schema = schema.with_kind(error.column, error.cure, why)
+            settled.add(error.column)
+            continue
+        others = {} if whole else _kinds_of_all(found, settled)
+        if others:  # the first rows are not like all rows: once more
+            for name, kind in others.items():
+                schema = schema.with_kind(name, kind, f"the first {head.num_rows:,} rows alone suggest another kind")
+            settled |= set(others)
             continue
         alike = {} if whole else found.description.constants()
         alike = {name: value for name, value in alike.items() if name in schema.columns and name not in (kinds or {})}
@@ -173,6 +181,23 @@ def read(
             return found
         for name, value in alike.items():  # the first rows did not tell, and the others do not either
             schema = schema.with_kind(name, "ignore", f"always {value}")
+
+
+def _kinds_of_all(found: Read, settled: set[str]) -> dict[str, str]:
+    """Return the columns of numbers that rows drawn from the whole table suggest another kind for than the first rows.
+
+    So the kind of a column does not depend on the order of the rows.
+    """
+    drawn = infer(found.sample, found.schema.target, None, found.schema.task, False, found.schema.missing)
+    kinds = {field.name: field.kind for field in drawn.fields}
+    return {
+        field.name: kinds[field.name]
+        for field in found.schema.predictors
+        if field.kind in ("numeric", "count")
+        and kinds[field.name] in ("numeric", "count")
+        and field.kind != kinds[field.name]
+        and field.name not in settled
+    }
 
 
 def check_labels(labels: Labels, schema: Schema, said: str | None) -> None:

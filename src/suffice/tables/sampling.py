@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
+from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.imputing import written
 from suffice.tables.schema import Field
@@ -17,14 +19,26 @@ if TYPE_CHECKING:
 
 
 def drawn(model: Answering, n: int, random_state: int | None) -> Any:
-    """Return rows with their target as an Arrow table: classes first, then cells; or cells first, then numbers."""
+    """Return rows with their target as an Arrow table: classes first, then cells; or cells first, then numbers.
+
+    Numbers outside the range that was observed are drawn again, from the part of their distribution inside it.
+    """
     pa = arrow()
     random = np.random.default_rng(random_state)
     joint = model.description_._source()
     codes = joint.draw_classes(n, random)
     cells: Any = joint.conditional.sample(codes, random)
     kinds = {kind: iter(columns) for kind, columns in cells.items()}
-    features = {(feature.column, feature.part): list(next(kinds[feature.kind])) for feature in model.schema_.features}
+    features: dict[tuple[str, str | None], list[Any]] = {}
+    places = {kind: iter(range(len(columns))) for kind, columns in cells.items()}
+    for feature in model.schema_.features:
+        column, place = list(next(kinds[feature.kind])), next(places[feature.kind])
+        if feature.kind == "numeric" and feature.name in model.ranges_:
+            product: Any = joint.conditional
+            family = product.factors["numeric"].family
+            mu, sigma = family.mu[codes, place], np.sqrt(family.sigma2[codes, place])
+            column = _within(model.ranges_[feature.name], np.array(column), mu, sigma, random).tolist()
+        features[feature.column, feature.part] = column
     columns: dict[str, Any] = {}
     for field in model.schema_.fields:
         if field.name == model.schema_.target:
@@ -54,4 +68,21 @@ def _target(model: Answering, codes: Any, table: Any, random: np.random.Generato
     expected = model.predictor_.answers(Block.of(table, model.schema_)) if table.num_rows else np.zeros(0)
     if model.schema_.task == "counts":
         return pa.array(random.poisson(np.maximum(expected, 0)))
-    return pa.array(random.normal(expected, model.noise_))
+    noise = np.full(len(expected), model.noise_)
+    numbers = random.normal(expected, noise)
+    span = model.ranges_.get(model.schema_.target)
+    return pa.array(numbers if span is None else _within(span, numbers, expected, noise, random))
+
+
+def _within(
+    span: tuple[float, float], cells: FloatArray, mu: FloatArray, sigma: FloatArray, random: np.random.Generator
+) -> FloatArray:
+    """Return normal numbers with those outside a range drawn again from the truncated normal distribution."""
+    low, high = span
+    outside = np.flatnonzero((cells < low) | (cells > high))
+    if len(outside):
+        mu, sigma = mu[outside], np.maximum(sigma[outside], np.finfo(np.float64).tiny)
+        at_least, at_most = ndtr((low - mu) / sigma), ndtr((high - mu) / sigma)
+        cells = cells.copy()
+        cells[outside] = mu + sigma * ndtri(random.uniform(at_least, at_most))
+    return np.clip(cells, low, high)  # where none of the distribution is inside: the nearer end
