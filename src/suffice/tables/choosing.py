@@ -70,7 +70,7 @@ class Candidate:
     loss: float
     spread: float
     measures: dict[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)  # a file does not hold it
     why: str = ""
     temperature: float = 1.0
     penalty: float = 1.0
