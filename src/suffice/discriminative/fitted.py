@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -113,6 +114,7 @@ class Fitted(LinearPredictor):
             arrays["covariance"] = covariance[np.ix_(known, known)]
         if self._is_assigned(self.solution_.theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
+        arrays |= self._progress_arrays()
         return Contents(
             kind=type(self).__name__,
             settings={
@@ -144,7 +146,7 @@ class Fitted(LinearPredictor):
         settings, arrays = contents.settings, contents.arrays
         model = cls._with_parameters(settings, solvers_read)._restore_features(settings)
         model._restore(settings)
-        model._resume(settings["progress"])
+        model._resume(settings["progress"], arrays)
         if settings["facts"] is not None:
             model.facts_ = Facts(**settings["facts"])
             model.dispersion_ = model.facts_.dispersion
@@ -169,8 +171,12 @@ class Fitted(LinearPredictor):
         """Return how far learning by batches has come."""
         return {}
 
-    def _resume(self, progress: Any) -> None:
-        """Take back what :meth:`_progress` wrote."""
+    def _progress_arrays(self) -> dict[str, Any]:
+        """Return what learning by batches goes on from."""
+        return {}
+
+    def _resume(self, progress: Any, arrays: Mapping[str, Any]) -> None:
+        """Take back what :meth:`_progress` and :meth:`_progress_arrays` wrote."""
 
     def _restore(self, settings: Any) -> None:
         """Take back what :meth:`_more_settings` wrote."""

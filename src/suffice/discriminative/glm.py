@@ -50,10 +50,15 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         exposure: Any = None,
         trials: Any = None,
     ) -> Self:
-        """Learn from more rows by the stochastic rule: one step for each row, as they come.
+        """Learn from more rows; theta comes near that of :meth:`fit`, in any split and order of the rows.
 
-        Theta comes near the optimum, not to it; :meth:`fit` finds it. The steps are those of ``solver`` if that is a
-        :class:`~suffice.solvers.StochasticGradient`, and chosen by the first batch otherwise.
+        New rows are taken in beside a parabola that stands for the rows before. Now and then theta is found anew from a
+        uniform sample of all rows, of about a million numbers at most, which the model keeps, and its file holds, until
+        the next :meth:`fit`. After :meth:`fit` there is no sample, and the parabola alone stands for its rows.
+
+        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, the plain stochastic rule is
+        followed instead, from theta = 0: ``theta := theta + step * slope of the row * x`` for each row, as they come;
+        steps become shorter only where ``decay`` is given, and no row is kept.
 
         Parameters
         ----------

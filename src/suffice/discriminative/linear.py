@@ -30,10 +30,12 @@ from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for
 from suffice.engines.cluster import Shards, engine_of, remade, there
+from suffice.engines.descent import Pace
 from suffice.engines.results import beside
 from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
-from suffice.solvers import Solution
+from suffice.solvers import Solution, StochasticGradient
+from suffice.solvers.gradient import diverged
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import parameters
@@ -231,15 +233,55 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order."""
+        """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order.
+
+        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, theta is found by the plain
+        stochastic rule instead, from theta = 0: one step for each row, as they come. ``+`` and :meth:`forget` then
+        refuse.
+        """
         first = "_memory" not in vars(self)
         with self._learning(anew=first):
-            if not first:
+            steps = self.solver if isinstance(self.solver, StochasticGradient) and self.solver.step else None
+            if not first and steps is None:
                 self._check_unassigned("what is learned from more rows")
+            before = None if first or steps is None else np.array(self.theta_)
+            if steps is not None and afar.spread(X, y=y, sample_weight=sample_weight) is not None:
+                raise ValueError("steps row by row need the rows here: fetch X, or give solver='normal'")
             more = self._sums(X, y, sample_weight, reset=first)
+            pace = self._pace
             self._forget_the_rows()
             self._remember(more if first else self._memory + more)
+            if steps is not None:
+                self._pace = pace
+                self._step_through(self._rows(X, y, sample_weight, reset=False), steps, before)
         return self
+
+    def _step_through(self, rows: Batch, steps: StochasticGradient, before: FloatArray | None) -> None:
+        """Go once through a batch of rows, as they come, by the stochastic rule."""
+        shape = rows.features + int(self.fit_intercept), self._memory.targets
+        theta = np.zeros(shape) if before is None else before
+        pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
+        found = []
+        for place in range(self._memory.targets):
+            likelihood = self._likelihood(_of_target(place, rows))
+            likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / self._memory.weight)
+            found.append(likelihood.descend(np.array(theta[:, [place]]), None, pace))
+            if not found[-1].finite:
+                raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
+        self._found = np.concatenate([descent.theta for descent in found], axis=1)
+        self._pace = replace(pace, first=pace.first + found[0].steps)
+        self._unread()
+
+    def _check_sums(self, what: str) -> None:
+        """Raise where theta is not read from the sums, and does not follow them."""
+        self._check_unassigned(what)
+        if self._found is not None and (
+            isinstance(self._params.solver, StochasticGradient) or self._params.solver == "stochastic"
+        ):
+            raise ValueError(
+                f"theta was found row by row by solver={self._params.solver!r}, not read from the sums: {what} cannot "
+                "be told; fit with solver='normal', or use with_params(solver='normal') first"
+            )
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
@@ -248,7 +290,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         and nothing is changed.
         """
         self._check_fitted()
-        self._check_unassigned("what is left without some rows")
+        self._check_sums("what is left without some rows")
         with self._learning(anew=False):
             removal = self._memory.remove(self._sums(X, y, sample_weight, reset=False))
             self._forget_the_rows()
@@ -271,7 +313,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if mine is not None and theirs is not None and mine != theirs:
             raise ValueError(f"models of the features {mine} and {theirs} do not go together")
         for model in (self, other):
-            model._check_unassigned("the model of both")
+            model._check_sums("the model of both")
         merged = copy.copy(self)
         with merged._learning(anew=False):
             merged._forget_the_rows()
@@ -340,7 +382,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
 
     def _forget_the_rows(self) -> None:
         """Drop what came from rows that all were there at once."""
-        self._robust = self._found = self._residual = None
+        self._robust = self._found = self._residual = self._pace = None
         self.__dict__.pop("solution_", None)
 
     def _find(self, rows: Batch | Shards) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from suffice.discriminative.least_squares import LeastSquares, products_of, solv
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.discriminative.solving import PrecisionWarning, dependence, warn_unsolved
 from suffice.engines.choice import engine_for
+from suffice.engines.descent import Pace
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import dependencies
@@ -40,6 +42,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
     _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
     _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows
     _solution: LeastSquares | None = None  # what was last read
+    _pace: Pace | None = None  # of the next batch, where theta was found row by row
     _coef: Any = None  # coef_ and intercept_ as they were shown, or assigned
     _intercept: Any = None
 
@@ -75,7 +78,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
     def _under(self, **params: Any) -> Self:
         found = super()._under(**params)
         if found._params.solver == "normal":
-            found._found = found._residual = None
+            found._found = found._residual = found._pace = None
             found.__dict__.pop("solution_", None)
         if found._params.covariance == "classical":
             found._robust = None
@@ -283,6 +286,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
                 "one_target": self._one_target,
+                "pace": None if self._pace is None else asdict(self._pace),
             },
             statistics={"sum": self._memory},
             arrays=arrays,
@@ -298,6 +302,8 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
             raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
         model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
         model._residual = contents.arrays.get("residual")
+        pace = settings.get("pace")
+        model._pace = None if pace is None else Pace(**pace)
         model._remember(statistics)
         if "coef" in contents.arrays:
             intercept = contents.arrays["intercept"]

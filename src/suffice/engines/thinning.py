@@ -51,6 +51,8 @@ def _thinned(piece: Piece, stands_for: npt.NDArray[np.float64], most: int) -> tu
 
 
 def _width(x: Any) -> int:
+    if is_sparse(x):
+        return 1 + -(-int(x.nnz) // max(int(x.shape[0]), 1))  # what is stored of a row
     shape: tuple[int, ...] = getattr(x, "shape", ())
     return max(int(shape[1]), 1) if len(shape) > 1 else 20  # a text is more than one number
 

@@ -57,7 +57,7 @@ class StochasticGradient:
         before it was learnt is kept. That costs a few epochs, which the trace counts.
     decay, power
         Step number s is ``step / (1 + decay s) ** power`` long. By default decay is 1 / the number of steps of an
-        epoch.
+        epoch; in ``partial_fit``, where no epoch is known, 0.
     batch_rows
         How many rows make one step, whose slopes are averaged.
     epochs

@@ -1,0 +1,171 @@
+"""A sample of the rows that a model was fed by batches, and the log-likelihood of new rows beside those learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.discriminative.objective import Likelihood
+from suffice.engines import Batch
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_foreign, is_sparse
+from suffice.engines.spread import Piece
+from suffice.engines.thinning import drawn, together
+from suffice.solvers.objective import Bend, Slope, flat, shaped
+from suffice.statistics.base import FloatArray
+
+#: The sample is fitted again once so many rows came since, as a share of those that it stands for.
+DUE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """A uniform sample of rows, and the batches that came since it was last fitted.
+
+    It holds about a million numbers at most: all rows, while there are fewer.
+    """
+
+    kept: Piece
+    stands_for: FloatArray  # (n,), how many rows each stands for
+    waiting: tuple[Piece, ...] = ()
+
+    @cached_property
+    def _known(self) -> npt.NDArray[Any]:
+        """The targets that the sample has."""
+        return np.unique(self.kept["y"])
+
+    @classmethod
+    def of(cls, rows: Batch) -> Self:
+        """Return the sample of a first batch."""
+        return cls(*drawn(_piece(rows)))
+
+    def plus(self, rows: Batch) -> Self:
+        """Return the sample with one more batch that waits."""
+        found = replace(self, waiting=(*self.waiting, _piece(rows)))
+        vars(found)["_known"] = self._known
+        return found
+
+    def settled(self) -> Self:
+        """Return the sample with all batches in it."""
+        found = self.kept, self.stands_for
+        if self.waiting:
+            pieces = _alike((self.kept, *self.waiting))
+            more = {name: _joined([piece[name] for piece in pieces[1:]]) for name in self.kept}
+            found = together((pieces[0], self.stands_for), drawn(more))
+        return type(self)(*found)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much came since the last fit that the sample should be fitted again."""
+        since = sum(len(piece["y"]) for piece in self.waiting)
+        return since >= DUE * float(self.stands_for.sum()) or self._has_new_classes()
+
+    def _has_new_classes(self) -> bool:
+        """Whether rows wait whose target is the first of its class; of numbers, that is asked while there are few."""
+        if len(self._known) > 100 or not self.waiting:
+            return False
+        return not np.isin(self.waiting[-1]["y"], self._known).all()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is in the sample."""
+        return bool((self.stands_for == 1).all())
+
+    @property
+    def batch(self) -> Batch:
+        """The rows of the sample, each weighing as much as the rows that it stands for."""
+        kept = self.kept
+        weight = self.stands_for * kept["weight"]
+        return Batch(kept["X"], kept["y"], weight, kept["offset"], trials=kept["trials"])
+
+    @property
+    def varies(self) -> bool:
+        """Whether the targets of rows with weight differ: else no finite theta may be best."""
+        y = self.kept["y"][self.kept["weight"] > 0]
+        return len(y) > 1 and bool((y != y[:1]).any())
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the sample, settled, as plain arrays."""
+        settled = self.settled()
+        found = {name: each for name, each in settled.kept.items() if each is not None and name != "X"}
+        x = settled.kept["X"]
+        if is_sparse(x):
+            found |= {"data": x.data, "indices": x.indices, "ends": x.indptr, "width": np.array(x.shape[1])}
+        else:
+            found["X"] = x
+        return {**found, "stands_for": settled.stands_for}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Return the sample that :meth:`arrays` wrote."""
+        x: Any = arrays.get("X")
+        if x is None:
+            shape = len(arrays["ends"]) - 1, int(arrays["width"])
+            x = sparse.csr_array((arrays["data"], arrays["indices"], arrays["ends"]), shape=shape)
+            x.check_format()
+        kept = {name: arrays.get(name) for name in ("y", "weight", "offset", "trials")}
+        return cls({"X": x, **kept}, arrays["stands_for"])
+
+
+def _piece(rows: Batch) -> Piece:
+    """Return a copy of rows, on the host."""
+    x = to_host(rows.x) if is_foreign(rows.x) else rows.x
+    weight = np.ones(rows.rows) if rows.weight is None else rows.weight
+    columns = {"y": rows.y, "weight": weight, "offset": rows.offset, "trials": rows.trials}
+    x = sparse.csr_array(x, copy=True) if is_sparse(x) else np.array(x)
+    return {"X": x, **{name: None if each is None else np.array(each) for name, each in columns.items()}}
+
+
+def _alike(pieces: tuple[Piece, ...]) -> list[Piece]:
+    """Return pieces with offsets and trials in all of them, where one has them."""
+    found = [dict(piece) for piece in pieces]
+    for name, otherwise in (("offset", 0.0), ("trials", 1.0)):
+        given = next((piece[name] for piece in found if piece[name] is not None), None)
+        if given is None:
+            continue
+        for piece in found:
+            if piece[name] is None:
+                piece[name] = np.full((len(piece["y"]), *given.shape[1:]), otherwise)
+    return found
+
+
+def _joined(columns: list[Any]) -> Any:
+    if columns[0] is None:
+        return None
+    if any(map(is_sparse, columns)):
+        return sparse.csr_array(sparse.vstack(columns, format="csr"))
+    return np.concatenate(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The log-likelihood of new rows, and of those learned before as a parabola about their optimum."""
+
+    rows: Likelihood  # without a penalty, which the past holds
+    theta: FloatArray  # (p, t), where the past is highest
+    past: FloatArray  # (q, q), its curvature there
+
+    @property
+    def weight(self) -> float:
+        """The weight of the new rows."""
+        return self.rows.weight
+
+    def slope(self, theta: FloatArray) -> Slope:
+        """Return value and gradient."""
+        value, gradient = self.rows.slope(theta)
+        away = flat(theta - self.theta)
+        pull = self.past @ away
+        return Slope(value - float(away @ pull) / 2, gradient - shaped(pull, theta))
+
+    def curvature(self, theta: FloatArray) -> Bend:
+        """Return value, gradient and information."""
+        bend = self.rows.curvature(theta)
+        away = flat(theta - self.theta)
+        pull = self.past @ away
+        value, gradient = bend.value - float(away @ pull) / 2, bend.gradient - shaped(pull, theta)
+        return Bend(value, gradient, bend.information + self.past)
