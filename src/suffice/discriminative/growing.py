@@ -31,10 +31,12 @@ from suffice.statistics.base import FloatArray
 
 #: A step that we choose is not made shorter than this.
 SHORTEST = 1e-12
-#: New rows are taken in as exactly as this slope per row: theta is found anew from a sample before errors add up.
+#: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
 ABOUT = 1e-6
 #: Where a solver did not come to rest, predictors beyond this say that it ran off: their exponentials overflow.
 FARTHEST = 700.0
+#: A fit to the sample starts from the last one only where no predictor was beyond this.
+PLATEAU = 12.0
 
 
 class Growing(Regression):
@@ -173,7 +175,8 @@ class Growing(Regression):
         if not _is_usable(solution, likelihood):
             self._warm = False
             return layout.outward(start) if theta is None else theta
-        self._warm = solution.converged
+        # Where predictors are so large, classes are separated or lack rows: the next fit would start on a plateau.
+        self._warm = solution.converged and _farthest(solution, likelihood) < PLATEAU
         if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
             # The sample tells theta with some error: it is held against the theta of all rows beyond that error alone.
             size = float(theta.size)
@@ -270,7 +273,12 @@ def _is_usable(solution: Solution, likelihood: Likelihood) -> bool:
     """Whether a solver came to rest, or has at least not run off to where predictors overflow."""
     if not np.isfinite(solution.log_likelihood):
         return False
-    return solution.converged or bool(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0) < FARTHEST)
+    return solution.converged or _farthest(solution, likelihood) < FARTHEST
+
+
+def _farthest(solution: Solution, likelihood: Likelihood) -> float:
+    """Return the largest predictor of any row."""
+    return float(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0))
 
 
 def _learnt(model: Growing, piece: Piece) -> Growing:

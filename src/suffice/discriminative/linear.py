@@ -240,11 +240,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         refuse.
         """
         first = "_memory" not in vars(self)
+        steps = self.solver if isinstance(self.solver, StochasticGradient) and self.solver.step else None
+        if not first and steps is None:
+            self._check_unassigned("what is learned from more rows")
+        before = None if first or steps is None else np.array(self.theta_)
         with self._learning(anew=first):
-            steps = self.solver if isinstance(self.solver, StochasticGradient) and self.solver.step else None
-            if not first and steps is None:
-                self._check_unassigned("what is learned from more rows")
-            before = None if first or steps is None else np.array(self.theta_)
             if steps is not None and afar.spread(X, y=y, sample_weight=sample_weight) is not None:
                 raise ValueError("steps row by row need the rows here: fetch X, or give solver='normal'")
             more = self._sums(X, y, sample_weight, reset=first)

@@ -155,6 +155,11 @@ class Beside:
         """The weight of the new rows."""
         return self.rows.weight
 
+    @property
+    def unit(self) -> float:
+        """The scale of one row's log-likelihood."""
+        return self.rows.unit
+
     def slope(self, theta: FloatArray) -> Slope:
         """Return value and gradient."""
         value, gradient = self.rows.slope(theta)
