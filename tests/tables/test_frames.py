@@ -175,3 +175,18 @@ def test_a_frame_with_no_rows_is_refused() -> None:
 def test_lazy_frames_are_read_by_name() -> None:
     lazy = pl.from_pandas(TABLE).lazy().with_columns(twice=pl.col("area") * 2)
     np.testing.assert_allclose(rows_of(lazy)["twice"].to_numpy(), TABLE.area * 2)
+
+
+def test_a_cluster_frame_is_fetched_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame({"size": np.random.default_rng(0).normal(size=100), "sold": ["yes", "no"] * 50})
+    frame = dd.from_pandas(table, npartitions=4)
+    model = suffice.fit(frame, "sold")
+    np.testing.assert_array_equal(model.predict(frame), model.predict(table))
+    monkeypatch.setattr("suffice.tables.sources.MOST_CELLS", 199)
+    for ask in (lambda: suffice.fit(frame, "sold"), lambda: model.predict(frame), lambda: model.evaluate(frame)):
+        with pytest.raises(
+            TableError, match=r"100 rows of 2 columns, 200 cells.*up to 199 cells.*compute\(\).*Parquet"
+        ):
+            ask()
+    assert suffice.fit(frame.compute(), "sold").predict(table).shape == (100,)

@@ -30,6 +30,9 @@ _FORMATS = {
 _COMPRESSED = (".gz", ".zst")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):(//?)", re.IGNORECASE)  # one letter before the colon is a drive
 
+#: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched.
+MOST_CELLS = 100_000_000
+
 
 def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None = None, strings: Any = ()) -> Source:
     """Return a table that can be streamed.
@@ -39,7 +42,8 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
     table
         A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder or a glob of such files,
         "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
-        "postgresql://...::name" too; a data frame of any library; or a source.
+        "postgresql://...::name" too; a data frame of any library; or a source. Rows of Dask's and Spark's data frames
+        are fetched, up to 100 million cells.
     query
         A SELECT over the table, which is called ``data`` in it; over a database, a SELECT over its tables.
     dialect
@@ -156,12 +160,32 @@ def _arrow_table(table: Any) -> Any:
         return _of_pandas(table)
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
+        _check_fetchable(frame, type(table))
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
     if hasattr(table, "__arrow_c_stream__") and not nw.dependencies.is_into_series(table):
         return pa.table(table)
     raise TypeError(f"a table is a file, a folder, a database or a data frame; got {type(table).__name__}")
+
+
+def _check_fetchable(frame: Any, kind: type) -> None:
+    """Raise where a cluster's data frame is larger than what is fetched from it without being asked to."""
+    library = {"dask": "Dask", "pyspark": "Spark", "sqlframe": "Spark"}.get(kind.__module__.partition(".")[0])
+    if library is None:
+        return
+    import narwhals as nw
+
+    columns = len(frame.collect_schema().names())
+    rows = int(frame.select(nw.len()).collect().item())
+    if rows * columns > MOST_CELLS:
+        fetch = "compute()" if library == "Dask" else "toArrow()"
+        raise TableError(
+            f"the data frame of {library} holds {rows:,} rows of {columns} columns, {rows * columns:,} cells, and a "
+            f"cluster's table is fetched to this machine up to {MOST_CELLS:,} cells. Fetch it by {fetch} if there is "
+            "the memory for it; write it to Parquet and give the folder, which is read in batches; draw rows by "
+            "sample(); or use a model that is summed where the rows are, such as suffice.MixedNB().fit(frame, 'target')"
+        )
 
 
 def _of_pandas(frame: Any) -> Any:
