@@ -195,3 +195,51 @@ def test_sparse_and_dense_rows_give_the_same_sums():
         dense, sparse = (ThreadEngine(2).accumulate(kind.over(LABELS), Batch(form, y)) for form in (x, sp.csr_array(x)))
         for name, array in dense.to_arrays().items():
             np.testing.assert_allclose(sparse.to_arrays()[name], array, rtol=1e-12, atol=1e-9)
+
+
+def fit_and_count(explicit: int | None = None) -> tuple[int, int]:
+    """Fit a model to many rows; return how many of our threads there are then, and how many the default allows."""
+    from suffice import GaussianNB
+    from suffice.engines.threads import permitted_threads
+
+    x = np.random.default_rng(0).normal(size=(200_000, 8))
+    engine = None if explicit is None else ThreadEngine(explicit)
+    GaussianNB(engine=engine).fit(x, x[:, 0] > 0)
+    ours = sum(thread.name.startswith("suffice") for thread in threading.enumerate())
+    return ours, permitted_threads()
+
+
+def test_workers_of_a_process_pool_start_no_more_threads_than_they_are_told() -> None:
+    joblib = pytest.importorskip("joblib")
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(fit_and_count)() for _ in range(2))
+    assert found == [(0, 1)] * 2
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+
+
+def test_threads_are_bounded_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    from suffice.engines.threads import permitted_threads
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(64)))
+    monkeypatch.setattr("suffice.engines.threads._group_cores", lambda: 16)
+    monkeypatch.setattr("suffice.engines.threads._openmp_libraries", lambda scikit_learn: ())
+    for said, expected in [("", 16), ("3", 3), ("2,1", 2), ("100", 16), ("many", 16), ("0", 1)]:
+        monkeypatch.setenv("OMP_NUM_THREADS", said)
+        assert permitted_threads() == expected
+        assert ThreadEngine().threads == expected
+        assert ThreadEngine(40).threads == 40  # an explicit number wins
+    copied = pickle.loads(pickle.dumps(ThreadEngine()))
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert copied.threads == 5  # a default stays one
+
+
+def test_threadpool_limits_hold_for_our_threads() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    pytest.importorskip("sklearn.cluster")  # which loads OpenMP
+    from suffice.engines.threads import permitted_threads
+
+    with threadpoolctl.threadpool_limits(limits=1):
+        assert permitted_threads() == 1
+        batch = rows(200_000)
+        one = ThreadEngine().accumulate(DiagonalMoments.over(LABELS), batch)
+    assert one == ThreadEngine(1).accumulate(DiagonalMoments.over(LABELS), batch)

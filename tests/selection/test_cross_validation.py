@@ -9,9 +9,19 @@ import pytest
 from sklearn import naive_bayes
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import cross_val_score as sklearn_cross_val_score
 
-from suffice import GDA, CategoricalNB, GaussianNB, MultinomialNB
+from suffice import (
+    GDA,
+    CategoricalNB,
+    GaussianNB,
+    LinearRegression,
+    LogisticRegression,
+    MultinomialNB,
+    SoftmaxRegression,
+)
 from suffice.selection import cross_validate
 from suffice.selection.tuning import best_temperature, log_score
 from tests.generative.rows import CASES, Case
@@ -166,3 +176,38 @@ def test_temperature_is_the_maximum() -> None:
     assert values[0] == max(values)
     with_impossible = np.where(random.random(joint.shape) < 0.1, -np.inf, joint)
     assert np.isfinite(best_temperature(with_impossible, codes, np.ones(200)))
+
+
+def test_models_that_are_not_read_from_sums_are_fitted_anew() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=(90, 3))
+    y = np.array(["a", "b", "c"])[(x @ random.normal(size=(3, 3)) + random.normal(size=(90, 3))).argmax(axis=1)]
+    result = cross_validate(SoftmaxRegression(), x, y, grid={"l2": [0.1, 10.0]}, scoring="neg_log_loss")
+    for place, l2 in enumerate([0.1, 10.0]):
+        beside = sklearn_cross_val_score(SoftmaxRegression(l2=l2), x, y, cv=5, scoring="neg_log_loss")
+        np.testing.assert_allclose(result.scores[place], beside, rtol=1e-9)
+    two = np.where(y == "a", "a", "b")
+    right = cross_validate(LogisticRegression(l2=1.0), x, two, folds=4)
+    np.testing.assert_allclose(
+        right.scores[0], sklearn_cross_val_score(LogisticRegression(l2=1.0), x, two, cv=4), rtol=1e-12
+    )
+    weight = random.integers(1, 3, 90)
+    weighted = cross_validate(LogisticRegression(l2=1.0), x, two, folds="loo", sample_weight=weight)
+    assert weighted.scores.shape == (1, 1)
+
+
+def test_regressions_of_numbers_are_judged_by_a_function() -> None:
+    random = np.random.default_rng(3)
+    x = random.normal(size=(60, 2))
+    y = x @ [1.0, -2.0] + random.normal(size=60)
+    found = cross_validate(LinearRegression(), x, y, scoring=r2_score)
+    np.testing.assert_allclose(found.scores[0], sklearn_cross_val_score(LinearRegression(), x, y, cv=KFold(5)))
+    with pytest.raises(ValueError, match=r"LinearRegression predicts numbers: give a function.*r2_score"):
+        cross_validate(LinearRegression(), x, y)
+
+
+def test_refits_need_their_rows_here() -> None:
+    da = pytest.importorskip("dask.array")
+    x = da.ones((10, 2), chunks=(5, 2))
+    with pytest.raises(ValueError, match=r"LogisticRegression is fitted anew for every fold.*fetch them"):
+        cross_validate(LogisticRegression(), x, da.ones(10, chunks=5))

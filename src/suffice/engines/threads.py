@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
 
 from suffice.engines.base import Engine, named
 from suffice.engines.batch import Batch
@@ -28,7 +32,9 @@ class ThreadEngine(Engine):
     Parameters
     ----------
     threads
-        How many threads to use; as many as this process may run on by default.
+        How many threads to use. By default as many as :func:`permitted_threads` allows when rows are summed: one for
+        each core that this process may run on, and no more than OMP_NUM_THREADS or a ``threadpool_limits`` of
+        threadpoolctl.
 
     Examples
     --------
@@ -42,38 +48,52 @@ class ThreadEngine(Engine):
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1; got {threads}")
-        self.threads = threads or _cores()
+        self._given = threads
         self.kernels: Kernels = NativeKernels()
         self._pool: ThreadPoolExecutor | None = None
-        self._owner = 0
+        self._owner = (0, 0)  # the process whose threads wait, and how many they are at most
+        self._changing = threading.Lock()
+
+    @property
+    def threads(self) -> int:
+        """How many threads sum rows now."""
+        return self._given or permitted_threads()
 
     def __repr__(self) -> str:
         return f"ThreadEngine(threads={self.threads})"
 
-    def __reduce__(self) -> tuple[type[ThreadEngine], tuple[int]]:
-        return ThreadEngine, (self.threads,)
+    def __reduce__(self) -> tuple[type[ThreadEngine], tuple[int | None]]:
+        return ThreadEngine, (self._given,)
 
-    def _workers(self) -> ThreadPoolExecutor:
-        """Return the engine's threads, which wait between calls; a forked process has to start its own."""
-        if self._pool is None or self._owner != os.getpid():
-            self._pool = ThreadPoolExecutor(self.threads, "suffice", initializer=_mark_worker)
-            self._owner = os.getpid()
-        return self._pool
+    def _submit(self, threads: int, function: Callable[..., R], *args: Any) -> Future[R]:
+        """Hand work to the engine's threads, which wait between calls; a forked process has to start its own."""
+        with self._changing:
+            owner = (os.getpid(), threads)
+            if self._pool is None or self._owner != owner:
+                if self._pool is not None and self._owner[0] == owner[0]:
+                    self._pool.shutdown(wait=False)  # what it was handed is still finished
+                self._pool = ThreadPoolExecutor(threads, "suffice", initializer=_mark_worker)
+                self._owner = owner
+            return self._pool.submit(function, *args)
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
         pending: deque[Future[R]] = deque()
         lone = isinstance(batches, list) and len(batches) == 1
-        alone = self.threads == 1 or hasattr(_here, "is_worker")  # a worker that waits for workers may wait for ever
+        threads = 0  # not asked for yet
+        is_worker = hasattr(_here, "is_worker")  # a worker that waits for workers may wait for ever
         try:
             for number, batch in enumerate(batches):
-                if alone or _size(batch) < _SMALL:
+                is_small = is_worker or _size(batch) < _SMALL
+                threads = threads if is_small else threads or self.threads
+                if is_small or threads == 1:
                     while pending:
                         yield pending.popleft().result()
                     yield named(function, batch, self.kernels, number)
                     continue
-                parts = list(batch.split(self.threads))
+                parts = list(batch.split(threads))
                 handed = parts[:-1] if lone else parts  # with nothing else to read, this thread takes its part too
-                pending.extend(self._workers().submit(named, function, part, self.kernels, number) for part in handed)
+                for part in handed:
+                    pending.append(self._submit(threads, named, function, part, self.kernels, number))
                 if lone:
                     pending.append(_finished(named(function, parts[-1], self.kernels, number)))
                 # The next batch may be read while this one is summed, but no more than that are held.
@@ -100,8 +120,41 @@ def _mark_worker() -> None:
     _here.is_worker = True
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def permitted_threads() -> int:
+    """Return how many threads may work at a time in this process, as seen from this thread.
+
+    One for each core that the process may run on (its affinity, and the share of its control group), but no more than
+    OMP_NUM_THREADS says, which process pools such as joblib's set in their workers, and than OpenMP may start, which
+    ``threadpoolctl.threadpool_limits`` changes.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    limits = [int(said)] if said.isdecimal() else []
+    limits.extend(library.num_threads for library in _openmp_libraries("sklearn" in sys.modules))
+    return max(1, int(min([cores, _group_cores(), *limits])))
+
+
+@cache
+def _openmp_libraries(_scikit_learn: bool) -> tuple[Any, ...]:
+    """Return the OpenMP libraries of this process. To find them takes milliseconds, to ask them a microsecond.
+
+    scikit-learn brings its own: they are looked for again once it is there.
+    """
+    try:
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    except ImportError:
+        return ()
+    return tuple(ThreadpoolController().select(user_api="openmp").lib_controllers)
+
+
+@cache
+def _group_cores() -> float:
+    """Return how many cores the control group of this process may use at a time, rounded up; infinity for any."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        return math.inf
 
 
 def _size(batch: Batch) -> int:

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from suffice.engines.array_blocks import to_host
+from suffice.engines.threads import permitted_threads
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -96,5 +98,28 @@ def read_all(models: Sequence[Model], sums: Statistics) -> list[Any]:
     """Return what each model reads from a sum; several at a time where there are many."""
     if len(models) < 8:
         return [model._read(sums) for model in models]
-    with ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(permitted_threads()) as threads:
         return list(threads.map(lambda model: model._read(sums), models))
+
+
+def indices_of(folds: Any, y: npt.NDArray[Any], stratified: bool = True) -> list[Index]:
+    """Return the row numbers of each fold, of rows with these class codes or targets.
+
+    Examples
+    --------
+    >>> [held.tolist() for held in indices_of(2, np.array([0, 0, 1, 1]))]
+    [[0, 2], [1, 3]]
+    """
+    rows = len(y)
+    if isinstance(folds, int | np.integer):
+        if folds < 2:
+            raise ValueError(f"folds must be at least 2; got {folds}")
+        if folds > rows:
+            raise ValueError(f"{rows} rows cannot be cut into {folds} folds")
+        folds = StratifiedKFold(int(folds)) if stratified else KFold(int(folds))
+    if hasattr(folds, "split"):
+        return [np.asarray(held) for _, held in folds.split(np.zeros((rows, 1)), y)]
+    indices = [np.asarray(each, dtype=np.intp) for each in folds]
+    if len(indices) < 2:
+        raise ValueError(f"folds must be at least 2; got a list of {len(indices)}")
+    return indices

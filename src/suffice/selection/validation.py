@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 
 from suffice.engines.choice import spread_of
 from suffice.engines.spread import traveller
 from suffice.selection import tuning
-from suffice.selection.rows import Folds, Index, Rows
+from suffice.selection.refitting import scores_of_refits
+from suffice.selection.rows import Folds, Rows, indices_of
 from suffice.selection.spreading import scores_of
 from suffice.statistics.base import FloatArray
 
@@ -82,7 +83,8 @@ def cross_validate(
     Parameters
     ----------
     model
-        A generative classifier of this package; it is not changed.
+        A classifier or regression; it is not changed. Generative classifiers of this package are read from sums; any
+        other model, such as a logistic regression, is fitted anew for every fold and setting.
     X, y, sample_weight
         Rows, their classes and weights; or a collection of Dask or a data frame of Spark, as for ``fit``.
     grid
@@ -91,9 +93,11 @@ def cross_validate(
     folds
         How many stratified folds, in the order of the rows as scikit-learn's ``cv`` cuts them; "loo" to leave out one
         row at a time; a splitter of scikit-learn; or a list of the row numbers of each fold. Rows of a cluster are
-        cut into the same folds as if they were here, by their number or "loo" alone.
+        cut into the same folds as if they were here, by their number or "loo" alone. Folds of models that predict
+        numbers are not stratified.
     scoring
-        "accuracy", "neg_log_loss", or a function of the true class codes and the posteriors, (n, k), of rows here.
+        "accuracy", "neg_log_loss", or a function of the true class codes and the posteriors, (n, k), of rows here. For
+        models that predict numbers, a function of the targets and the predictions.
 
     Returns
     -------
@@ -115,6 +119,10 @@ def cross_validate(
     """
     settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]
     candidates = [clone(model).set_params(**each) for each in settings]
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    if not hasattr(model, "_sum_shape"):
+        refitted = scores_of_refits(candidates, X, y, sample_weight, folds, scoring)
+        return CrossValidation(settings, np.array(refitted), name)
     scores: dict[int, list[float]] = {}
     for _, places in itertools.groupby(
         sorted(range(len(settings)), key=lambda place: _shape(candidates[place])),
@@ -132,7 +140,6 @@ def cross_validate(
         # What the door has learnt about the features holds for all of them.
         models = [copy.copy(first).set_params(**settings[place]) for place in alike]
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
-    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)
 
 
@@ -148,7 +155,7 @@ def _scores(models: list[Any], rows: Rows, folds: Any, scoring: Any) -> list[lis
             raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
         whole, _ = models[0]._first_sum(rows)
         return [[_score(scoring, rows, each._temperature(), each._left_out(whole, rows))] for each in models]
-    parts = Folds(rows, _indices(folds, rows))
+    parts = Folds(rows, indices_of(folds, rows.codes))
     others = parts.others(models[0])
     what = "best" if scoring == "accuracy" else "joint"
     temperatures = [model._temperature() for model in models]
@@ -173,19 +180,3 @@ def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
     if not callable(scoring):
         raise ValueError(f"scoring must be 'accuracy', 'neg_log_loss' or a function; got {scoring!r}")
     return float(scoring(rows.codes, np.exp(tuning.log_posterior(result / temperature))))
-
-
-def _indices(folds: Any, rows: Rows) -> list[Index]:
-    """Return the row numbers of each fold."""
-    if isinstance(folds, int | np.integer):
-        if folds < 2:
-            raise ValueError(f"folds must be at least 2; got {folds}")
-        if folds > len(rows):
-            raise ValueError(f"{len(rows)} rows cannot be cut into {folds} folds")
-        folds = StratifiedKFold(int(folds))
-    if hasattr(folds, "split"):
-        return [np.asarray(held) for _, held in folds.split(np.zeros((len(rows), 1)), rows.codes)]
-    indices = [np.asarray(each, dtype=np.intp) for each in folds]
-    if len(indices) < 2:
-        raise ValueError(f"folds must be at least 2; got a list of {len(indices)}")
-    return indices
