@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from suffice.discriminative import LogisticRegression
 from suffice.discriminative.perceptron import Perceptron
 from suffice.engines import ArrayEngine, ThreadEngine
 from suffice.solvers.stochastic import shuffled
@@ -285,3 +287,17 @@ def test_bad_settings_and_no_fit():
     with pytest.raises(NotFittedError):
         Perceptron().predict(x)
     assert not hasattr(Perceptron(), "coef_")
+
+
+def test_defaults_give_the_same_fit_every_time() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 3))
+    y = (x @ [1.0, 2.0, -1.0] + 0.3 * random.normal(size=60) > 0).astype(int)
+    for make in (
+        lambda: Perceptron(max_iter=5, tol=0.5, average=True),
+        lambda: LogisticRegression(solver="stochastic", l2=1.0, inference=False),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            one, two = make().fit(x, y), make().fit(x, y)
+        np.testing.assert_array_equal(one.coef_, two.coef_)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +34,7 @@ from suffice.store import Contents, Stored, parameters
 _PATIENCE = 5
 
 
-class Perceptron(FittedParameters, Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
 
     With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
@@ -59,7 +59,7 @@ class Perceptron(FittedParameters, Stored, ClassifierMixin, BaseEstimator):  # t
     step
         How far a mistake moves theta. From a start at 0 it changes the length of theta, not the classes.
     random_state
-        A seed or generator, for the same orders again.
+        A seed or generator, for the same orders again; 0 by default. None draws other orders at every fit.
     warm_start
         Whether :meth:`fit` goes on from the theta of the last fit, where it had the same classes.
     class_weight
@@ -118,7 +118,7 @@ class Perceptron(FittedParameters, Stored, ClassifierMixin, BaseEstimator):  # t
         shuffle: bool = True,
         average: bool = False,
         step: float = 1.0,
-        random_state: Any = None,
+        random_state: Any = 0,
         warm_start: bool = False,
         class_weight: Any = None,
         engine: Engine | None = None,

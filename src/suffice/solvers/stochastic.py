@@ -70,7 +70,7 @@ class StochasticGradient:
     shuffle
         Whether to draw a new order of the rows for each epoch. Rows that come sorted need it.
     random_state
-        A seed or generator, for the same orders again.
+        A seed or generator, for the same orders again; 0 by default. None draws other orders at every fit.
 
     Notes
     -----
@@ -103,7 +103,7 @@ class StochasticGradient:
     tol: float = 1e-4
     average: bool = True
     shuffle: bool = True
-    random_state: int | np.random.Generator | None = None
+    random_state: int | np.random.Generator | None = 0
 
     def __post_init__(self) -> None:
         Pace(1.0 if self.step is None else self.step, self.decay or 0.0, self.power, self.batch_rows)
