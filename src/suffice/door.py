@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -25,6 +25,23 @@ from suffice.statistics.base import FloatArray
 def is_stream(x: Any) -> bool:
     """Whether x is a stream of batches, (X, y) or (X, y, sample_weight), rather than rows."""
     return isinstance(x, Iterator)
+
+
+def learn_batches(stream: Iterator[Any], learn: Callable[[Any, Any, Any], Any]) -> None:
+    """Hand X, y and the weights of each batch of a stream to a function; an error is told with the batch's number."""
+    for number, (x, y, weight) in enumerate(batches(stream)):
+        with numbered(number):
+            learn(x, y, weight)
+
+
+@contextmanager
+def numbered(batch: int) -> Iterator[None]:
+    """Add the number of a batch of a stream to an error."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in batch {batch} of the stream, counted from 0")
+        raise
 
 
 def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:

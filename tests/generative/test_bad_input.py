@@ -9,7 +9,18 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
+from suffice import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    LinearRegression,
+    MixedNB,
+    MultinomialNB,
+    PoissonNB,
+    TextClassifier,
+)
 
 from .rows import CASES, Case
 
@@ -252,3 +263,17 @@ def test_a_stream_of_nonsense() -> None:
         GaussianNB().fit(iter([np.zeros((2, 2))]))
     with pytest.raises(ValueError, match="leave out y"):
         GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])
+
+
+def test_a_bad_batch_of_a_stream_is_numbered() -> None:
+    x, y = CASES[0].draw(40)
+    bad = x.copy()
+    bad[3, 1] = np.inf
+    models: list[Any] = [GaussianNB(), LinearRegression()]
+    for model in models:
+        with pytest.raises(ValueError, match="inf") as raised:
+            model.fit(iter([(x, y), (x, y), (bad, y)]))
+        assert "in batch 2 of the stream, counted from 0" in raised.value.__notes__
+    with pytest.raises(ValueError, match="2") as raised:
+        TextClassifier("multinomial").fit(iter([(["a b"], ["x"]), (["c", "d"], ["y"])]))
+    assert "in batch 1 of the stream, counted from 0" in raised.value.__notes__

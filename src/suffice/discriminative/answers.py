@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from suffice import afar, door
@@ -20,7 +19,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 
-class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
+class ScoredClasses(afar.ClusterClassifierMixin, LinearPredictor):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     classes_: npt.NDArray[Any]
@@ -109,12 +108,13 @@ class ScoredClasses(ClassifierMixin, LinearPredictor):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their classes and weights.
+            Rows, their classes and weights, as for :meth:`fit`. Rows of a cluster are read once, where they are.
         offset
-            As for :meth:`decision_function`.
+            As for :meth:`decision_function`; of rows that are here.
         """
-        predicted = self.predict(X) if offset is None else self.predict(X, offset=offset)
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        if offset is None:
+            return super().score(X, y, sample_weight)
+        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     # The file.
 

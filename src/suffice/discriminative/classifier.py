@@ -43,7 +43,7 @@ class LinearClassifier(ScoredClasses, Growing):
         warm_start: bool = False,
         inference: bool | str = "auto",
         covariance: str = "classical",
-        random_state: Any = None,
+        random_state: Any = 0,
         engine: Engine | None = None,
     ) -> None:
         super().__init__(
@@ -214,7 +214,7 @@ class LogisticRegression(LinearClassifier):
     covariance
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
-        The order in which the stochastic solver sees rows.
+        The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
     engine
         Where rows are summed; by default what reads the kind of array.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch, Engine
 from suffice.engines.cluster import here
 from suffice.engines.results import beside
+from suffice.engines.spread import Piece, traveller
 from suffice.families import Family, Response
 from suffice.families.links import Link
 from suffice.solvers import Newton
@@ -156,13 +158,21 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight, offset, exposure, trials
-            Rows, their targets and weights, and what they came with: as for :meth:`fit`.
+            Rows, their targets and weights, and what they came with: as for :meth:`fit`. Rows of a cluster are read
+            where they are, once for the mean of y and once for the deviances, without offsets and trials.
         """
         self._check_fitted()
         response = self._response()
-        z = np.asarray(self._read(X, *self._linear()))
         if response.family.name in ("multinomial", "beta", "dirichlet"):
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
+        rows = afar.judged_rows(self, X, y, sample_weight)
+        if rows is not None:
+            if not (offset is None and exposure is None and trials is None):
+                raise ValueError("rows of a cluster are scored without offset, exposure and trials: fetch them")
+            mean = float(afar.mean_target(X, y, sample_weight)[0])
+            mine, its, _ = afar.added_up(rows, partial(_deviances, traveller(self), mean))
+            return float(1 - mine / its) if its > 0 else float(mine == 0)
+        z = np.asarray(self._read(X, *self._linear()))
         numbers = door.numbers(y, len(z))
         weight = door.weights(sample_weight, len(z))
         if trials is not None:
@@ -188,6 +198,18 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         self._parts = int(settings["parts"])
         if settings["classes"] is not None:
             self.classes_ = door.classes_array(Labels.of(np.asarray(settings["classes"])))
+
+
+def _deviances(model: NumberRegression, mean: float, piece: Piece) -> FloatArray:
+    """Return the deviance of rows under a model, that under the mean of y alone, and the rows' weight."""
+    response = model._response()
+    z = np.asarray(model._read(piece["X"], *model._linear()))
+    numbers = door.numbers(piece["y"], len(z))
+    response.check_targets(numbers)
+    weights = afar.weights_of(piece)
+    null = np.broadcast_to(response.start(mean), z.shape)
+    mine, its = (weights @ response.deviance(each, numbers) for each in (z, null))
+    return np.array([mine, its, weights.sum()])
 
 
 class GLM(NumberRegression):
@@ -218,7 +240,7 @@ class GLM(NumberRegression):
     covariance
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
-        The order in which the stochastic solver sees rows.
+        The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
     engine
         Where rows are summed; by default what reads the kind of array.
 
@@ -257,7 +279,7 @@ class GLM(NumberRegression):
         warm_start: bool = False,
         inference: bool | str = "auto",
         covariance: str = "classical",
-        random_state: Any = None,
+        random_state: Any = 0,
         engine: Engine | None = None,
     ) -> None:
         super().__init__(

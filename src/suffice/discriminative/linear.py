@@ -101,7 +101,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         covariance: str = "classical",
         tol: float = 1e-8,
         max_iter: int = 1000,
-        random_state: Any = None,
+        random_state: Any = 0,
         engine: Engine | None = None,
     ) -> None:
         self.solver = solver
@@ -223,8 +223,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if self.solver != "normal" or self.covariance != "classical":
             raise ValueError("a stream is read once: it needs solver='normal' and covariance='classical'")
         fresh = clone(self)
-        for x, targets, weight in door.batches(stream):
-            fresh.partial_fit(x, targets, weight)
+        door.learn_batches(stream, fresh.partial_fit)
         if "_memory" not in vars(fresh):
             raise ValueError("the stream holds no batches: there is nothing to learn from")
         own = self.get_params(deep=False)
@@ -324,6 +323,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def __radd__(self, other: Any) -> Self:
         """Let ``sum(models)`` start from its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the variance that the model explains; of several targets, their average.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their targets and weights, as for :meth:`fit`. Rows of a cluster are read where they are: once for the
+            mean of y, and once for the squares.
+        """
+        rows = afar.judged_rows(self, X, y, sample_weight)
+        if rows is None:
+            return float(super().score(X, y, sample_weight))
+        mean = afar.mean_target(X, y, sample_weight)
+        left, all_of_it = np.split(afar.added_up(rows, partial(_squares, traveller(self), mean))[:-1], 2)
+        explained = 1 - left / np.where(all_of_it > 0, all_of_it, 1.0)
+        return float(np.where(all_of_it > 0, explained, left == 0).mean())
 
     def path(
         self,
@@ -456,3 +472,11 @@ def _summed(model: LinearRegression, piece: Piece) -> tuple[NormalEquations, boo
 
 def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) -> tuple[NormalEquations, bool]:
     return one[0] + two[0], one[1]
+
+
+def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatArray:
+    """Return the squares of residuals and those about the mean, of each target, and the rows' weight, (2 t + 1,)."""
+    weights = afar.weights_of(piece)
+    targets = door.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
+    predicted = np.asarray(model.predict(piece["X"])).reshape(targets.shape)
+    return np.concatenate([weights @ (targets - predicted) ** 2, weights @ (targets - mean) ** 2, [weights.sum()]])

@@ -69,7 +69,7 @@ class Regression(Arriving):
         warm_start: bool = False,
         inference: bool | str = "auto",
         covariance: str = "classical",
-        random_state: Any = None,
+        random_state: Any = 0,
         engine: Engine | None = None,
     ) -> None:
         self.l2 = l2

@@ -57,8 +57,11 @@ def read(X: Any, features: Features, encoding: str) -> Documents:
     return Documents(decoded(X, encoding, "replace"), features.lowers)
 
 
-def batches(stream: Any, features: Features, encoding: str) -> Iterator[Arrived]:
-    """Yield what a stream brings: batches (texts, labels) or (texts, labels, weights), or pairs (text, label)."""
+def batches(stream: Any, features: Features, encoding: str) -> Iterator[tuple[int, Arrived]]:
+    """Yield what a stream brings: batches (texts, labels) or (texts, labels, weights), or pairs (text, label).
+
+    Each comes with the number of the stream's item; pairs, which are put together, with that of the last of them.
+    """
     waiting: list[tuple[Any, Any]] = []
     for number, item in enumerate(stream):
         if not isinstance(item, tuple) or len(item) not in (2, 3):
@@ -69,18 +72,20 @@ def batches(stream: Any, features: Features, encoding: str) -> Iterator[Arrived]
         if len(item) == 2 and isinstance(item[0], str | bytes):
             waiting.append(item)
             if len(waiting) == _TOGETHER:
-                yield _paired(waiting, features, encoding)
+                yield number, _paired(waiting, features, encoding)
                 waiting = []
             continue
         if waiting:
-            yield _paired(waiting, features, encoding)
+            yield number - 1, _paired(waiting, features, encoding)
             waiting = []
         texts, labels, weight = (*item, None)[:3]
-        if labels is None:
-            raise ValueError("these documents come without classes: there is nothing to learn from them")
-        yield arrived(texts, labels, weight, features, encoding)
+        with door.numbered(number):
+            if labels is None:
+                raise ValueError("these documents come without classes: there is nothing to learn from them")
+            came = arrived(texts, labels, weight, features, encoding)
+        yield number, came
     if waiting:
-        yield _paired(waiting, features, encoding)
+        yield number, _paired(waiting, features, encoding)
 
 
 def _paired(pairs: list[tuple[Any, Any]], features: Features, encoding: str) -> Arrived:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import afar, door
@@ -30,7 +29,7 @@ from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import Columns, Vocabulary, under
 
 
-class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
+class TextClassifier(Stored, afar.ClusterClassifierMixin, Learning):
     """Classify texts: from strings, files or folders to classes, probabilities and reasons, in one pass.
 
     Parameters
@@ -83,6 +82,8 @@ class TextClassifier(Stored, ClassifierMixin, Learning):  # type: ignore[misc]
     >>> model.forget(["monday is fine"], ["ham"]).predict(["is it fine?"])  # nothing speaks for ham any more
     array(['spam'], dtype='<U4')
     """
+
+    _reads_one_text: ClassVar[bool] = True  # of a data frame, one column
 
     def __init__(
         self,

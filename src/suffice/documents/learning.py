@@ -114,8 +114,9 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         return self._become(fresh)
 
     def _fit_stream(self, stream: Any, fresh: Self) -> Self:
-        for came in batches(stream, fresh._features, fresh.encoding):
-            fresh._learn(came, None)
+        for number, came in batches(stream, fresh._features, fresh.encoding):
+            with door.numbered(number):
+                fresh._learn(came, None)
         if not hasattr(fresh, "_learnt"):
             raise ValueError("the stream holds no documents: there is nothing to learn from")
         skipped = list(getattr(stream, "skipped", []))

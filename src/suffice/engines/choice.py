@@ -67,6 +67,19 @@ def cluster_of(x: Any) -> str | None:
     return library if library in ("dask", "pyspark") else None
 
 
+def text_columns(x: Any) -> list[str] | None:
+    """Return the columns of strings of a cluster's data frame of several columns; None for anything else.
+
+    Examples
+    --------
+    >>> text_columns(np.zeros((1, 1)))
+    """
+    if cluster_of(x) is None or getattr(x, "ndim", 2) != 2 or len(getattr(x, "columns", ())) < 2:
+        return None
+    kinds = dict(x.dtypes)  # of Spark, pairs of name and type; of Dask, a series of types by name
+    return [str(name) for name, kind in kinds.items() if str(kind) in ("string", "object", "str")]
+
+
 def is_sparse(x: Any) -> bool:
     """Whether x is a sparse matrix or array of scipy.
 

@@ -21,8 +21,10 @@ from suffice.engines.spread import (
     Spread,
     absent,
     added,
+    check_version,
     guarded,
     lacks_us,
+    own_version,
     raised,
     stand_in,
 )
@@ -33,6 +35,12 @@ R = TypeVar("R")
 FAN = 8
 #: A function that pickles to more bytes than this goes to the workers once, not with every task.
 LARGE = 1 << 16
+#: What a worker is asked: the version of suffice there, empty where that is not known; None where there is none. It is
+#: plain Python, for workers that cannot load what is defined here.
+_VERSION = (
+    "next((found.version for found in __import__('importlib.metadata').metadata.distributions(name='suffice')), '') "
+    "if __import__('importlib.util').util.find_spec('suffice') else None"
+)
 
 
 class DaskRows(Spread):
@@ -286,13 +294,18 @@ def _shared(function: Any) -> Any:
 
 
 def _check_workers() -> None:
-    """Raise where a worker has no ``suffice``: Dask itself would lose such workers one by one, and wait for ever."""
+    """Raise where a worker has no ``suffice``, or another version of it.
+
+    Dask itself would lose workers without it one by one, and wait for ever.
+    """
     client: Any = getattr(get_scheduler(), "__self__", None)
     if not hasattr(client, "run"):  # Dask computes in this process
         return
-    found = client.run(eval, "bool(__import__('importlib.util').util.find_spec('suffice'))", {}, on_error="return")
-    if any(each is False or isinstance(each, ModuleNotFoundError) for each in found.values()):
+    found = client.run(eval, _VERSION, {}, on_error="return").values()
+    if any(each is None or isinstance(each, ModuleNotFoundError) for each in found):
         raise _absent()
+    for each in found:
+        check_version("Dask cluster", each if isinstance(each, str) else "", own_version())
 
 
 def _absent() -> ClusterError:

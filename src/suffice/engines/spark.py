@@ -29,7 +29,19 @@ from suffice.engines.spark_columns import (
     runs,
     stand_in,
 )
-from suffice.engines.spread import Failure, Piece, Spread, absent, added, guarded, lacks_us, raised
+from suffice.engines.spread import (
+    ClusterError,
+    Failure,
+    Piece,
+    Spread,
+    absent,
+    added,
+    check_version,
+    guarded,
+    lacks_us,
+    own_version,
+    raised,
+)
 from suffice.engines.spread import stand_in as made_up
 
 R = TypeVar("R")
@@ -79,7 +91,7 @@ class SparkRows(Spread):
     def released(self) -> None:
         """Let go of what is held."""
         with suppress(Exception):  # a cluster that is gone has let go of everything
-            self.frame.mapInArrow(partial(_worked, _blocks, (), _removed), MADE).collect()
+            self.frame.mapInArrow(partial(_worked, own_version(), _blocks, (), _removed), MADE).collect()
         self.frame.unpersist()
 
     def total(self, add: Callable[[R, R], R]) -> R | None:
@@ -134,15 +146,17 @@ class SparkRows(Spread):
         """Return the data frame with a column of answers more."""
         if name in self.names:
             raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
-        rows = self
-        if features is not None and not isinstance(self.frame.schema[0].dataType, ArrayType):
+        rows, kinds = self, dict(zip(self.names, self.frame.schema.fields, strict=True))
+        arrays = [name for name in self.columns["X"] if isinstance(kinds[name].dataType, ArrayType)]
+        if features is not None and (len(arrays) != 1 or set(features) <= set(self.names)):
             _check_there(list(features), list(self.names))
             rows = replace(self, columns={**self.columns, "X": list(features)})
+        check_features({name: kinds[name].dataType for name in rows.columns["X"]})
         beside = [key for key in rows.columns if key != "X"]
         kind = answer_type(function(made_up(rows.example(), beside)))
         schema = StructType([*self.frame.schema.fields, StructField("answer", kind)])
         numbered = self.frame.select("*", spark_partition_id().alias("part"))
-        found = numbered.mapInArrow(partial(_answered, function, self.names, rows.columns), schema)
+        found = numbered.mapInArrow(partial(_answered, own_version(), function, self.names, rows.columns), schema)
         return found.toDF(*self.names, name)
 
     def _run(self, task: Callable[..., Iterator[Placed]], alone: bool = False) -> DataFrame:
@@ -150,7 +164,7 @@ class SparkRows(Spread):
         source = _things if self.made else partial(pieces, self.names, self.columns)
         frame = self.frame if self.made else self.frame.select("*", spark_partition_id().alias("part"))
         frame = frame.coalesce(1) if alone else frame
-        return frame.mapInArrow(partial(_worked, source, self.steps, task), MADE)
+        return frame.mapInArrow(partial(_worked, own_version(), source, self.steps, task), MADE)
 
 
 def spark_rows(X: Any, **beside: Any) -> SparkRows:
@@ -176,10 +190,14 @@ def spark_rows(X: Any, **beside: Any) -> SparkRows:
     columns["X"] = [name for name in X.columns if name not in taken]
     if not columns["X"]:
         raise ValueError(f"X has no columns besides {sorted(taken)}: there are no features")
+    arrays = [name for name in columns["X"] if isinstance(X.schema[name].dataType, ArrayType)]
+    if "y" not in beside and len(arrays) == 1:
+        columns["X"] = arrays  # where answers are wanted, keys may stay beside the features
     if len(set(X.columns)) < len(X.columns):
         twice = next(name for name in X.columns if X.columns.count(name) > 1)
         raise ValueError(f"X has two columns called {twice!r}: rename one")
-    check_features(X.schema, columns["X"])
+    if "y" in beside:
+        check_features({name: X.schema[name].dataType for name in columns["X"]})
     return SparkRows(X.toDF(*(f"c{place}" for place in range(len(X.columns)))), tuple(X.columns), columns)
 
 
@@ -205,14 +223,22 @@ def _check_there(names: list[str], columns: list[str]) -> None:
 
 
 def _worked(
+    version: str,
     source: Callable[[Iterable[pa.RecordBatch]], Iterator[Placed]],
     steps: tuple[Callable[[Any], Any], ...],
     task: Callable[[Iterator[Placed]], Iterator[Placed]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield what a task makes of the parts of one partition, pickled; the worker's side of :meth:`SparkRows._run`."""
-    things = ((part, place, _stepped(steps, part, thing)) for part, place, thing in source(batches))
-    for part, place, thing in task(placed for placed in things if placed[2] is not None):
+    try:
+        check_version("Spark cluster", own_version(), version)
+        things = ((part, place, _stepped(steps, part, thing)) for part, place, thing in source(batches))
+        made = task(placed for placed in things if placed[2] is not None)
+    except ClusterError as error:
+        for _ in batches:  # a Python worker that leaves rows unread cannot be used again
+            pass
+        made = iter([(0, 0, Failure(error.with_traceback(None)))])
+    for part, place, thing in made:
         columns = [pa.array([part], pa.int32()), pa.array([place], pa.int32())]
         columns.append(pa.array([pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)], pa.binary()))
         yield pa.RecordBatch.from_arrays(columns, ["part", "place", "thing"])
@@ -288,12 +314,14 @@ def _one_row(piece: Piece) -> Any:
 
 
 def _answered(
+    version: str,
     function: Callable[[Any], Any],
     names: tuple[str, ...],
     columns: dict[str, list[str]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches with a column of answers more."""
+    check_version("Spark cluster", own_version(), version)
     for part, batch in runs(batches):
         rows = batch.drop_columns("part")
         piece = read(pa.Table.from_batches([rows]).rename_columns(names), columns)

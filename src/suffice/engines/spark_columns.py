@@ -23,11 +23,10 @@ CELLS = 1 << 20
 Placed = tuple[int, int, Any]
 
 
-def check_features(schema: spark.StructType, features: list[str]) -> None:
-    """Raise where a column is of a type that no model reads."""
-    for name in features:
-        kind = schema[name].dataType
-        if isinstance(kind, spark.ArrayType) and len(features) > 1:
+def check_features(kinds: dict[str, spark.DataType]) -> None:
+    """Raise where a column of the features is of a type that no model reads."""
+    for name, kind in kinds.items():
+        if isinstance(kind, spark.ArrayType) and len(kinds) > 1:
             raise TypeError(
                 f"column {name!r} holds arrays, and there are others: give one column of arrays, or plain ones"
             )

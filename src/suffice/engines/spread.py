@@ -6,7 +6,8 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
+from importlib.metadata import distributions
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -126,6 +127,26 @@ def raised(result: Any) -> Any:
     if isinstance(result, Failure):
         raise result.error
     return result
+
+
+@cache
+def own_version() -> str:
+    """Return the version of ``suffice`` that is installed where this runs; empty where that is not known."""
+    return next((found.version for found in distributions(name="suffice")), "")
+
+
+def check_version(where: str, theirs: str, here: str) -> None:
+    """Raise where a worker has another version of ``suffice`` than the machine that asks.
+
+    Examples
+    --------
+    >>> check_version("Dask cluster", "0.2", "0.2")
+    """
+    if theirs != here and theirs and here:
+        raise ClusterError(
+            f"a worker of this {where} has suffice {theirs}, and here is suffice {here}: their sums may not mean the "
+            "same; install one version everywhere, and start the workers again"
+        )
 
 
 def lacks_us(error: BaseException) -> bool:

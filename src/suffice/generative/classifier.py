@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from suffice import door
+from suffice import afar, door
 from suffice.fitted_parameters import read_attribute
 from suffice.generative.answers import Answering
 from suffice.generative.learning import Learning
@@ -17,7 +16,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 
 
-class GenerativeClassifier(Stored, ClassifierMixin, Learning, Answering):  # type: ignore[misc]
+class GenerativeClassifier(Stored, afar.ClusterClassifierMixin, Learning, Answering):
     """A classifier that knows p(x, y): it describes each class, and decides by Bayes' rule."""
 
     def _contents(self) -> Contents:

@@ -94,8 +94,7 @@ class Learning(Summed):
         if y is not None or sample_weight is not None or unlabelled is not None:
             raise ValueError("a stream brings its own labels and weights: leave out y, sample_weight and unlabelled")
         fresh = clone(self)
-        for x, column, weight in door.batches(stream):
-            fresh.partial_fit(x, column, sample_weight=weight)
+        door.learn_batches(stream, lambda x, column, weight: fresh.partial_fit(x, column, sample_weight=weight))
         if not hasattr(fresh, "_memory"):
             raise ValueError("the stream holds no batches: there is nothing to learn from")
         own = self.get_params(deep=False)

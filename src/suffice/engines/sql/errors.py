@@ -49,6 +49,10 @@ def explained(error: Exception, table: str = "") -> DatabaseError:
     DatabaseError("the database does not let you read the table 'sales': have its owner GRANT SELECT ON sales to you")
     >>> explained(RuntimeError("server closed the connection unexpectedly"))
     DatabaseError('the connection to the database was lost: see that the server is running, and start again')
+    >>> stopped = RuntimeError("canceling statement due to user request")
+    >>> stopped.sqlstate = "57014"
+    >>> explained(stopped)
+    DatabaseError('the query was cancelled (canceling statement due to user request): start again')
     """
     text = str(error).strip()
     folded = text.casefold()
@@ -72,8 +76,10 @@ def explained(error: Exception, table: str = "") -> DatabaseError:
         return DatabaseError(
             f"the connection to the database was lost{what}: see that the server is running, and start again"
         )
-    if code == "57014":
+    if code == "57014" and "timeout" in folded:
         return DatabaseError(f"the database stopped the query ({_first(text)}): allow it more time")
+    if code == "57014":
+        return DatabaseError(f"the query was cancelled ({_first(text)}): start again")
     if code.startswith("08") or any(sign in folded for sign in _UNREACHED):
         return DatabaseError(f"the database says: {_first(text)}; see that the server is running and the address right")
     return DatabaseError(f"the database says: {_first(text)}")

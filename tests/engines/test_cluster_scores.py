@@ -1,0 +1,144 @@
+"""Scores of rows on a cluster: the arguments of fit, few readings of the source; and versions that differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from suffice import (
+    GDA,
+    GaussianNB,
+    LinearRegression,
+    LogisticRegression,
+    MixedNB,
+    PoissonRegression,
+    TextClassifier,
+    fit,
+)
+from suffice.engines import spread
+from suffice.tables import TableError
+
+from .clusters import PANDAS, SIZES, Cluster, Dask, Spark
+
+ROWS = sum(SIZES)
+FEATURES = ["a", "b", "c"]
+OTHER_VERSION = r"has suffice .*, and here is suffice 0\.0\.1: .*install one version"
+
+
+def table() -> pd.DataFrame:
+    random = np.random.default_rng(5)
+    x = random.normal(size=(ROWS, 3))
+    return pd.DataFrame(x, columns=FEATURES).assign(
+        kind=np.where(x[:, 0] + random.normal(size=ROWS) > 0, "yes", "no"),
+        calls=random.poisson(np.exp(0.4 * x[:, 1])),
+        price=x @ [1.0, 2.0, 3.0] + random.normal(size=ROWS),
+        rent=random.normal(size=ROWS),
+        times=random.integers(0, 3, ROWS),
+    )
+
+
+CASES = {
+    "GaussianNB": (GaussianNB(), "kind"),
+    "GDA": (GDA(), "kind"),
+    "MixedNB": (MixedNB(), "kind"),
+    "LogisticRegression": (LogisticRegression(l2=0.1), "kind"),
+    "PoissonRegression": (PoissonRegression(), "calls"),
+    "LinearRegression": (LinearRegression(), "price"),
+    "LinearRegression of two": (LinearRegression(), ["price", "rent"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_score_takes_the_names_that_fit_takes_and_reads_once(case: str) -> None:
+    import dask
+    import dask.dataframe as dd
+
+    model, target = CASES[case]
+    rows = table()
+    fitted = model.fit(rows[FEATURES], rows[target])
+    read: list[int] = []
+
+    def load(piece: pd.DataFrame) -> pd.DataFrame:
+        read.append(len(piece))
+        return piece
+
+    pieces = [rows[:100], rows[100:]]
+    frame = dd.from_map(load, pieces, meta=rows.iloc[:0])
+    read.clear()
+    with dask.config.set(scheduler="synchronous"):
+        found = fitted.score(frame, target, sample_weight="times")
+    np.testing.assert_allclose(found, fitted.score(rows[FEATURES], rows[target], rows["times"]), rtol=1e-12)
+    assert len(read) <= 2 * len(pieces)
+    if target == "kind":
+        assert len(read) == len(pieces)
+
+
+def test_score_on_workers(cluster: Cluster) -> None:
+    rows = table()
+    frame = cluster.frame(rows)
+    for case in ("GaussianNB", "LogisticRegression", "LinearRegression"):
+        model, target = CASES[case]
+        fitted = model.fit(rows[FEATURES], rows[target])
+        expected = fitted.score(rows[FEATURES], rows[target], rows["times"])
+        np.testing.assert_allclose(fitted.score(frame, target, sample_weight="times"), expected, rtol=1e-12)
+    texts = pd.DataFrame({"text": np.where(rows["kind"] == "yes", "cheap money", "lunch on monday"), "y": rows["kind"]})
+    words = TextClassifier("multinomial").fit(texts["text"].tolist(), texts["y"])
+    assert words.score(cluster.frame(texts), "y") == 1.0
+
+
+@pytest.mark.xdist_group("dask")
+def test_another_version_on_dask_workers_is_told(dask_cluster: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = dask_cluster.frame(table()[[*FEATURES, "kind"]])
+    monkeypatch.setattr("suffice.engines.dask.own_version", lambda: "0.0.1")
+    with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
+        GaussianNB().fit(frame, "kind")
+
+
+def test_a_key_stays_beside_texts(cluster: Cluster) -> None:
+    texts = pd.DataFrame({"id": np.arange(ROWS), "text": np.where(table()["kind"] == "yes", "cheap money", "lunch")})
+    model = TextClassifier("multinomial").fit(texts["text"].tolist(), table()["kind"])
+    answers = model.predict(cluster.frame(texts))
+    np.testing.assert_array_equal(cluster.fetched(answers), table()["kind"])
+    if isinstance(cluster, Spark):
+        assert answers.columns == ["id", "text", "prediction"]
+        np.testing.assert_array_equal(cluster.fetched(answers, "id"), texts["id"])
+    named = texts.assign(id=texts["id"].astype(str))
+    with pytest.raises(ValueError, match=r"2 columns of strings, \['id', 'text'\].*reads one text"):
+        model.predict(cluster.frame(named))
+
+
+@PANDAS
+@pytest.mark.xdist_group("spark")
+def test_keys_stay_beside_arrays_on_spark(spark_cluster: Spark) -> None:
+    rows = table()
+    arrays = pd.DataFrame({"id": [f"row {i}" for i in range(ROWS)], "x": rows[FEATURES].to_numpy().tolist()})
+    model = GaussianNB().fit(rows[FEATURES].to_numpy(), rows["kind"])
+    answers = model.predict_proba(spark_cluster.frame(arrays, (150, 3, 87)))
+    assert answers.columns == ["id", "x", "probability"]
+    np.testing.assert_array_equal(spark_cluster.fetched(answers, "id"), arrays["id"])
+    expected = model.predict_proba(rows[FEATURES].to_numpy())
+    np.testing.assert_allclose(spark_cluster.fetched(answers, "probability"), expected, rtol=1e-12)
+
+
+@PANDAS
+@pytest.mark.xdist_group("spark")
+def test_a_large_spark_frame_is_not_fetched(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.tables.sources.MOST_CELLS", 100)
+    with pytest.raises(TableError, match=r"frame of Spark holds 240 rows of 4 columns, 960 cells.*toArrow"):
+        fit(spark_cluster.frame(table()[[*FEATURES, "kind"]]), "kind")
+
+
+@PANDAS
+@pytest.mark.xdist_group("spark")
+def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = table()
+    frame = spark_cluster.frame(rows[[*FEATURES, "kind"]])
+    model: Any = GaussianNB().fit(rows[FEATURES], rows["kind"])
+    monkeypatch.setattr("suffice.engines.spark.own_version", lambda: "0.0.1")
+    with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
+        GaussianNB().fit(frame, "kind")
+    with pytest.raises(Exception, match=r"here is suffice 0\.0\.1"):
+        model.predict(frame).collect()
