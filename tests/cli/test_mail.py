@@ -264,6 +264,11 @@ def test_explain(mine, tmp_path):
     page = tmp_path / "why.html"
     assert done("mail", "explain", "--html", page, "--filter", mine, stdin=b"Subject: <b>\n\n<script>").out == ""
     assert "<script>" not in page.read_text()
+    if os.name == "posix":
+        assert page.stat().st_mode & 0o777 == 0o600
+        page.chmod(0o644)
+        done("mail", "explain", "--html", page, "--filter", mine, stdin=SPAM)
+        assert page.stat().st_mode & 0o777 == 0o600
     assert "there is no class" in refused("explain", "--class", "work", "--filter", mine, stdin=SPAM)
 
 

@@ -18,12 +18,12 @@ def _umask() -> int:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
     """Yield a temporary file to write, which then takes the place of another.
 
     Whoever reads meanwhile gets the old one, and a failure leaves it as it was. A link is followed; a file that is
     there keeps its permissions, and a new one gets those that the umask allows; until it is whole, only its owner
-    can read it.
+    can read it. With ``mode``, the file has these permissions, whatever was there and whatever the umask allows.
 
     Examples
     --------
@@ -39,10 +39,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         yield temporary
-        try:
-            shutil.copymode(place, temporary)
-        except FileNotFoundError:
-            temporary.chmod(0o666 & ~_umask())
+        if mode is not None:
+            temporary.chmod(mode)
+        else:
+            try:
+                shutil.copymode(place, temporary)
+            except FileNotFoundError:
+                temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(place)

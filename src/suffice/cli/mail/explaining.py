@@ -38,7 +38,7 @@ def explain_command(
         if not Path(html).absolute().parent.is_dir():
             raise click.ClickException(f"there is no folder to write {html} to")
 
-        with whole_file(html) as file:
+        with whole_file(html, mode=0o600) as file:  # it holds words of the message
             file.write_text(why.html(top), encoding="utf-8")
     if as_json:
         write_json(why.as_dict(top))
