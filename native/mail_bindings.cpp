@@ -86,11 +86,12 @@ nb::dict columns(const State& state) {
     return all;
 }
 
-// Whether all are numbers, and none is below the least.
+// Whether all are numbers within bounds that no filter reaches, and within which no sum of them overflows.
 template <class T>
-bool sound(const std::vector<T>& values, T least = -std::numeric_limits<T>::max()) {
-    return std::all_of(values.begin(), values.end(), [&](T v) { return v >= least && v <= std::numeric_limits<T>::max(); });
+bool sound(const std::vector<T>& values, double least, double most) {
+    return std::all_of(values.begin(), values.end(), [&](T v) { return v >= least && v <= most; });
 }
+constexpr double kHeaviest = 1e6, kMost = 1e18;  // of weights; of counts and sums of squares
 
 void put_columns(State& state, const nb::dict& all) {
     State made(state.memory.classes());
@@ -114,8 +115,9 @@ void put_columns(State& state, const nb::dict& all) {
         throw nb::value_error("the columns do not belong together");
     }
     const Mix& mix = made.mix;
-    if (!sound(m.messages, 0.0) || !sound(m.counts, 0.0f) || !sound(m.weights) || !sound(m.squares, 0.0f) ||
-        !sound(m.gram_weights) || !sound(m.gram_squares, 0.0f) || !sound(mix.weights) || !sound(mix.squares, 0.0)) {
+    if (!sound(m.messages, 0, kMost) || !sound(m.counts, 0, kMost) || !sound(m.squares, 0, kMost) ||
+        !sound(m.gram_squares, 0, kMost) || !sound(mix.squares, 0, kMost) || !sound(m.weights, -kHeaviest, kHeaviest) ||
+        !sound(m.gram_weights, -kHeaviest, kHeaviest) || !sound(mix.weights, -kHeaviest, kHeaviest)) {
         throw nb::value_error("a column holds what is no number of its kind");
     }
     m.index();
@@ -283,7 +285,7 @@ void bind_mail(nb::module_& module) {
                 const std::vector<double>& messages) {
                  if (messages.size() != self.memory.classes()) throw nb::value_error("one number of messages for each class");
                  for (const double n : messages) {
-                     if (!(n >= 0) || !std::isfinite(n)) throw nb::value_error("a number of messages is not one");
+                     if (!(n >= 0 && n <= kMost)) throw nb::value_error("a number of messages is not one");
                  }
                  self.memory.messages = messages;
                  for (const std::string& line : rows) take_row(self.memory, line);
@@ -295,6 +297,7 @@ void bind_mail(nb::module_& module) {
                  for (float& n : self.memory.counts) n = static_cast<float>(n * factor);
                  for (double& n : self.memory.messages) n *= factor;
              })
+        .def("drop_unseen", &State::drop_unseen)
         .def("prune", [](State& self, std::size_t most) { return self.memory.prune(most); })
         .def("widen", &State::widen)
         .def("scores",

@@ -242,6 +242,8 @@ private:
     std::vector<double> parts_;        // (tokens,): what each adds to the log-odds
 };
 
+inline constexpr double kRounding = 1e-5;
+
 // Adds a message to the counts of a class, or takes it away (weight below 0). Counts never go below none.
 inline void count(Memory& memory, const std::vector<std::uint32_t>& rows, std::size_t label, double weight,
                   std::uint16_t day) {
@@ -249,6 +251,7 @@ inline void count(Memory& memory, const std::vector<std::uint32_t>& rows, std::s
         if (row == kNoRow) continue;
         float& n = memory.counts[row * memory.classes() + label];
         n = std::max(0.0f, n + static_cast<float>(weight));
+        if (weight < 0 && n < kRounding * -weight) n = 0;  // what rounding leaves of a message is not a sighting
         if (weight > 0) memory.days[row] = std::max(memory.days[row], day);
     }
     memory.messages[label] = std::max(0.0, memory.messages[label] + weight);

@@ -80,7 +80,7 @@ inline float take_text(std::string_view& from) {
     const std::size_t end = std::min(from.find('\t'), from.size());
     float value = 0;
     const auto [stop, error] = std::from_chars(from.data(), from.data() + end, value);
-    if (error != std::errc() || stop != from.data() + end || !std::isfinite(value)) {
+    if (error != std::errc() || stop != from.data() + end || !(std::abs(value) <= 1e18f)) {
         throw std::invalid_argument("'" + std::string(from.substr(0, std::min<std::size_t>(end, 40))) + "' is no number");
     }
     from.remove_prefix(std::min(from.size(), end + 1));

@@ -66,6 +66,39 @@ public:
         count(memory, rows, label, -weight, 0);
     }
 
+    // Removes the tokens that no message has, with their weights; returns how many. Where no message is left at all, the
+    // weights of grams and of the readings go, too: nothing is left that they could be of.
+    std::size_t drop_unseen() {
+        Memory& m = memory;
+        const std::size_t classes = m.classes(), columns = m.columns(), before = m.size();
+        std::size_t kept = 0;
+        for (std::size_t r = 0; r < before; ++r) {
+            const auto seen = [](float n) { return n > 0; };
+            if (std::none_of(&m.counts[r * classes], &m.counts[r * classes] + classes, seen)) continue;
+            m.hashes[kept] = m.hashes[r];
+            m.days[kept] = m.days[r];
+            std::copy_n(&m.counts[r * classes], classes, &m.counts[kept * classes]);
+            std::copy_n(&m.weights[r * columns], columns, &m.weights[kept * columns]);
+            std::copy_n(&m.squares[r * columns], columns, &m.squares[kept * columns]);
+            ++kept;
+        }
+        if (kept < before) {
+            m.hashes.resize(kept);
+            m.days.resize(kept);
+            m.counts.resize(kept * classes);
+            m.weights.resize(kept * columns);
+            m.squares.resize(kept * columns);
+            m.index();
+        }
+        if (kept == 0 && before > 0) {
+            std::fill(m.messages.begin(), m.messages.end(), 0.0);
+            std::fill(m.gram_weights.begin(), m.gram_weights.end(), 0.0f);
+            std::fill(m.gram_squares.begin(), m.gram_squares.end(), 0.0f);
+            mix = Mix(columns);
+        }
+        return before - kept;
+    }
+
     // Adds what another state knows; places[k] is the class here that is class k there. Counts add up; weights are averaged
     // by the messages each has learned, where both have learned weights. Names are those of the other's fresh tokens.
     void merge(const State& other, const std::vector<std::size_t>& places) {

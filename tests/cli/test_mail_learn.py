@@ -150,3 +150,22 @@ def test_one_file_of_two_classes_is_refused(tmp_path, boxes):
     assert ran.code != 0
     assert "it has one class" in ran.err
     assert not (tmp_path / "new.db").exists()
+
+
+def test_a_correction_that_the_filter_does_not_follow_is_told(tmp_path):
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(400))
+    ran = done("mail", "correct", "--spam", "--filter", path, stdin=message("stubborn", "lunch"))
+    assert "1 learned, though the filter does not agree yet" in ran.out
+    found = done("mail", "correct", "--spam", "--json", "--filter", path, stdin=message("other", "noon")).json
+    assert found["disputed"] == 1
+
+
+def test_forget_says_what_stays(tmp_path):
+    path = tmp_path / "mail.db"
+    done("mail", "learn", "--ham", "--filter", path, stdin=message("m", "kumquat"))
+    ran = done("mail", "forget", "--filter", path, stdin=message("m", "kumquat"))
+    assert ran.out == "forgot 1; 0 had not been learned\n"
+    assert "weights of words that other messages have, too, stay" in ran.err
+    assert b"kumquat" not in path.read_bytes()

@@ -109,13 +109,6 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
     assert before > 100, "the processes did something"
 
 
-def test_a_maker_that_is_killed_leaves_a_place_where_a_filter_can_be_made(tmp_path):
-    path = tmp_path / "mail.db"
-    path.touch(0o600)
-    with MailFilter(path) as mail:
-        assert mail.learn(message(1), "ham") == "learned"
-
-
 MAKER = """
 import sys, time
 from suffice.mail import MailFilter

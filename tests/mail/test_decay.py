@@ -7,6 +7,7 @@ import time
 import pytest
 
 from suffice.mail import MailFilter
+from suffice.mail.health import examine
 from suffice.mail.settling import change
 from tests.mail.samples import message
 
@@ -53,7 +54,49 @@ def test_a_half_life_halves(mine, clock, days, again):
     clock(days)
     if again:
         mine.close()
-    assert seen(mine) == pytest.approx((0, 10 * 2 ** (-days / HALF_LIFE)))
+    assert seen(mine) == pytest.approx((0, 10 * 2 ** (-min(days, HALF_LIFE) / HALF_LIFE)))
+
+
+def test_weight_falls_as_long_as_something_is_learned(mine, clock):
+    teach(mine, "a", "spam")
+    for month in range(1, 31):
+        clock(30 * month)
+        mine.learn(message(f"other{month}", "lunch"), "ham")
+    assert seen(mine) == pytest.approx((0, 10 * 2**-30))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_clock_that_was_years_ahead_costs_half_the_weight_at_most(mine, clock, again):
+    teach(mine, "a", "spam", 40)
+    for i in range(40):
+        mine.learn(message(f"h{i}", "lunch"), "ham")
+    clock(5000)
+    for i in range(30):
+        mine.learn(message(f"ahead{i}", "lunch"), "ham")
+    mine.store().fold()
+    if again:
+        mine.close()
+    clock(1)
+    (remark,) = [each for each in examine(mine) if "yet to come" in each.what]
+    assert "2038-06-13" in remark.what
+    assert "clock" in remark.cure
+    assert seen(mine) == pytest.approx((0, 20))
+    mine.learn(message("late", "lunch"), "ham")
+    clock(16)
+    assert seen(mine) == pytest.approx((0, 20 * 2**-0.5))
+    assert not [each for each in examine(mine) if "yet to come" in each.what]
+
+
+def test_a_filter_that_an_older_suffice_took_into_the_future_goes_on(mine, clock):
+    teach(mine, "a", "spam")
+    for name, value in (("last", 25_000), ("origin", 25_000)):
+        mine.store().put(name, value)
+    mine.store().do("DELETE FROM settings WHERE name = 'clock'")
+    clock(1)
+    mine.learn(message("x", "zebra"), "ham")
+    before = seen(mine)[0]
+    clock(16)
+    assert seen(mine)[0] == pytest.approx(before * 2**-0.5)
 
 
 def test_what_is_learned_later_counts_more(mine, clock):

@@ -189,8 +189,27 @@ def test_the_regressions_agree_after_a_correction(trained, tmp_path, which):
         mail.learn(short, which)
         for data in [short, *demo_mail(which)[:5]]:
             assert mail.learned_as(data) == which
-            assert mail.correct(data, wrong) == "corrected"
+            became = mail.correct(data, wrong)
+            assert became == ("corrected" if mail.classify(data).label == wrong else "disputed")
             assert agree(mail, data, wrong)
+
+
+def test_a_correction_is_taught_until_the_verdict_agrees(mine):
+    mine.learn_all(stream(400))
+    held = message("held", "cheap pills winner offer prize lunch noon")
+    assert mine.classify(held).label != "spam"
+    assert mine.correct(held, "spam") == "learned"
+    assert mine.store().ask("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"
+    assert mine.classify(held).label == "spam"
+    stubborn = message("stubborn", "lunch")
+    assert mine.correct(stubborn, "spam") == "disputed"
+    assert mine.classify(stubborn).label != "spam"
+    assert mine.learned_as(stubborn) == "spam"
+
+
+def test_a_correction_of_a_filter_that_is_not_ready_is_learned_once(mine):
+    assert mine.correct(message("m", "cheap"), "spam") == "learned"
+    assert mine.store().ask("SELECT COUNT(*) FROM journal") == [(1,)]
 
 
 def test_a_correction_is_heard_though_the_class_was_learned_already(mine):
@@ -231,19 +250,19 @@ def test_what_was_learned_fades(tmp_path, monkeypatch):
         change(mail, half_life=2.0)
         days = {}
         for i in range(30):
-            now += 3 * DAY
+            now += 2 * DAY
             mail.learn(message(i, "lunch"), "ham")
             days[i] = now
             if i % 10 == 0:
                 mail.store().fold()
-        expected = sum(0.5 ** ((now - day) / DAY / 2) for day in days.values()) + 0.5 ** (90 / 2)
+        expected = sum(0.5 ** ((now - day) / DAY / 2) for day in days.values()) + 0.5 ** (60 / 2)
         letters = read([message("new", "lunch")])
         seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
         assert seen["lunch"] == pytest.approx(expected, rel=1e-5)
         for i in range(29):
             assert mail.forget(message(i, "lunch"))
         seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
-        assert seen["lunch"] == pytest.approx(1 + 0.5 ** (90 / 2), rel=1e-4)
+        assert seen["lunch"] == pytest.approx(1 + 0.5 ** (60 / 2), rel=1e-4)
 
 
 def test_a_half_life_changes_nothing_on_the_day(mine):

@@ -9,6 +9,7 @@ import pytest
 
 from suffice.mail import MailError, MailFilter
 from suffice.mail.health import ENOUGH, LONG, examine, status
+from suffice.mail.portable import dump, load
 from suffice.mail.settling import change, days
 from tests.mail.samples import message, open_folder, stream, without_rights
 
@@ -195,3 +196,35 @@ def test_a_half_life_that_makes_no_sense(text):
 
 def test_a_half_life_in_days():
     assert (days("30"), days(" NEVER ")) == (30.0, 0.0)
+
+
+# Feature extractor
+
+
+def test_a_filter_of_an_older_extractor_works_and_says_what_is_stale(mine):
+    teach(mine, 40, 40)
+    assert not [each for each in examine(mine) if "older suffice" in each.what]
+    store = mine.store()
+    store.do("DELETE FROM settings WHERE name = 'features'")  # as files were before
+    verdict = mine.classify(message("x", "cheap"))
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "features 1, now 2" in remark.what
+    assert "words of date fields" in remark.what
+    assert f"--filter {mine.path}.new --spam FOLDER --ham FOLDER" in remark.cure
+    assert mine.classify(message("x", "cheap")) == verdict
+
+
+def test_a_dump_of_an_older_filter_makes_an_older_one(mine, tmp_path):
+    teach(mine, 5, 5)
+    lines = list(dump(mine))
+    with MailFilter(tmp_path / "new.db") as new, MailFilter(tmp_path / "old.db") as old:
+        load(new, lines)
+        load(old, [line.replace(" features=2", "") for line in lines])
+        assert (new.store().number("features"), old.store().number("features")) == (2, 1)
+
+
+def test_a_cut_that_one_word_can_reach_is_remarked_on(mine):
+    teach(mine, 40, 40)
+    change(mine, spam_cut=0.7)
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert "one word alone" in remark.what

@@ -177,9 +177,9 @@ def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeyp
     change(mine, half_life=10.0)
     other.learn(message("o", "lunch"), "ham")
     change(other, half_life=20.0)
-    now += 20 * 86400
+    now += 10 * 86400
     merge(mine, [other])
-    assert seen(mine, "lunch")[0] == pytest.approx(0.25 + 0.5, rel=1e-6)
+    assert seen(mine, "lunch")[0] == pytest.approx(0.5 + 0.5**0.5, rel=1e-6)
 
 
 # Damaged dumps

@@ -206,6 +206,13 @@ def other_database(path: Path) -> None:
     connection.close()
 
 
+def no_tables(path: Path) -> None:
+    other_database(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE notes")
+    connection.close()
+
+
 def later_format(path: Path) -> None:
     Store(path).close()
     with sqlite3.connect(path) as connection:
@@ -214,6 +221,8 @@ def later_format(path: Path) -> None:
 
 
 STRANGE = {
+    "empty": (lambda path: path.write_bytes(b""), "is empty, which no filter is: restore a copy, or remove"),
+    "of no tables": (no_tables, "is not a filter of suffice's"),
     "not a database": (lambda path: path.write_bytes(b"From: ann\n" * 900), "cannot be read as a filter"),
     "short": (lambda path: path.write_bytes(b"Subject: x\n"), "cannot be read as a filter"),
     "of another program": (other_database, "is not a filter of suffice's: name another file"),

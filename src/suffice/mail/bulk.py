@@ -107,7 +107,7 @@ class _Learning:
     def finish(self) -> None:
         """Write down what was learned."""
         if self._count:
-            self._store.put("last", self._store.day())
+            self._store.note_day()
             self._store.fold()
             self._transaction.close()
             self._count = 0

@@ -28,6 +28,17 @@ class Settings:
     tokens: int = 1_000_000  # kept at most
     origin: int = 0  # the day on which a message weighs 1
 
+    def __post_init__(self) -> None:
+        classes = list(self.classes)
+        if classes[:2] != ["ham", "spam"] or len(set(classes)) < len(classes):
+            raise ValueError(f"classes are {', '.join(classes)[:200]}, but must begin with ham and spam, each once")
+        if self.half_life is not None and not 1 <= self.half_life <= 1e6:
+            raise ValueError(f"half_life is {self.half_life}, but must be from 1 to 1,000,000 days")
+        if not 1 <= self.tokens <= 10**9:
+            raise ValueError(f"tokens is {self.tokens}, but must be from 1 to 1,000,000,000")
+        if not 0 <= self.origin <= 10**6:
+            raise ValueError(f"origin is {self.origin}, but must be a number of days since 1970")
+
     def weight(self, day: int) -> float:
         """Return what a message learned on a day weighs: with decay, later ones more."""
         if self.half_life is None:
@@ -149,15 +160,21 @@ class Database:
         """Return what the file says about itself."""
         kept = {name: self._value(value) for name, value in self.ask("SELECT name, value FROM settings")}
         try:
-            half_life = kept.get("half_life")
+            half_life, classes = kept.get("half_life"), kept["classes"]
+            if not isinstance(classes, list) or not all(isinstance(name, str) and name for name in classes):
+                raise ValueError(f"classes must be a list of names; got {str(classes)[:60]}")
             return Settings(
-                tuple(map(str, kept["classes"])),
+                tuple(classes),
                 None if half_life is None else float(half_life),
                 int(kept.get("tokens", Settings.tokens)),
                 int(kept.get("origin", 0)),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise MailError(f"{self.path} is damaged (settings: {error}): suffice mail doctor says more") from error
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            raise self.damaged(f"settings: {error}") from error
+
+    def damaged(self, what: str) -> MailError:
+        """Return the complaint that something in the file is not as it was written."""
+        return MailError(f"{self.path} is damaged ({what}): suffice mail doctor says more")
 
     def put(self, name: str, value: Any) -> None:
         """Change a setting."""
@@ -168,8 +185,17 @@ class Database:
         found = self.ask("SELECT value FROM settings WHERE name = ?", name)
         return self._value(found[0][0]) if found else otherwise
 
+    def number(self, name: str, otherwise: int = 0) -> int:
+        """Return a setting that is a whole number from 0 on."""
+        found = self.get(name)
+        if found is None:
+            return otherwise
+        if not isinstance(found, int) or not 0 <= found < 2**53:
+            raise self.damaged(f"settings: {name} is {str(found)[:60]}, but must be a whole number")
+        return found
+
     def _value(self, text: str) -> Any:
         try:
             return json.loads(text)
-        except ValueError as error:
-            raise MailError(f"{self.path} is damaged (settings: {error}): suffice mail doctor says more") from error
+        except (RecursionError, TypeError, ValueError) as error:
+            raise self.damaged(f"settings: {error}") from error

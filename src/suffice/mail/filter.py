@@ -13,7 +13,7 @@ from suffice.mail.errors import MailError
 from suffice.mail.identity import identity
 from suffice.mail.places import default_place
 from suffice.mail.reading import read, threads
-from suffice.mail.store import Event, Store, today
+from suffice.mail.store import STEPS, Event, Store, today
 from suffice.mail.tally import Became, Tally
 from suffice.mail.verdict import Verdict, check_cuts, judged
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Which messages are learned: all; those the verdict is wrong about or unsure of; or less than certain of, too.
 Train = Literal["all", "error", "near"]
-#: Steps that the regressions take at most until they agree with a correction.
-STEPS = 25
+#: How often a correction is repeated at most until the verdict agrees.
+ROUNDS = 20
 
 
 class MailFilter:
@@ -144,7 +144,12 @@ class MailFilter:
         """Return the class a message was learned as, or None."""
         store = self.store()
         found = store.ask("SELECT label FROM learned WHERE id = ?", identity(message))
-        return store.classes()[found[0][0]] if found else None
+        if not found:
+            return None
+        classes, label = store.classes(), found[0][0]
+        if not isinstance(label, int) or not 0 <= label < len(classes):
+            raise store.damaged(f"learned: a message is of class {str(label)[:20]}, but there are {len(classes)}")
+        return classes[label]
 
     def learn(self, message: bytes, label: str, *, train: Train = "all") -> Became:
         """Learn that a message is of a class. One that was learned as another is corrected; none is learned twice.
@@ -166,31 +171,44 @@ class MailFilter:
             return learn_one(store, letters, 0, identity(message), store.class_index(label))
 
     def correct(self, message: bytes, label: str) -> Became:
-        """Learn that a message is of a class whatever was said of it; the regressions step until they agree."""
+        """Learn that a message is of a class whatever was said of it, and teach that until the verdict agrees.
+
+        It is taught :data:`ROUNDS` times at most; "disputed" is returned where the verdict is another even then. A
+        filter that is not ready has no verdict yet: there a message is learned once.
+        """
         letters = _read_one(message)
         store = self.store(make=True)
         with store.writing():
             place = store.class_index(label)
             became = learn_one(store, letters, 0, identity(message), place, steps=STEPS)
-            if became != "known" or self.judge(letters)[0].label == label:
-                return became
-            store.append(Event(store.day(), place, 0.0, STEPS), letters.packed(0))
-        return "corrected"
+            for _ in range(ROUNDS):
+                verdict = self.judge(letters)[0]
+                if verdict.label == label or not verdict.ready:
+                    return became
+                store.append(Event(store.day(), place, 0.0, STEPS), letters.packed(0))
+                became = "corrected" if became == "known" else became
+            return became if self.judge(letters)[0].label == label else "disputed"
 
     def forget(self, message: bytes) -> bool:
-        """Take a message back, if it was learned. Counts are then as if it had never been there."""
+        """Take a message back, if it was learned; see :meth:`forget_all`."""
+        return self.forget_all([message])[0]
+
+    def forget_all(self, messages: Iterable[bytes]) -> list[bool]:
+        """Take messages back, and return of each whether it had been learned.
+
+        Counts are then as if they had never been there, and words that no other message has are gone from the file,
+        with their weights. What the regressions learned from them about words and bytes that other messages have, too,
+        cannot be taken back: only learning the others anew, into a new file, undoes it.
+        """
         store = self.store()
-        name = identity(message)
         with store.writing():
-            found = store.ask("SELECT label, weight FROM learned WHERE id = ?", name)
-            if not found:
-                return False
-            was, weight, hashes = _taken_back(store, name, found)
-            store.do("DELETE FROM learned WHERE id = ?", name)
-            store.do("DELETE FROM recent WHERE id = ?", name)
-            event = Event(store.day(), was=was, was_weight=weight, hashes=hashes)
-            store.append(event, read([message]).packed(0))
-        return True
+            found = [_forget_one(store, message) for message in messages]
+            if any(found):
+                store.fold()
+        if any(found):
+            with store.hurried():
+                store.ask("PRAGMA wal_checkpoint(TRUNCATE)")  # SQLite's notes hold what was there before
+        return found
 
     def _passes(self, letters: _native.mail.Letters, label: str, train: Train) -> bool:
         verdict = self.judge(letters)[0]
@@ -235,8 +253,20 @@ def learn_one(
     store.do("INSERT OR REPLACE INTO learned VALUES (?, ?, ?, ?)", name, label, weight, day)
     store.remember([(name, letters.hashes(i))])
     store.append(event, letters.packed(i))
-    store.put("last", day)
+    store.note_day()
     return "corrected" if found else "learned"
+
+
+def _forget_one(store: Store, message: bytes) -> bool:
+    name = identity(message)
+    found = store.ask("SELECT label, weight FROM learned WHERE id = ?", name)
+    if not found:
+        return False
+    was, weight, hashes = _taken_back(store, name, found)
+    store.do("DELETE FROM learned WHERE id = ?", name)
+    store.do("DELETE FROM recent WHERE id = ?", name)
+    store.append(Event(store.day(), was=was, was_weight=weight, hashes=hashes), read([message]).packed(0))
+    return True
 
 
 def _taken_back(store: Store, name: bytes, found: list[tuple[int, float]]) -> tuple[int | None, float, bytes | None]:

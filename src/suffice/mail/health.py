@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
+from suffice.mail.schema import FEATURES
 from suffice.mail.store import Store, today
 from suffice.mail.verdict import ENOUGH, PLENTY, is_ready, missing
 
+#: The cut for spam below which one token can decide: odds of 3 to 1.
+ALONE = 0.75
 #: Days without anything learned after which that is remarked on.
 LONG = 60
 
@@ -77,16 +80,20 @@ def status(mail: MailFilter) -> Status:
     ({'ham': 1, 'spam': 0}, False)
     """
     store = mail.store()
-    last = store.get("last")
+    last = store.number("last") or None
     return Status(
         mail.path,
         store.facts().counts,
         len(store.state()),
         store.ask("SELECT COUNT(*) FROM journal")[0][0],
-        None if last is None else datetime.fromtimestamp(last * 86400, UTC).date().isoformat(),
+        None if last is None else _date(last),
         sum(file.stat().st_size for file in (mail.path, mail.path.with_name(mail.path.name + "-wal")) if file.exists()),
         mail.cuts,
     )
+
+
+def _date(day: int) -> str:
+    return (date(1970, 1, 1) + timedelta(min(day, 10**6))).isoformat()
 
 
 @dataclass(frozen=True)
@@ -110,13 +117,12 @@ def examine(mail: MailFilter) -> list[Finding]:
         ]
     found = _permissions(path)
     try:
-        store = mail.store()
-        found += _soundness(store)
+        found += _soundness(mail.store())
+        if any(finding.level == "wrong" for finding in found):
+            return found
+        return found + _contents(mail)
     except MailError as error:
         return [*found, Finding("wrong", str(error), "restore a copy, or suffice mail load a dump into a new file")]
-    if any(finding.level == "wrong" for finding in found):
-        return found
-    return found + _contents(mail)
 
 
 def _permissions(path: Path) -> list[Finding]:
@@ -153,12 +159,41 @@ def _soundness(store: Store) -> list[Finding]:
     return found
 
 
+def _staleness(mail: MailFilter, store: Store) -> list[Finding]:
+    """Return which counts come from messages that were read in a way that new ones are not."""
+    version = store.number("features", 1)
+    if version >= FEATURES:
+        return []
+    tags = [name.partition(b":")[0] for name in store.state().known(store.names() + store.state().fresh()).splitlines()]
+    dates = sum(tag == b"date" or tag.endswith(b"-date") for tag in tags)
+    text = (
+        f"an older suffice read some of the mail (features {version}, now {FEATURES}): {dates:,} of {len(tags):,} "
+        "tokens are words of date fields, which are not read any more; nor are dates that were counted with other "
+        "fields. All other counts hold"
+    )
+    cure = (
+        f"to learn anew from your folders: suffice mail learn --filter {mail.path}.new --spam FOLDER --ham FOLDER, "
+        f"then mv {mail.path}.new {mail.path}"
+    )
+    return [Finding("remark", text, cure)]
+
+
 def _contents(mail: MailFilter) -> list[Finding]:
     known = status(mail)
     said = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
     found = [Finding("fine", f"learned: {said}; {known.tokens:,} tokens")]
     found.append(Finding("fine", known.advice) if known.ready else Finding("remark", *known.advice.split(": ", 1)))
-    last = mail.store().get("last")
+    store = mail.store()
+    last = store.number("last") or None
+    if last is not None and last > today() + 1:
+        lost = "; what was learned before weighs up to half as much as it should" if store.settings().half_life else ""
+        text = f"something was learned on {known.last}, which is yet to come: the clock was wrong{lost}"
+        found.append(Finding("remark", text, "check the clock; it is noted anew when something is learned"))
+    if store.path == mail.path:
+        found += _staleness(mail, store)
+    if known.cuts[1] < ALONE:
+        text = f"from a probability of {known.cuts[1]:g} on mail is spam, which one word alone can reach"
+        found.append(Finding("remark", text, f"suffice mail settings --spam-cut {ALONE} or more"))
     if last is not None and today() - last > LONG:
         cure = "if mail was corrected since, training does not reach this file: check --filter and $SUFFICE_MAIL"
         found.append(Finding("remark", f"nothing was learned since {known.last}", cure))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from suffice.mail.errors import MailError
-from suffice.mail.schema import APPLICATION, TABLES, VERSION
+from suffice.mail.schema import APPLICATION, FEATURES, TABLES, VERSION
 
 
 def create(path: Path, patience: float) -> None:
@@ -46,16 +46,16 @@ def _put_in_place(temporary: Path, path: Path) -> None:
 
 
 def fill(connection: sqlite3.Connection) -> None:
-    """Make the tables of a filter in an empty database, unless somebody else does."""
+    """Make the tables of a filter in an empty database."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA application_id").fetchone()[0] == 0:
-        for command in TABLES.split(";"):
-            connection.execute(command)
-        connection.execute("INSERT INTO settings VALUES ('classes', ?)", (json.dumps(["ham", "spam"]),))
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    for command in TABLES.split(";"):
+        connection.execute(command)
+    for name, value in (("classes", ["ham", "spam"]), ("features", FEATURES)):
+        connection.execute("INSERT INTO settings VALUES (?, ?)", (name, json.dumps(value)))
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute("COMMIT")
 
 
@@ -65,16 +65,16 @@ def connect(path: Path, patience: float) -> sqlite3.Connection:
         raise MailError(f"there is no filter at {path}: suffice mail learn makes one")
     if not os.access(path, os.R_OK):
         raise MailError(f"{path} cannot be read: permission denied")
+    if path.is_file() and path.stat().st_size == 0:
+        raise MailError(f"{path} is empty, which no filter is: restore a copy, or remove the file and learn again")
     try:
         connection = _connected(path, patience)
     except sqlite3.Error as error:
         raise MailError(f"{path} cannot be read as a filter: {error}") from error
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is not in the file any more
         application = connection.execute("PRAGMA application_id").fetchone()[0]
-        if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            fill(connection)  # whoever made it was killed, or there was an empty file
-            application = APPLICATION
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error as error:
         connection.close()

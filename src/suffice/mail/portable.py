@@ -12,7 +12,7 @@ from suffice.mail.bogofilter import counts_of
 from suffice.mail.database import Settings
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
-from suffice.mail.store import Store
+from suffice.mail.store import Store, today
 from suffice.mail.verdict import CUTS, check_cuts
 
 FIRST = "#suffice-mail 1"
@@ -48,7 +48,8 @@ def dump(mail: MailFilter) -> Iterator[str]:
     lines += [f"#{name} " + " ".join(map(repr, _doubles(parts[name]))) for name in _HEAD]
     lines.append(
         f"#settings half_life={settings.half_life or 'never'} origin={settings.origin} tokens={settings.tokens} "
-        f"ham_cut={cuts[0]!r} spam_cut={cuts[1]!r}"
+        f"ham_cut={cuts[0]!r} spam_cut={cuts[1]!r} day={store.day()} dumped={today()} "
+        f"features={store.number('features', 1)}"
     )
     lines += rows
     lines += state.gram_rows()
@@ -95,7 +96,7 @@ def _read(lines: Iterable[str]) -> _Dump | _Bogofilter:
 
 def _join(store: Store, other: _native.mail.State, places: list[int]) -> dict[str, int]:
     store.state().merge(other, places)
-    store.put("last", store.day())
+    store.note_day()
     store.fold()
     return {"tokens": len(other), "messages": round(sum(other.messages)), "both": 0}
 
@@ -132,6 +133,7 @@ class _Dump:
         if any(label not in self.classes for _, label, _, _ in self.learned):
             raise MailError("the dump is damaged: a message was learned as a class that it does not have")
         self.settings, self.cuts = self._settings()
+        self.day, self.features = self._read_with()
         self.state = self._state()
 
     def added(self, mail: MailFilter, store: Store) -> dict[str, int]:
@@ -140,9 +142,11 @@ class _Dump:
         if not store.ask("SELECT 1 FROM learned LIMIT 1") and not any(store.state().messages):
             for name, value in self.settings.items():
                 store.put(name, value)
+            store.put("clock", [self.day, today()])
             mail.cuts = self.cuts
         kept = Settings(half_life=self.settings["half_life"], origin=self.settings["origin"])
-        scale = store.weight() / kept.weight(store.day())
+        scale = store.weight() / kept.weight(self.day)
+        store.put("features", min(self.features, store.number("features", 1)))
         self.state.scale(scale)
         both = 0
         for identity, label, weight, day in self.learned:
@@ -179,12 +183,27 @@ class _Dump:
                 "origin": int(given.get("origin", 0)),
                 "tokens": int(given.get("tokens", Settings.tokens)),
             }
+            Settings(half_life=settings["half_life"], origin=settings["origin"])
             cuts = check_cuts((_finite(given.get("ham_cut", CUTS[0])), _finite(given.get("spam_cut", CUTS[1]))))
         except ValueError as error:
             raise MailError(f"the dump's settings are damaged: {error}") from error
-        if (settings["half_life"] is not None and settings["half_life"] < 1) or settings["tokens"] < 1000:
+        if settings["tokens"] < 1000:
             raise MailError(f"the dump's settings are damaged: {' '.join(self.head.get('settings', []))}")
         return settings, cuts
+
+    def _read_with(self) -> tuple[int, int]:
+        """Return the filter's day, as of today, and how its messages were read into tokens."""
+        given = dict(value.split("=", 1) for value in self.head.get("settings", []) if "=" in value)
+        half_life, origin = self.settings["half_life"], self.settings["origin"]
+        try:
+            day, dumped = int(given.get("day", max(origin, today()))), int(given.get("dumped", today()))
+            features = int(given.get("features", 1))
+            if not (0 <= day <= 10**6 and features >= 1):
+                raise ValueError(f"day={day} features={features}")
+        except ValueError as error:
+            raise MailError(f"the dump's settings are damaged: {error}") from error
+        passed = today() - dumped
+        return day + (max(0, min(passed, math.ceil(half_life))) if half_life else max(0, passed)), features
 
     def _state(self) -> _native.mail.State:
         state = _native.mail.State(len(self.classes))

@@ -5,6 +5,8 @@ from __future__ import annotations
 #: "sfce" in ASCII: what SQLite keeps in a file's head, so that a filter's file is known for one.
 APPLICATION = 0x73666365
 VERSION = 1
+#: How messages are read into tokens: 2 since dates of header fields are none. A file without the setting has 1.
+FEATURES = 2
 
 #: base: the memory, a column each, as of some moment. names: the tokens' names, compressed, as they came. journal: what
 #: was learned since. learned: every message that was learned, and as what; recent: the tokens of the latest of them.

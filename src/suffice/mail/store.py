@@ -7,6 +7,7 @@ in order; so nobody has to read it to write.
 
 from __future__ import annotations
 
+import math
 import time
 import zlib
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from typing import NamedTuple, Self
 from suffice import _native
 from suffice.mail.database import Database, Settings
 from suffice.mail.errors import MailError
-from suffice.mail.verdict import CUTS
+from suffice.mail.verdict import CUTS, check_cuts
 
 #: Rows of the journal that are folded into the base together.
 FOLD = 256
@@ -25,6 +26,10 @@ FOLD = 256
 HEAVIEST = 2.0**20
 #: Messages whose tokens are kept, so that they can be taken back through any copy of them.
 RECENT = 500
+#: Steps of the regressions that one event takes at most.
+STEPS = 25
+#: Bytes that one message of the journal, and one token's name, can have.
+_MESSAGE, _NAME = 1 << 24, 1 << 10
 #: Days for which it is known that a message was marked as spam.
 MARKED = 90
 
@@ -40,6 +45,15 @@ class Event:
     was: int | None = None
     was_weight: float = 1.0
     hashes: bytes | None = None  # of the tokens that are taken back; the message's own if None
+
+    def checked(self) -> Event:
+        """Return the same if it is something that can have happened."""
+        for name, value in (("weight", self.weight), ("was_weight", self.was_weight)):
+            if not 0 <= value <= 2 * HEAVIEST:
+                raise ValueError(f"{name} is {value}, but must be from 0 to {2 * HEAVIEST:.0f}")
+        if not 0 <= self.steps <= STEPS:
+            raise ValueError(f"steps is {self.steps}, but must be from 0 to {STEPS}")
+        return self
 
 
 class Facts(NamedTuple):
@@ -135,11 +149,31 @@ class Store(Database):
         self._changes = -1
 
     def day(self) -> int:
-        """Return the number of the day, which never goes back even if the clock does."""
+        """Return the number of the day that what is learned now is of.
+
+        With a half-life it never goes back even if the clock does, and since something was last learned at most one
+        half-life has passed: a clock that is years ahead for a while costs half the weight, not all of it.
+        """
         settings = self.settings()
         if settings.half_life is None:
             return today()
-        return max(today(), settings.origin, int(self.get("last", 0)))
+        day, wall = self._clock(settings)
+        return day + max(0, min(today() - wall, math.ceil(settings.half_life)))
+
+    def _clock(self, settings: Settings) -> tuple[int, int]:
+        """Return the filter's day when it was last written, and what the clock said then."""
+        found = self.get("clock")
+        if found is None:
+            day = max(settings.origin, self.number("last"))
+            return day, min(day, today())
+        if not (isinstance(found, list) and len(found) == 2 and all(isinstance(n, int) for n in found)):
+            raise self.damaged(f"settings: clock is {str(found)[:60]}, but must be two days")
+        return found[0], found[1]
+
+    def note_day(self) -> None:
+        """Note that the filter was written today."""
+        self.put("clock", [self.day(), today()])
+        self.put("last", today())
 
     def weight(self) -> float:
         """Return what a message weighs that is learned now."""
@@ -198,9 +232,15 @@ class Store(Database):
                 state = store.state()
                 for label, count in zip(classes, state.messages, strict=False):
                     counts[label] += count / state.now
-            low, high = self.get("cuts", CUTS)
-            self._facts = Facts(classes, (low, high), {label: round(count) for label, count in counts.items()})
+            self._facts = Facts(classes, self._cuts(), {label: round(count) for label, count in counts.items()})
         return self._facts
+
+    def _cuts(self) -> tuple[float, float]:
+        try:
+            low, high = self.get("cuts", CUTS)
+            return check_cuts((float(low), float(high)))
+        except (TypeError, ValueError) as error:
+            raise self.damaged(f"settings: cuts: {error}") from error
 
     def unchanged(self) -> bool:
         """Return whether nobody wrote since the memory was last read, here or below."""
@@ -208,7 +248,7 @@ class Store(Database):
 
     def _read(self) -> _native.mail.State:
         settings = self._settings = self.settings()
-        version = self.get("version", 0)
+        version = self.number("version")
         layers = [store.state() for store in self.below]
         classes = max(len(settings.classes), *(layer.classes for layer in layers), 2)
         state = self._state
@@ -225,21 +265,21 @@ class Store(Database):
         )
         if news:
             try:
-                letters = _native.mail.Letters.unpacked([zlib.decompress(row[1]) for row in news])
+                letters = _native.mail.Letters.unpacked([_inflated(row[1], _MESSAGE) for row in news])
                 for i, row in enumerate(news):
-                    _replay(state, letters, i, Event(*row[2:]))
+                    _replay(state, letters, i, Event(*row[2:]).checked())
                     self._position = row[0]
-            except (zlib.error, TypeError, ValueError) as error:
+            except (zlib.error, OverflowError, TypeError, ValueError) as error:
                 self._state = None
-                raise MailError(f"{self.path} is damaged (journal: {error}): suffice mail doctor says more") from error
+                raise self.damaged(f"journal: {error}") from error
         return state
 
     def _base(self, classes: int, layers: list[_native.mail.State]) -> _native.mail.State:
         found = self.ask("SELECT part, data, crc FROM base")
         parts = {part: data for part, data, _ in found}
         for part, data, crc in found:
-            if zlib.crc32(data) != crc:
-                raise MailError(f"{self.path} is damaged ({part} changed by itself): suffice mail doctor says more")
+            if not isinstance(data, bytes) or zlib.crc32(data) != crc:
+                raise self.damaged(f"checksum of {part} does not match")
         if not parts:
             state = _native.mail.State(classes)
             if layers and layers[-1].classes == classes:
@@ -249,7 +289,7 @@ class Store(Database):
             state = _native.mail.State(max(2, len(parts["messages"]) // 8))
             state.put_columns(parts)
         except (KeyError, TypeError, ValueError) as error:
-            raise MailError(f"{self.path} is damaged ({error}): suffice mail doctor says more") from error
+            raise self.damaged(str(error)) from error
         return state
 
     def fold(self) -> None:
@@ -257,6 +297,7 @@ class Store(Database):
         with self.writing():
             settings = self.settings()
             state = self.state()
+            unseen = state.drop_unseen()
             if len(state) > settings.tokens:
                 state.prune(settings.tokens * 9 // 10)
             if settings.weight(self.day()) > HEAVIEST:
@@ -268,12 +309,12 @@ class Store(Database):
             self.do_all("INSERT OR REPLACE INTO base VALUES (?, ?, ?)", rows)
             self.do("DELETE FROM journal")
             self.do("DELETE FROM judged WHERE day < ?", today() - MARKED)
-            version = self.get("version", 0) + 1
+            version = self.number("version") + 1
             self.put("version", version)
-            self.put("names", self.get("names", 0) + fresh.count(b"\n"))
-            if self.get("names") > 2 * len(state) + 10_000:
-                self._forget_names(state)
             self._version = version
+            self.put("names", self.number("names") + fresh.count(b"\n"))
+            if unseen or self.number("names") > 2 * len(state) + 10_000:
+                self._forget_names(state)
             self._tidy()
 
     def _tidy(self) -> None:
@@ -287,6 +328,7 @@ class Store(Database):
         factor = 1 / settings.weight(self.day())
         state.scale(factor)
         self.do("UPDATE learned SET weight = weight * ?", factor)
+        self.put("clock", [self.day(), today()])
         self.put("origin", self.day())
         state.now = 1.0
 
@@ -299,10 +341,26 @@ class Store(Database):
 
     def names(self) -> bytes:
         """Return the names of the tokens in the base, a line each; some may be there twice, or be no more."""
+        left = _NAME * (2 * len(self.state()) + 20_000)
+        names = []
         try:
-            return b"".join(zlib.decompress(row[0]) for row in self.ask("SELECT data FROM names ORDER BY id"))
-        except zlib.error as error:
-            raise MailError(f"{self.path} is damaged (names: {error}): suffice mail doctor says more") from error
+            for (data,) in self.ask("SELECT data FROM names ORDER BY id"):
+                names.append(_inflated(data, left))
+                left -= len(names[-1])
+        except (TypeError, ValueError, zlib.error) as error:
+            raise self.damaged(f"names: {error}") from error
+        return b"".join(names)
+
+
+def _inflated(data: bytes, most: int) -> bytes:
+    """Return what was compressed, if it is so many bytes at most: a few kilobytes can hold gigabytes."""
+    inflater = zlib.decompressobj()
+    found = inflater.decompress(data, most + 1)
+    if len(found) > most:
+        raise ValueError(f"there are more than {most:,} bytes where that many are the most")
+    if not inflater.eof:
+        raise ValueError("compressed data is cut short")
+    return found
 
 
 def _replay(state: _native.mail.State, letters: _native.mail.Letters, i: int, event: Event) -> None:

@@ -219,6 +219,7 @@ def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) ->
                 "corrected": tally.corrected,
                 "known": tally.known,
                 "passed": tally.passed,
+                "disputed": tally.disputed,
                 "classes": tally.classes,
                 "skipped": [{"where": each.where, "why": each.why} for each in skipped],
             }
@@ -230,6 +231,7 @@ def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) ->
             (tally.corrected, "corrected"),
             (tally.known, "known already"),
             (tally.passed, "passed, since the filter was right"),
+            (tally.disputed, "learned, though the filter does not agree yet: learn more mail like it"),
             (len(skipped), "skipped"),
         ):
             if count:
@@ -239,7 +241,7 @@ def _report(tally: Tally, skipped: list[Skipped], as_json: bool, quiet: bool) ->
             remark(f"skipped {each.where}: {each.why}")
         if len(skipped) > _SAID:
             sys.stderr.write(f"... and {len(skipped) - _SAID:,} more; --json lists all\n")
-    if not (tally.learned or tally.corrected or tally.known or tally.passed):
+    if not (tally.learned or tally.corrected or tally.known or tally.passed or tally.disputed):
         why = f": {skipped[0].where}: {skipped[0].why}" if skipped else ""
         raise click.ClickException(f"no mail was found{why}")
 
@@ -280,12 +282,20 @@ def correct_command(
 @json_option
 @quiet_option
 def forget_command(mail: tuple[str, ...], place: str | None, as_json: bool, quiet: bool) -> None:
-    """Take messages back that were learned: counts are then as if they had never been there."""
+    """Take messages back that were learned: counts are then as if they had never been there.
+
+    Words that no other message has go from the file. What was learned from the messages about words that others have,
+    too, cannot be taken back.
+    """
     with opened(place) as chosen:
-        found = [chosen.forget(data) for _, data in messages(mail)]
+        found = chosen.forget_all(data for _, data in messages(mail))
     if not found:
         raise click.ClickException("no mail was found")
     if as_json:
         write_json({"forgotten": sum(found), "unknown": len(found) - sum(found)})
     elif not quiet:
         sys.stdout.write(f"forgot {sum(found):,}; {len(found) - sum(found):,} had not been learned\n")
+        if any(found):
+            remark(
+                "note: weights of words that other messages have, too, stay as they are; only learning anew undoes them"
+            )

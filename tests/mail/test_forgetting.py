@@ -1,0 +1,74 @@
+"""What forget leaves in the file: no words, no weights of words, no trace in SQLite's free pages."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suffice.mail import MailFilter
+from suffice.mail.reading import read
+from tests.mail.samples import message, stream
+
+SECRET = message("secret", "kumquat kumquats lunch cheap")
+
+
+@pytest.fixture
+def mine(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        yield mail
+
+
+def texts(path: Path, mail: MailFilter) -> bytes:
+    """Return all that is in a filter's files, inflated too."""
+    raw = b"".join(each.read_bytes() for each in path.parent.glob(path.name + "*"))
+    store = mail.store()
+    packed = [row[0] for table in ("names", "journal") for row in store.ask(f"SELECT {COLUMN[table]} FROM {table}")]
+    return raw + b"".join(zlib.decompress(each) for each in packed)
+
+
+COLUMN = {"names": "data", "journal": "features"}
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_words_that_only_the_forgotten_had_are_gone(mine, folded):
+    mine.learn_all(stream(60))
+    mine.learn(SECRET, "ham")
+    if folded:
+        mine.store().fold()
+    assert b"kumquat" in texts(mine.path, mine)
+    before = len(mine.store().state())
+    assert mine.forget(SECRET)
+    assert b"kumquat" not in texts(mine.path, mine)
+    assert len(mine.store().state()) < before
+    hashes = np.frombuffer(read([SECRET]).hashes(0), np.uint64)
+    kept = set(np.frombuffer(mine.store().state().columns()["hashes"], np.uint64).tolist())
+    names = read([SECRET]).tokens(0)
+    assert {name for name, code in zip(names, hashes.tolist(), strict=True) if code not in kept} == {
+        "kumquat",
+        "kumquats",
+        "message-id:secret@example.org",
+    }
+
+
+def test_a_filter_that_forgot_all_it_learned_is_as_new(mine):
+    pairs = stream(30)
+    mine.learn_all(pairs)
+    assert all(mine.forget_all(data for data, _ in pairs))
+    assert not mine.forget(pairs[0][0])
+    columns = mine.store().state().columns()
+    assert len(columns["hashes"]) == 0
+    assert not np.frombuffer(columns["gram_weights"], np.float32).any()
+    assert mine.classify(SECRET).log_odds == 0
+    assert mine.store().names() == b""
+
+
+def test_weights_that_others_share_stay(mine):
+    mine.learn_all(stream(60))
+    mine.learn(SECRET, "ham")
+    assert mine.forget(SECRET)
+    letters = read([message("x", "lunch")])
+    place = letters.tokens(0).index("lunch")
+    assert mine.store().state().seen(letters, 0)[2 * place] > 0
