@@ -11,6 +11,8 @@ from suffice.solvers.objective import Objective
 ROUNDING = 1e-13
 #: Beyond this many rows the decrement is held at what this many may leave: 1e4 tol standard errors.
 ROWS = 1e8
+#: Each parameter lets the decrement be 4 times as large, 25 times at most, where there are so many rows.
+MOST, LARGE = 25, 1e5
 #: Where rounding ends the search, predictors may be this far off, relative to their scale.
 ROUNDED = 1e-6
 #: So many steps without a smaller decrement, each too short to be seen in the value, end the search.
@@ -24,25 +26,26 @@ class Convergence:
     A search is judged by Newton's decrement, ``gradient' information^-1 gradient``: twice what the log-likelihood lacks
     were it a parabola, and the squared distance from the optimum in standard errors. It is compared with the weight of
     the rows times the scale of one row's log-likelihood, so that the root mean square error of the linear predictors is
-    at most ``tol`` of their scale.
+    a small multiple of ``tol`` of their scale: 1, and 5 at most where there are many rows.
 
     Examples
     --------
     >>> test = Convergence(tol=1e-8, weight=100.0, unit=1.0)
-    >>> test.reached(1e-15), test.reached(1e-13)
+    >>> test.reached(1e-14), test.reached(1e-13)
     (True, False)
     """
 
     tol: float
     weight: float
     unit: float  #: the scale of one row's log-likelihood, as :class:`Objective` tells it
+    parameters: int = 1
     _least: float = math.inf  # the smallest decrement so far
     _idle: int = 0  # steps since then
 
     @classmethod
-    def of(cls, objective: Objective, tol: float) -> Convergence:
-        """Return the tests for an objective."""
-        return cls(tol, objective.weight, objective.unit)
+    def of(cls, objective: Objective, tol: float, parameters: int) -> Convergence:
+        """Return the tests for an objective with so many parameters."""
+        return cls(tol, objective.weight, objective.unit, parameters)
 
     @property
     def goal(self) -> float:
@@ -75,4 +78,5 @@ class Convergence:
         return False, "no step along the slope raises the log-likelihood"
 
     def _allowed(self, tol: float) -> float:
-        return tol * tol * self.unit * min(self.weight, ROWS)
+        many = min(4 * self.parameters, MOST) if self.weight >= LARGE else 1  # passes cost, and errors are small
+        return tol * tol * self.unit * min(many * self.weight, ROWS)

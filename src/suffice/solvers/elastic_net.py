@@ -77,7 +77,7 @@ class ElasticNet:
 
     def _steps(self, objective: Objective, theta: FloatArray, information: FloatArray | None, trace: Trace) -> Solution:
         l1 = np.broadcast_to(self.l1, theta.shape)
-        test = Convergence.of(objective, self.tol)
+        test = Convergence.of(objective, self.tol, theta.size)
         here: Slope | Bend = objective.slope(theta) if information is not None else objective.curvature(theta)
         fresh = isinstance(here, Bend)
         matrix = here.information if isinstance(here, Bend) else information
@@ -163,7 +163,7 @@ class ElasticNet:
         l1 = np.broadcast_to(self.l1, theta.shape)
         inside = (l1 == 0).any(axis=1) | (theta != 0).any(axis=1)
         room = WORKING
-        test = Convergence.of(objective, self.tol)
+        test = Convergence.of(objective, self.tol, theta.size)
         here, solved = objective.slope(theta), not inside.any()
 
         def solution(converged: bool, why: str) -> Solution:

@@ -24,8 +24,8 @@ LEAST = 1e-3
 class Newton:
     """Newton's method: theta := theta + I(theta)^-1 gradient, with the expected information I, halving the step.
 
-    It stops where the linear predictors are within ``tol`` of the optimum, relative to their scale, and theta is within
-    ``1e4 tol`` standard errors: see :class:`~suffice.solvers.convergence.Convergence`.
+    It stops where the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta
+    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.convergence.Convergence`.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Newton:
     def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
         """Return where minus the log-likelihood is least; ``trace`` is what went before, if anything did."""
         trace = trace or Trace.of(objective)
-        test = Convergence.of(objective, self.tol)
+        test = Convergence.of(objective, self.tol, start.size)
         theta = np.array(start, dtype=np.float64)
         here = objective.curvature(theta)
         trace.add(here.value, here.gradient)

@@ -36,7 +36,7 @@ class QuasiNewton:
         theta = np.array(start, dtype=np.float64)
         here: Slope | Bend = objective.slope(theta)
         trace.add(here.value, here.gradient)
-        test = Convergence.of(objective, self.tol)
+        test = Convergence.of(objective, self.tol, start.size)
         before, gained = 0.0, np.inf  # no promise yet
         corrections = Corrections(guess)
         information: FloatArray | None = None

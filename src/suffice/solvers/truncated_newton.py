@@ -46,7 +46,7 @@ class TruncatedNewton:
         trace.add(here.value, here.gradient)
         across = objective.diagonal(theta)
         across = np.where(across > 0, across, 1.0)
-        test = Convergence.of(objective, self.tol)
+        test = Convergence.of(objective, self.tol, start.size)
         steepness = first = inner(here.gradient, here.gradient / across)
         gained = np.inf
 
