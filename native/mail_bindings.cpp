@@ -61,7 +61,7 @@ std::vector<T> values(nb::handle column) {
     const std::string_view bytes = view_of(column);
     if (bytes.size() % sizeof(T) != 0) throw nb::value_error("a column is cut short");
     std::vector<T> all(bytes.size() / sizeof(T));
-    std::memcpy(all.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
 }
 
