@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import TableError, open_table
+from suffice.tables import FetchWarning, TableError, open_table
 from tests.tables.tables_data import KINDS, houses, kinds, near, rows_of
 
 TABLE = houses(80, missing=0.1)
@@ -181,12 +181,15 @@ def test_a_cluster_frame_is_fetched_up_to_a_limit(monkeypatch: pytest.MonkeyPatc
     dd = pytest.importorskip("dask.dataframe")
     table = pd.DataFrame({"size": np.random.default_rng(0).normal(size=100), "sold": ["yes", "no"] * 50})
     frame = dd.from_pandas(table, npartitions=4)
-    model = suffice.fit(frame, "sold")
-    np.testing.assert_array_equal(model.predict(frame), model.predict(table))
+    with pytest.warns(FetchWarning, match="100 rows of 2 columns, 200 cells, are fetched from Dask"):
+        model = suffice.fit(frame, "sold")
+    with pytest.warns(FetchWarning, match="200 cells"):
+        np.testing.assert_array_equal(model.predict(frame), model.predict(table))
     monkeypatch.setattr("suffice.tables.sources.MOST_CELLS", 199)
     for ask in (lambda: suffice.fit(frame, "sold"), lambda: model.predict(frame), lambda: model.evaluate(frame)):
         with pytest.raises(
-            TableError, match=r"100 rows of 2 columns, 200 cells.*up to 199 cells.*compute\(\).*Parquet"
+            TableError, match=r"100 rows of 2 columns, 200 cells.*up to 199 cells.*collect=True.*Parquet"
         ):
             ask()
-    assert suffice.fit(frame.compute(), "sold").predict(table).shape == (100,)
+    fitted = suffice.fit(frame, "sold", collect=True)
+    np.testing.assert_array_equal(fitted.predict(open_table(frame, collect=True)), model.predict(table))

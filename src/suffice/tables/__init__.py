@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from suffice.tables.schema import Feature, Field, Schema
     from suffice.tables.scoring import to_sql
     from suffice.tables.source import Source
+    from suffice.tables.sources import FetchWarning
 from suffice.tables.sources import open_table
 
 #: Where each name lives; it is imported when it is first asked for: what looks at a table alone needs no models.
@@ -27,6 +28,7 @@ _MODULES = {
     "Dialect": "csv",
     "Evaluation": "measures",
     "Feature": "schema",
+    "FetchWarning": "sources",
     "Field": "schema",
     "MissingExtraError": "errors",
     "Outlier": "outlying",
@@ -50,6 +52,7 @@ __all__ = [
     "Dialect",
     "Evaluation",
     "Feature",
+    "FetchWarning",
     "Field",
     "MissingExtraError",
     "Outlier",

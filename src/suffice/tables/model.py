@@ -28,6 +28,7 @@ from suffice.tables.predictors import Predictor, restored
 from suffice.tables.pushing import Pushed
 from suffice.tables.schema import Schema
 from suffice.tables.source import Source, Watch
+from suffice.tables.sources import open_table
 from suffice.tables.targets import Bins
 
 
@@ -300,7 +301,15 @@ class TableModel(Stored, Algebra):
         return model
 
 
-def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = None, **settings: Any) -> TableModel:
+def fit(
+    table: Any,
+    target: Any,
+    model: str = "auto",
+    *,
+    watch: Watch | None = None,
+    collect: bool = False,
+    **settings: Any,
+) -> TableModel:
     """Fit a model that predicts one column of a table from the others.
 
     Parameters
@@ -313,6 +322,8 @@ def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = N
         Which model; by default the one that predicts held-out rows best.
     watch
         Told how far it is.
+    collect
+        Whether a data frame of Dask or Spark may be fetched whatever its size; see :func:`open_table`.
     settings
         Others of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``, ``ledger``.
 
@@ -325,4 +336,6 @@ def fit(table: Any, target: Any, model: str = "auto", *, watch: Watch | None = N
     >>> model.schema_.task, bool(model.score(wine) > 0.97)
     ('classes', True)
     """
+    if collect:
+        table = open_table(table, collect=True)
     return TableModel(model, **settings).fit(table, target, watch=watch)

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,11 +31,22 @@ _FORMATS = {
 _COMPRESSED = (".gz", ".zst")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):(//?)", re.IGNORECASE)  # one letter before the colon is a drive
 
-#: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched.
+#: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched without being asked to.
 MOST_CELLS = 100_000_000
 
 
-def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None = None, strings: Any = ()) -> Source:
+class FetchWarning(UserWarning):
+    """Rows of a cluster were fetched to this machine."""
+
+
+def open_table(
+    table: Any,
+    *,
+    query: str | None = None,
+    dialect: Dialect | None = None,
+    strings: Any = (),
+    collect: bool = False,
+) -> Source:
     """Return a table that can be streamed.
 
     Parameters
@@ -43,13 +55,16 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
         A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder or a glob of such files,
         "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
         "postgresql://...::name" too; a data frame of any library; or a source. Rows of Dask's and Spark's data frames
-        are fetched, up to 100 million cells.
+        are fetched, with a :class:`FetchWarning` that says how many.
     query
         A SELECT over the table, which is called ``data`` in it; over a database, a SELECT over its tables.
     dialect
         How delimited text is written, where that must be said.
     strings
         Columns of delimited text to be read as they are written.
+    collect
+        Whether a cluster's data frame may be fetched whatever its size, and without a warning; otherwise, more than
+        100 million cells are refused.
 
     Examples
     --------
@@ -62,7 +77,7 @@ def open_table(table: Any, *, query: str | None = None, dialect: Dialect | None 
         return table
     if isinstance(table, str | os.PathLike):
         return _open_location(os.fspath(table), query, dialect or Dialect(), list(strings))
-    return _open_frame(table, query)
+    return _open_frame(table, query, collect)
 
 
 def _open_location(location: str, query: str | None, dialect: Dialect, strings: list[str]) -> Source:
@@ -130,10 +145,10 @@ def _format(file: str, otherwise: str | None = "csv") -> str | None:
     return _FORMATS.get(suffix.lower(), otherwise)
 
 
-def _open_frame(table: Any, query: str | None) -> Source:
+def _open_frame(table: Any, query: str | None, collect: bool) -> Source:
     pa = arrow()
     try:
-        frame = _arrow_table(table)
+        frame = _arrow_table(table, collect)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TableError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
     repeated = sorted({name for name in frame.schema.names if frame.schema.names.count(name) > 1})
@@ -144,7 +159,7 @@ def _open_frame(table: Any, query: str | None) -> Source:
     return ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
 
 
-def _arrow_table(table: Any) -> Any:
+def _arrow_table(table: Any, collect: bool) -> Any:
     pa = arrow()
     if isinstance(table, pa.Table):
         return table
@@ -160,7 +175,8 @@ def _arrow_table(table: Any) -> Any:
         return _of_pandas(table)
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        _check_fetchable(frame, type(table))
+        if not collect:
+            _check_fetchable(frame, type(table))
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
@@ -170,7 +186,7 @@ def _arrow_table(table: Any) -> Any:
 
 
 def _check_fetchable(frame: Any, kind: type) -> None:
-    """Raise where a cluster's data frame is larger than what is fetched from it without being asked to."""
+    """Say how much of a cluster's data frame is fetched, and refuse where that is much."""
     library = {"dask": "Dask", "pyspark": "Spark", "sqlframe": "Spark"}.get(kind.__module__.partition(".")[0])
     if library is None:
         return
@@ -178,14 +194,20 @@ def _check_fetchable(frame: Any, kind: type) -> None:
 
     columns = len(frame.collect_schema().names())
     rows = int(frame.select(nw.len()).collect().item())
+    size = f"{rows:,} rows of {columns} columns, {rows * columns:,} cells"
     if rows * columns > MOST_CELLS:
-        fetch = "compute()" if library == "Dask" else "toArrow()"
         raise TableError(
-            f"the data frame of {library} holds {rows:,} rows of {columns} columns, {rows * columns:,} cells, and a "
-            f"cluster's table is fetched to this machine up to {MOST_CELLS:,} cells. Fetch it by {fetch} if there is "
-            "the memory for it; write it to Parquet and give the folder, which is read in batches; draw rows by "
-            "sample(); or use a model that is summed where the rows are, such as suffice.MixedNB().fit(frame, 'target')"
+            f"the data frame of {library} holds {size}, and a cluster's table is fetched to this machine up to "
+            f"{MOST_CELLS:,} cells. Give collect=True (suffice.fit, open_table) if there is the memory for it; write "
+            "it to Parquet and give the folder, which is read in batches; or use a model that is summed where the rows "
+            "are, such as suffice.MixedNB().fit(frame, 'target')"
         )
+    warnings.warn(
+        f"{size}, are fetched from {library} to this machine; collect=True (suffice.fit, open_table) does so without "
+        "this warning, and models such as suffice.MixedNB are fitted where the rows are",
+        FetchWarning,
+        stacklevel=2,
+    )
 
 
 def _of_pandas(frame: Any) -> Any:
