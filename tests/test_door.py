@@ -78,10 +78,67 @@ def test_broken_matrices_of_other_formats_are_refused_before_they_are_converted(
     for x, message in (
         (csc, r"x\.indices\[2\] is 99, .* the CSC matrix is broken"),
         (coo, r"x\.col\[3\] is 99, .* the COO matrix is broken"),
-        (bsr, "the BSR matrix x is broken"),
+        (bsr, r"x\.indices\[1\] is 99, .* the BSR matrix is broken"),
     ):
         with pytest.raises(ValueError, match=message):
             suffice.MultinomialNB().fit(x, Y)
+
+
+@pytest.mark.parametrize("end", [0, -1])
+def test_block_rows_that_rise_and_end_at_none_are_refused(end):
+    """scipy's check of BSR looks at no row end where the last says that nothing is stored."""
+    x = sparse.bsr_array(ROWS.toarray(), blocksize=(2, 1))
+    x.indptr = np.array([0, 4, 5, end])
+    with pytest.raises(ValueError, match=rf"x\.indptr\[3\] is {end}, which is out of range: the BSR matrix is broken"):
+        suffice.MultinomialNB().fit(x, Y)
+    x = sparse.bsr_array(ROWS.toarray(), blocksize=(2, 1))
+    x._shape = (7, 3)
+    with pytest.raises(ValueError, match=r"blocks of shape \(2, 1\) do not fill x, of shape \(7, 3\)"):
+        suffice.MultinomialNB().fit(x, np.append(Y, 1))
+    assert np.array_equal(x.indptr, sparse.bsr_array(ROWS.toarray(), blocksize=(2, 1)).indptr)
+
+
+def _lists(name: str, place: int, value: Any) -> sparse.lil_array:
+    x = ROWS.tolil()
+    getattr(x, name)[place] = value
+    return x
+
+
+def _diagonals(data: Any, offsets: Any) -> sparse.dia_array:
+    x = ROWS.todia()
+    x.data, x.offsets = data, offsets
+    return x
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (_lists("data", 1, [1.0] * 1000), r"x\.rows\[1\] and x\.data\[1\] must be lists of one length: the LIL matrix"),
+        (_lists("rows", 2, (0, 1)), r"x\.rows\[2\] and x\.data\[2\] must be lists"),
+        (_lists("rows", 1, [99]), r"x\.indices\[2\] is 99, which is out of range"),
+        (_diagonals(np.ones((40, 3)), np.arange(2)), r"x\.offsets has 2 entries and x\.data has 40 rows: the DIA"),
+        (_diagonals(np.ones((2, 3)), np.array([0.5, 1])), r"x\.offsets must hold integers; got float64: the DIA"),
+        (_diagonals(np.ones((2, 3)), np.array([1, 1])), "duplicate"),
+        (
+            sparse.coo_array(np.ones(6)),
+            r"X must have rows and columns, shape \(n, d\); got a sparse array of shape \(6,\)",
+        ),
+    ],
+)
+def test_lists_and_diagonals_that_do_not_fit_are_refused_before_they_are_converted(x, message):
+    with pytest.raises(ValueError, match=message):
+        suffice.MultinomialNB().fit(x, Y)
+
+
+def test_every_format_of_scipy_is_read():
+    expected = suffice.MultinomialNB().fit(ROWS, Y).feature_log_prob_
+    for kind in ("csc", "coo", "bsr", "lil", "dia", "dok"):
+        x = ROWS.asformat(kind)
+        assert np.array_equal(suffice.MultinomialNB().fit(x, Y).feature_log_prob_, expected), kind
+    wide = ROWS.todia()  # diagonals outside the matrix hold nothing of it
+    wide.data = np.vstack([wide.data, np.full((2, wide.data.shape[1]), 9.0)])
+    wide.offsets = np.append(wide.offsets.astype(np.int64), [2**33, -(2**33)])
+    assert np.array_equal(suffice.MultinomialNB().fit(wide, Y).feature_log_prob_, expected)
 
 
 def test_stored_values_that_belong_to_no_row_are_not_read():

@@ -14,6 +14,7 @@ from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
+from suffice.engines.native_rows import intact
 from suffice.engines.spread import Piece
 from suffice.engines.thinning import drawn, together
 from suffice.solvers.objective import Bend, Slope, flat, shaped
@@ -106,8 +107,7 @@ class RowSample:
         x: Any = arrays.get("X")
         if x is None:
             shape = len(arrays["ends"]) - 1, int(arrays["width"])
-            x = sparse.csr_array((arrays["data"], arrays["indices"], arrays["ends"]), shape=shape)
-            x.check_format()
+            x = intact(sparse.csr_array((arrays["data"], arrays["indices"], arrays["ends"]), shape=shape))
         kept = {name: arrays.get(name) for name in ("y", "weight", "offset", "trials")}
         return cls({"X": x, **kept}, arrays["stands_for"])
 

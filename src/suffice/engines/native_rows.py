@@ -45,37 +45,30 @@ def intact(x: Any) -> Any:
 def intact_sparse(x: Any) -> Any:
     """Return a sparse matrix that scipy may turn into CSR; raise where its parts do not fit each other."""
     if x.ndim != 2:
-        return x  # which has a complaint of its own
+        raise ValueError(f"X must have rows and columns, shape (n, d); got a sparse array of shape {x.shape}")
     if x.format == "csr":
         return intact(x)
     if x.format == "csc":
         check_compressed(x, x.shape[1], x.shape[0])
     elif x.format == "bsr":
-        try:
-            x.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"the BSR matrix x is broken: {error}") from None
+        _check_blocks(x)
     elif x.format == "coo":
-        for name, length in zip(("row", "col"), x.shape, strict=True):
-            places = getattr(x, name)
-            bad = np.flatnonzero((places < 0) | (places >= length))
-            if bad.size or len(places) != len(x.data):
-                seen = f"{name}[{bad[0]}] is {places[bad[0]]}" if bad.size else f"{name} has {len(places)} entries"
-                raise ValueError(f"x.{seen}, which does not fit its shape {x.shape} and data: the COO matrix is broken")
-    return x
+        _check_coordinates(x)
+    elif x.format == "lil":
+        _check_lists(x)
+    elif x.format == "dia":
+        return _intact_diagonals(x)
+    return x  # scipy checks the keys of DOK itself
 
 
 def check_compressed(x: Any, length: int, width: int) -> None:
-    """Raise where a CSR matrix of so many rows and columns is broken, or a CSC matrix of so many columns and rows."""
-    kind = f"the {x.format.upper()} matrix is broken"
-    for name in ("data", "indices", "indptr"):
-        part = getattr(x, name)
-        if not isinstance(part, np.ndarray) or part.ndim != 1:
-            raise ValueError(f"x.{name} must be a one-dimensional NumPy array; got {_seen(part)}: {kind}")
-        if name != "data" and part.dtype.kind not in "iu":
-            raise ValueError(f"x.{name} must hold integers; got {part.dtype}: {kind}")
+    """Raise where the parts of CSR, CSC or BSR do not fit each other, or so many rows, columns or rows of blocks."""
+    kind = _broken(x)
+    _check_part(x, "data", 3 if x.format == "bsr" else 1)
+    _check_part(x, "indices", 1, "iu")
+    _check_part(x, "indptr", 1, "iu")
     if len(x.indptr) != length + 1:
-        rows = "rows" if x.format == "csr" else "columns"
+        rows = {"csr": "rows", "csc": "columns", "bsr": "rows of blocks"}[x.format]
         raise ValueError(f"x.indptr has {len(x.indptr)} entries for {length} {rows}: {kind}")
     if len(x.indices) != len(x.data):
         raise ValueError(f"x.indices has {len(x.indices)} entries and x.data has {len(x.data)}: {kind}")
@@ -84,6 +77,63 @@ def check_compressed(x: Any, length: int, width: int) -> None:
     except _native.OffenceError as offence:
         what, place, _, value = str(offence).split()
         raise ValueError(f"x.{what}[{place}] is {int(float(value))}, which is out of range: {kind}") from None
+
+
+def _check_blocks(x: Any) -> None:
+    """Raise where a BSR matrix is broken. scipy's own check reads no index where no block seems to be stored."""
+    _check_part(x, "data", 3)
+    block = x.data.shape[1:]
+    if 0 in block or x.shape[0] % block[0] or x.shape[1] % block[1]:
+        raise ValueError(f"blocks of shape {block} do not fill x, of shape {x.shape}: {_broken(x)}")
+    check_compressed(x, x.shape[0] // block[0], x.shape[1] // block[1])
+
+
+def _check_coordinates(x: Any) -> None:
+    """Raise where a COO matrix is broken."""
+    _check_part(x, "data", 1)
+    for name, length in zip(("row", "col"), x.shape, strict=True):
+        _check_part(x, name, 1, "iu")
+        places = getattr(x, name)
+        bad = np.flatnonzero((places < 0) | (places >= length))
+        if bad.size or len(places) != len(x.data):
+            seen = f"{name}[{bad[0]}] is {places[bad[0]]}" if bad.size else f"{name} has {len(places)} entries"
+            raise ValueError(f"x.{seen}, which does not fit its shape {x.shape} and data: {_broken(x)}")
+
+
+def _check_lists(x: Any) -> None:
+    """Raise where a LIL matrix is broken; its columns are checked when it has become CSR."""
+    for name in ("rows", "data"):
+        _check_part(x, name, 1, "O")
+        if len(getattr(x, name)) != x.shape[0]:
+            raise ValueError(f"x.{name} has {len(getattr(x, name))} lists for {x.shape[0]} rows: {_broken(x)}")
+    for place, (columns, values) in enumerate(zip(x.rows, x.data, strict=True)):
+        if not isinstance(columns, list) or not isinstance(values, list) or len(columns) != len(values):
+            raise ValueError(f"x.rows[{place}] and x.data[{place}] must be lists of one length: {_broken(x)}")
+
+
+def _intact_diagonals(x: Any) -> Any:
+    """Return a DIA matrix without diagonals that lie outside it; raise where it is broken."""
+    _check_part(x, "data", 2)
+    _check_part(x, "offsets", 1, "iu")
+    if len(x.data) != len(x.offsets):
+        raise ValueError(f"x.offsets has {len(x.offsets)} entries and x.data has {len(x.data)} rows: {_broken(x)}")
+    inside = (x.offsets > -x.shape[0]) & (x.offsets < x.shape[1])
+    return type(x)((x.data[inside], x.offsets[inside]), shape=x.shape)  # which checks that no offset comes twice
+
+
+def _check_part(x: Any, name: str, dimensions: int, kinds: str = "") -> None:
+    """Raise where a part of a sparse matrix is no array of so many dimensions, or of no such kind of numbers."""
+    part = getattr(x, name)
+    if not isinstance(part, np.ndarray) or part.ndim != dimensions:
+        many = {1: "one", 2: "two", 3: "three"}[dimensions]
+        raise ValueError(f"x.{name} must be a {many}-dimensional NumPy array; got {_seen(part)}: {_broken(x)}")
+    if kinds and part.dtype.kind not in kinds:
+        what = "lists" if kinds == "O" else "integers"
+        raise ValueError(f"x.{name} must hold {what}; got {part.dtype}: {_broken(x)}")
+
+
+def _broken(x: Any) -> str:
+    return f"the {x.format.upper()} matrix is broken"
 
 
 def _indices(x: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
