@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import TRUTH_WORDS, as_dates, date_parts, flat, numeric_marks, type_of, without
+from suffice.tables.cells import TRUTH_WORDS, as_dates, as_floats, date_parts, flat, numeric_marks, type_of, without
 from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.source import arrow
@@ -137,15 +137,7 @@ def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
             "category",
         )
     found = dict(date_parts(column))
-    return [_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
-
-
-def _floats(column: Any) -> FloatArray:
-    pa = arrow()
-    cells = flat(column)
-    cells = cells if pa.types.is_float64(cells.type) else cells.cast(pa.float64(), safe=False)
-    found: FloatArray = cells.to_numpy(zero_copy_only=False)
-    return found
+    return [as_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
 
 
 def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
@@ -153,7 +145,7 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
         column = _parsed(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
-    cells = _unmarked(_floats(column), missing)
+    cells = _unmarked(as_floats(column), missing)
     if kind != "truth" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
         raise TableError(
@@ -205,11 +197,11 @@ def _is_number(cell: str | None) -> bool:
 
 def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "truth":
-        return _floats(column.cast(arrow().uint8()))
+        return as_floats(column.cast(arrow().uint8()))
     written = field.truth or ("false", "true")
     cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
-        cells = _unmarked(_floats(column), missing)
+        cells = _unmarked(as_floats(column), missing)
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import names
-from suffice.tables.cells import TRUTH_WORDS, type_of
+from suffice.tables.cells import TRUTH_WORDS, as_floats, type_of
 from suffice.tables.errors import TableError, listed
 from suffice.tables.schema import Schema
-from suffice.tables.source import arrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Answers:
             return cls(known, labels, labels._places(plain)[found.codes[known]])
         if kind not in ("number", "whole"):
             raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
-        cells = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+        cells = as_floats(column)
         known = ~np.isnan(cells)
         values = cells[known]
         bad = np.isinf(values) | ((values < 0) | (values != np.floor(values)) if schema.task == "counts" else False)
