@@ -177,9 +177,10 @@ def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any
         folds = fold_of(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = Trial(block, values, folds, found.schema.task, found.labels)
         try:
-            model.inner.set_params(temperature=temperature_of(held_out(form, 1.0, trial)[0], values))
+            temperature = temperature_of(held_out(form, 1.0, trial)[0], values)
         except (ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
             return model
+        model.inner = model.inner.with_params(temperature=temperature)
     return model
 
 
