@@ -14,8 +14,11 @@ import pyarrow.parquet
 import pytest
 
 import suffice
+from suffice.statistics import Labels
 from suffice.tables import TableError, TableModel, databases, fit, open_table, pushing, reading
+from suffice.tables.blocks import Block
 from suffice.tables.databases import chosen
+from suffice.tables.drawing import order_by_content
 from tests.tables.servers import postgres
 
 duckdb = pytest.importorskip("duckdb")
@@ -371,3 +374,87 @@ def test_where_sums_were_taken_is_kept(place: str, tmp_path: Path) -> None:
     here = fit(place, "sold", "nb", columns=KINDS, in_database=False)
     assert (model + model).summed_ == model.summed_
     assert (model + here).summed_ == f"{model.summed_} and here"
+
+
+# The rows that models are judged by.
+
+
+def overlapping(n: int = 600, seed: int = 2) -> pa.Table:
+    """Return rows of two classes that overlap, some of them equal, so that posteriors are softened or sharpened."""
+    random = np.random.default_rng(seed)
+    sold = random.random(n) < 0.5
+    area = random.normal(100 + 8 * sold, 10)
+    rows = pa.table(
+        {
+            "area": area,
+            "depth": area / 4 + random.normal(size=n),  # naive Bayes counts it twice
+            "rooms": random.poisson(3 + sold),
+            "fee": pa.array([Decimal(int(cents)).scaleb(-2) for cents in random.integers(0, 99, n) + 9 * sold]),
+            "street": [None if gone else name for name, gone in zip(
+                random.choice(["calm", "loud", "wide"], n), random.random(n) < 0.1, strict=True)],
+            "sold": np.where(sold, "yes", "no"),
+        }
+    )  # fmt: skip
+    return pa.concat_tables([rows, rows[:50], rows[:20]])
+
+
+def shuffled(rows: pa.Table, seed: int = 0) -> pa.Table:
+    return rows.take(np.random.default_rng(seed).permutation(rows.num_rows))
+
+
+@pytest.mark.parametrize("compared", [30_000, 300])
+@pytest.mark.parametrize("model", ["nb", "gda", "gda-full"])
+def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
+    put: Put, model: str, compared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "COMPARED", compared)
+    monkeypatch.setattr(TableModel, "_drawn", lambda self, schema: 30_000)  # all are drawn, and some are compared by
+    rows = overlapping()
+    here = fit(rows, "sold", model)
+    expected = here.predict_proba(rows)
+    assert here.candidates_[0].temperature != 1.0
+    place = put(shuffled(rows, 1))
+    others = [fit(shuffled(rows), "sold", model), *both(place, "sold", model, columns=None)]
+    for other in others:
+        assert other.candidates_[0].temperature == pytest.approx(here.candidates_[0].temperature, rel=1e-12)
+        assert other.candidates_[0].loss == pytest.approx(here.candidates_[0].loss, rel=1e-12)
+        np.testing.assert_allclose(other.predict_proba(rows), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["logistic", "auto"])
+def test_a_penalty_does_not_depend_on_the_order_of_rows(model: str) -> None:
+    rows = overlapping(80)
+    one, two = (fit(each, "sold", model) for each in (rows, shuffled(rows)))
+    assert one.model_ == two.model_
+    assert [(each.model, each.penalty) for each in one.candidates_] == [
+        (each.model, each.penalty) for each in two.candidates_
+    ]
+    losses = [[each.loss for each in model.candidates_] for model in (one, two)]
+    np.testing.assert_allclose(*losses, rtol=1e-9)
+
+
+def test_rows_compared_are_a_sample_of_all_rows_not_of_the_distinct_ones() -> None:
+    cells = np.repeat([0.0, 1.0, 2.0, 3.0], [6000, 3000, 900, 100])
+    block = Block((), (cells,), len(cells))
+    for seed in range(3):
+        first = cells[order_by_content([(block, np.zeros(len(cells)))], Labels(), seed)][:1000]
+        np.testing.assert_allclose(np.bincount(first.astype(int)) / 1000, [0.6, 0.3, 0.09, 0.01], atol=0.05)
+
+
+def test_the_last_digit_of_a_number_does_not_change_the_order() -> None:
+    cells = np.random.default_rng(0).normal(1e3, 1, 500)
+    one, two = (
+        order_by_content([(Block((), (column,), 500), np.zeros(500))], Labels(), 0)
+        for column in (cells, np.nextafter(cells, 0))
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_all_rows_are_drawn_of_a_file_whose_first_lines_are_short(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"{place % 7},{'ab'[place % 2]}" for place in range(20_000)]
+    lines += [f"{place % 7}.{'0' * 200},{'ab'[place % 2]}" for place in range(5_000)]
+    path.write_text("\n".join(["x,y", *lines]) + "\n")
+    source = open_table(path)
+    assert (source.rows() or 0) > 2 * 30_000  # by the length of the first lines
+    assert reading.read(reading.Streamed(source), "y").holds_all

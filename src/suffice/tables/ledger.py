@@ -90,9 +90,7 @@ class Ledger:
 
     def _digests(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
         """Return the digest of each row, (n,)."""
-        target = Names(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
-        columns = [self._encoded(column) for column in (*block.columns, target)]
-        rows = np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8)
+        rows = np.ascontiguousarray(self.encode(block, values, labels)).view(np.uint8)
         start = hashlib.blake2b(key=self.key, digest_size=_SIZE)
         found = bytearray()
         for row in rows:
@@ -100,6 +98,11 @@ class Ledger:
             digest.update(row)
             found += digest.digest()
         return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)
+
+    def encode(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
+        """Return 64 bits for each cell and the target of each row, (n, columns + 1); the same in any batch."""
+        target = Names(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
+        return np.stack([self._encoded(column) for column in (*block.columns, target)], axis=1)
 
     def _encoded(self, column: Any) -> Digests:
         """Return 64 bits for each cell of a column, the same for the same cell in any batch."""

@@ -57,7 +57,10 @@ class TableModel(Stored, Algebra):
         Models that are no sums over rows are fitted to so many rows, drawn at random, where there are more of them; to
         all, with None. Those that are sums take in every row in any case.
     random_state
-        The seed of the folds, and of the rows that are drawn.
+        The seed of the folds, and of the rows that are drawn. Where all rows are drawn (up to 30,000), folds and all
+        that is chosen by them (temperatures, penalties) do not depend on the order of the rows, nor on where they
+        lie. Of larger tables each way of reading, here, DuckDB or PostgreSQL, draws rows of its own: a temperature
+        differs between them as it does between seeds.
     in_database
         Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL, and only the first rows
         and those that are drawn are read. By default where that is faster: of a server always, of Parquet files and

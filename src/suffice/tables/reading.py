@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics import Labels
@@ -14,7 +13,7 @@ from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, KindError
 from suffice.tables.cells import flat
 from suffice.tables.describing import Description
-from suffice.tables.drawing import Sample
+from suffice.tables.drawing import Sample, order_by_content
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form
 from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
@@ -69,12 +68,14 @@ class Read:
         return self.learnt(ahead(self.source.batches([*self.schema.columns, self.schema.target])))
 
     def compared(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
-        """Return some of the rows that were drawn, with their codes or numbers."""
-        rows = self.sample
-        if rows.num_rows > COMPARED:
-            some = np.random.default_rng(seed).choice(rows.num_rows, COMPARED, replace=False)
-            rows = rows.take(arrow().array(np.sort(some)))
-        (batch,) = rows.combine_chunks().to_batches()
+        """Return some of the rows that were drawn, with their codes or numbers.
+
+        Which rows these are, and their order, depends on the contents of the drawn rows and on the seed alone: not on
+        the order in which a file, a frame or a database gives them. So folds, temperatures and penalties are the same
+        in every way of reading a table whose rows are all drawn.
+        """
+        order = order_by_content(self.drawn(), self.labels, seed)
+        (batch,) = self.sample.take(arrow().array(order[:COMPARED])).combine_chunks().to_batches()
         (found,) = self.learnt([batch])
         return found
 
@@ -251,7 +252,7 @@ class Streamed:
     def go(self, schema: Schema, head: pa.Table, most: int, form: Form | None, said: str | None) -> Read:
         """Sum all rows while they are read, and draw some."""
         stream, self._stream = self._stream or self.source.batches(), None
-        sample = Sample(most, self._seed, self.source.rows())
+        sample = Sample(most, self._seed)
         columns = [*schema.columns, schema.target]
         bins = None
         if schema.task != "classes":
