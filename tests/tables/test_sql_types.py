@@ -217,6 +217,8 @@ def scored(model: TableModel, asked: Base, values: list[str]) -> Any:
 NUMBERS = [1.0, 2.0, 3.5, -4.0, 2.5, 6.0] * 5
 NAMES = ["yes", "no", "yes", "maybe", "no", "no"] * 5
 TENTHS = [0.1, 1e-7, 0.1, 2.5, 2.5, 1e-7] * 3
+TRUE_FALSE = [True, False, False, True] * 3
+SPELLINGS = ["yes", "NO", "t", "F", "on", "Off", "y", "n", "1", "0", "TRUE", "false"]
 BIG = [2**60 + 1, 2**60 + 3, 2**60 + 1, 7, 7, 2**60 + 3] * 5
 
 
@@ -241,6 +243,12 @@ BIG = [2**60 + 1, 2**60 + 3, 2**60 + 1, 7, 7, 2**60 + 3] * 5
         ("boolean", ["Yes", "No"] * 6, ["'YES'", "' no '", "''"], ["yes", "no", None]),
         ("boolean", [True, False, False, True] * 3, ["'true'", "'FALSE'"], [True, False]),
         ("boolean", [1, 0, 0, 1] * 3, ["'1'", "'0'"], [1, 0]),
+        ("boolean", TRUE_FALSE, [f"'{word}'" for word in SPELLINGS], SPELLINGS),
+        ("boolean", TRUE_FALSE, ["' yes '", "''", "null::varchar"], [" yes ", "", None]),
+        ("boolean", TRUE_FALSE, ["1", "0", "null::int"], [1, 0, None]),
+        ("boolean", ["yes", "no", "no", "yes"] * 3, ["true", "false"], [True, False]),
+        ("boolean", ["on", "off", "off", "on"] * 3, ["true", "false", "null::boolean"], [True, False, None]),
+        ("category", ["Yes", "No", "No", "Yes"] * 3, ["true", "false"], [True, False]),
     ],
 )  # fmt: skip
 def test_a_cell_is_read_as_the_model_reads_it(
@@ -265,6 +273,9 @@ def test_a_cell_is_read_as_the_model_reads_it(
         ("count", [1, 2, 3, 4] * 5, "'-1'"),
         ("boolean", ["yes", "no"] * 6, "'maybe'"),
         ("boolean", ["yes", "no"] * 6, "2"),
+        ("boolean", ["yes", "no"] * 6, "'true'"),
+        ("boolean", TRUE_FALSE, "'ja'"),
+        ("boolean", TRUE_FALSE, "'1.0'"),
         ("category", ["01", "02", "01", "03"] * 5, "1"),
         ("category", NAMES, "timestamp '2024-01-01 10:00:00'"),
         ("category", NAMES, "interval '1 day'"),

@@ -216,12 +216,14 @@ class ScoredCells:
     def _truth(self, own: Field, cell: _Cell) -> str:
         written = own.truth or ("false", "true")
         numbers, names = self._is(cell.type, "truth", "whole", "float"), self._is(cell.type, "name")
-        cell_word, words = f"lower({self._trimmed(cell)})", [self.dialect.string(each.casefold()) for each in written]
-        cases = [
-            f"when {numbers} and {cell.number} = {value} or {names} and {cell_word} = {word} "
-            f"then {self.dialect.number(value)}"
-            for value, word in enumerate(words)
-        ]
+        pairs = TRUTHS if own.type == "truth" else (written,)  # truth values have no spelling of their own
+        cases = []
+        for value in (0, 1):
+            words = ", ".join(self.dialect.string(pair[value].casefold()) for pair in pairs)
+            cases.append(
+                f"when {numbers} and {cell.number} = {value} or {names} and lower({self._trimmed(cell)}) in ({words}) "
+                f"then {self.dialect.number(value)}"
+            )
         cure = f", neither {written[0]!r} nor {written[1]!r}"
         return f"{' '.join(cases)} else {self._refused(own, 'is ', cell, cure)}"
 
