@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,17 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 import suffice
 import suffice.demo
 import suffice.report.rows as rows_module
+from suffice.report import report
 from suffice.report.boundary_section import _tried, typical
 from suffice.report.classes_section import _gaussians, most_telling
+from suffice.report.data_section import data_section
 from suffice.report.learning import counterpart, learning_curve
 from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
 from suffice.report.pictures import histogram
-from suffice.report.quality_section import _ranked, _thinned, baselines
+from suffice.report.quality_section import _ranked, _thinned, baselines, quality_section
 from suffice.report.reasons_section import Effects, effects_of
 from suffice.report.rows import Seen
-from suffice.tables import open_table
+from suffice.tables import TableError, open_table
 from tests.report.conftest import fitted, wine
 from tests.report.reading_pages import Page
 
@@ -67,6 +70,49 @@ def test_rows_are_drawn_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen.block.rows == 200 < seen.rows == 800
     assert seen.is_sample
     assert np.allclose(seen.answers, seen.model.predict(seen.table))
+
+
+def with_unknown_classes(table: pd.DataFrame, target: str, rows: int = 9) -> pd.DataFrame:
+    return table.assign(**{target: np.where(np.arange(len(table)) < rows, "brand new <i>", table[target])})
+
+
+@pytest.mark.parametrize(("name", "target"), [("two classes", "sold_fast"), ("many classes", "target")])
+def test_classes_that_the_model_does_not_know_are_errors(name: str, target: str) -> None:
+    model, table = fitted(name)
+    table = table if isinstance(table, pd.DataFrame) else pd.read_csv(table)
+    strange = with_unknown_classes(table, target)
+    seen = Seen.of(model, strange)
+    assert seen.evaluation.unknown == {"brand new <i>": 9}
+    assert seen.rows == len(table)
+    assert seen.evaluation.summary() == pytest.approx(model.evaluate(strange).summary())
+    assert seen.block.rows == len(seen.values) == len(table) - 9
+    assert seen.values.min() >= 0
+    assert not seen.is_sample
+    assert not seen.is_learned
+    most = strange[target].value_counts(normalize=True)
+    assert baselines(seen)["accuracy"] == share(float(most.max()))
+    assert baselines(seen)["log loss"] == shown(float(-(most * np.log(most)).sum()))
+    page = quality_section(seen).body + data_section(seen).body
+    assert "9 rows of classes that the model does not know (brand new &lt;i&gt;) count as errors" in page
+    assert "brand new &lt;i&gt; (not known to the model)" in page
+    assert "brand new <i>" not in page
+
+
+def test_a_confident_answer_to_an_unknown_class_is_among_the_hardest_rows(tmp_path: Path) -> None:
+    model = suffice.fit(pd.DataFrame({"x": [0.0, 1.5, 9.0, 10.5] * 3, "y": list("aabb") * 3}), "y", model="nb")
+    table = pd.DataFrame({"x": [0.5, 9.5, 9.7, 5.2], "y": ["a", "b", "c", "c"]})
+    seen = Seen.of(model, table)
+    assert [(row.place, row.value) for row in seen.wrong] == [(2, -1), (3, -1)]
+    page = report(model, table, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Row 3: taken for b, but is c" in page
+    assert "; it does not know its class." in page
+
+
+def test_a_table_of_unknown_classes_alone_is_refused_with_their_names() -> None:
+    model, table = fitted("many classes")
+    strange = with_unknown_classes(table, "target", len(table))
+    with pytest.raises(TableError, match=r"no row of .* has a class in 'target' that the model knows: .*'brand new"):
+        Seen.of(model, strange)
 
 
 # Measures.

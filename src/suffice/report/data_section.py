@@ -148,10 +148,12 @@ def _target(seen: Seen) -> str:
         low, middle, high = (float(each) for each in np.quantile(seen.values, [0.05, 0.5, 0.95]))
         sentence = f"Half of all rows are below {shown(middle)}; nine of ten are from {shown(low)} to {shown(high)}."
         return figure(HistogramDisplay(seen.values, seen.target, whole=seen.task == "counts"), sentence)
-    counts = seen.evaluation.confusion.sum(axis=1)
+    unknown = seen.evaluation.unknown
+    names = [*seen.classes, *(f"{name} (not known to the model)" for name in unknown)]
+    counts = np.array([*seen.evaluation.confusion.sum(axis=1), *unknown.values()], dtype=np.int64)
     order = np.argsort(-counts, kind="stable")[:_CLASSES]
     rows = [
-        (seen.classes[code], f"{counts[code]:,}", share(counts[code] / seen.rows), _bar(counts[code], counts))
+        (names[code], f"{counts[code]:,}", share(counts[code] / seen.rows), _bar(counts[code], counts))
         for code in order
     ]
     caption = f"How often each {seen.target} occurs"

@@ -14,7 +14,7 @@ from suffice.plots import (
     ResidualsDisplay,
     RocDisplay,
 )
-from suffice.report.markup import Section, figure, gallery, paragraph, plural, share, shown, side, table
+from suffice.report.markup import Section, figure, gallery, listed, paragraph, plural, share, shown, side, table
 from suffice.report.rows import Seen
 from suffice.statistics.base import FloatArray
 
@@ -31,9 +31,23 @@ def quality_section(seen: Seen) -> Section:
         "They are, by their number, the rows that the model learned from: new rows will be predicted less well than "
         "the pictures show. Judge the model by the measures of rows held out."
     )
-    body = paragraph(f"Measures of all {plural(seen.rows, 'row')}.", learned if seen.is_learned else "")
+    body = paragraph(
+        f"Measures of all {plural(seen.rows, 'row')}.", learned if seen.is_learned else "", _unknown_note(seen)
+    )
     body += _of_classes(seen) if seen.task == "classes" else _measures(seen) + _of_numbers(seen)
     return Section("quality", "How good it is on this table", body)
+
+
+def _unknown_note(seen: Seen) -> str:
+    """Return a sentence about rows of classes that the model does not know; an empty one where there are none."""
+    if not seen.unknown_rows:
+        return ""
+    names = listed(list(seen.evaluation.unknown))
+    return (
+        f"{plural(seen.unknown_rows, 'row')} of classes that the model does not know ({names}) "
+        "count as errors; their probability of 0 counts as 1e-15 in the log loss. They are in no row of the confusion "
+        "table, and not in the curves."
+    )
 
 
 def _measures(seen: Seen) -> str:
@@ -75,12 +89,13 @@ def baselines(seen: Seen) -> dict[str, str]:
             mean = np.full(len(seen.values), seen.values.mean())
             found["Poisson deviance"] = shown(float(deviances(seen.values, mean).mean()))
         return found
-    shares = seen.evaluation.confusion.sum(axis=1) / seen.rows
+    unknown = list(seen.evaluation.unknown.values())
+    shares = np.append(seen.evaluation.confusion.sum(axis=1), np.array(unknown, dtype=np.int64)) / seen.rows
     known = shares[shares > 0]
     return {
         "accuracy": share(float(shares.max())),
         "log loss": shown(float(-(known * np.log(known)).sum())),
-        "Brier score": shown(float(1 - (shares**2).sum()) / (2 if len(shares) == 2 else 1)),
+        "Brier score": shown(float(1 - (shares**2).sum()) / (2 if len(seen.classes) == 2 else 1)),
         "ROC AUC": "0.5",
     }
 

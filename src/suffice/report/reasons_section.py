@@ -181,12 +181,14 @@ def _unsure(cards: list[str]) -> str:
 def _card(seen: Seen, row: HardRow, why: RowExplanation | None) -> str:
     if seen.task == "classes":
         said, true = int(row.answer.argmax()), int(row.value)
-        head = (
-            f"{seen.classes[said]}, and so it is"
-            if said == true
-            else f"{seen.classes[said]}, but is {seen.classes[true]}"
-        )
-        own = "" if said == true else f", and {share(float(row.answer[true]))} to {seen.classes[true]}"
+        own = f", and {share(float(row.answer[true]))} to {seen.classes[true]}"
+        if said == true:
+            head, own = f"{seen.classes[said]}, and so it is", ""
+        elif true >= 0:
+            head = f"{seen.classes[said]}, but is {seen.classes[true]}"
+        else:
+            name = str(row.cells.column(seen.target)[0].as_py()).strip()
+            head, own = f"{seen.classes[said]}, but is {name}", "; it does not know its class"
         lead = f"It gave {share(float(row.answer[said]))} to {seen.classes[said]}{own}."
     else:
         error = float(row.value - row.answer)

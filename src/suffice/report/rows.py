@@ -15,6 +15,7 @@ from suffice.tables import Evaluation, TableError, TableModel
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, Names
 from suffice.tables.drawing import Sample
+from suffice.tables.errors import listed
 from suffice.tables.measures import deviances
 from suffice.tables.reading import rows_of
 from suffice.tables.schema import Schema, Task
@@ -35,7 +36,7 @@ class HardRow:
 
     hardness: float
     place: int  # in its table, from 0
-    value: Any  # the code of its class, or its number
+    value: Any  # the code of its class, -1 for one that the model does not know; or its number
     answer: Any  # probabilities of the classes, (k,), or the expected number
     cells: pa.RecordBatch = field(repr=False)
 
@@ -91,14 +92,18 @@ class Seen:
     missing: dict[str, int] = field(default_factory=dict)  # by column
     wrong: list[HardRow] = field(default_factory=list)
     unsure: list[HardRow] = field(default_factory=list)
-    table: Any = None  # the rows that were drawn
+    table: Any = None  # the rows that were drawn, of classes that the model knows
 
     def __post_init__(self) -> None:
         self.evaluation = Evaluation(self.task, self.model.predictor_.labels)
 
     @classmethod
     def of(cls, model: TableModel, table: Any, watch: Watch | None = None) -> Seen:
-        """Go through a table once."""
+        """Go through a table once.
+
+        Rows of a class that the model does not know are errors, as :meth:`TableModel.evaluate` counts them; curves and
+        dots leave them out.
+        """
         source, schema = model.open(table, target=True), model.schema_
         seen = cls(model, _short(source.name))
         sample, hard, unsure = Sample(DRAWN), Hardest(WRONG), Hardest(WRONG + UNSURE)
@@ -112,10 +117,11 @@ class Seen:
                 batch = batch.filter(arrow().array(answers.known))
                 values = seen.values_of(answers)
                 found = model.predictor_.answers(block)
-                seen.evaluation.add(found, values)
+                unknown = answers.unknown(values) if seen.task == "classes" else []
+                seen.evaluation.add(found, values, unknown)
                 seen.rows += block.rows
                 seen._count_gaps(batch, block)
-                sample.add(batch)
+                sample.add(batch if not unknown else batch.filter(arrow().array(values >= 0)))
                 hard.add(seen._wrongness(found, values), places, values, found, batch)
                 if seen.task == "classes":
                     unsure.add(-lead(found), places, values, found, batch)
@@ -123,6 +129,12 @@ class Seen:
                 watch("reading", first, expected)
         if not seen.rows:
             raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to report")
+        if seen.unknown_rows == seen.rows:
+            raise TableError(
+                f"no row of {source.name} has a class in {schema.target!r} that the model knows: it holds "
+                f"{listed(seen.evaluation.unknown)}, and the model knows {listed(seen.classes)}; correct the cells, or "
+                "fit again"
+            )
         seen.wrong = hard.rows
         shown = {row.place for row in hard.rows}
         seen.unsure = [row for row in unsure.rows if row.place not in shown][:UNSURE]
@@ -130,17 +142,21 @@ class Seen:
         return seen
 
     def values_of(self, answers: Any) -> npt.NDArray[Any]:
-        """Return codes of the model's classes, or numbers."""
+        """Return codes of the model's classes, -1 for others, or numbers."""
         known: npt.NDArray[Any] = (
-            answers.into(self.model.predictor_.labels) if self.task == "classes" else answers.values
+            answers.places(self.model.predictor_.labels) if self.task == "classes" else answers.values
         )
         return known
 
     def _wrongness(self, answers: FloatArray, values: npt.NDArray[Any]) -> FloatArray:
-        """Return how wrong each answer is; -inf where it is right."""
+        """Return how wrong each answer is; -inf where it is right.
+
+        For a class that the model does not know, what it left to all classes but its answer stands for the probability.
+        """
         if self.task == "classes":
+            own = np.where(values >= 0, answers[np.arange(len(values)), values], 1 - answers.max(axis=1))
             with np.errstate(divide="ignore"):
-                cost = -np.log(answers[np.arange(len(values)), values])
+                cost = -np.log(np.maximum(own, 0.0))
             return np.where(answers.argmax(axis=1) == values, -np.inf, cost)
         amount = deviances(values, answers) if self.task == "counts" else np.abs(values - answers)
         return np.where(amount > 0, amount, -np.inf)
@@ -200,6 +216,11 @@ class Seen:
         return self.model.predictor_.answers(self.block)
 
     @property
+    def unknown_rows(self) -> int:
+        """How many rows are of classes that the model does not know."""
+        return sum(self.evaluation.unknown.values())
+
+    @property
     def is_learned(self) -> bool:
         """Whether these are, by their number and their classes, the rows that the model learned from."""
         if self.rows != self.model.rows_:
@@ -222,7 +243,7 @@ class Seen:
     @property
     def is_sample(self) -> bool:
         """Whether pictures show some of the rows only."""
-        return self.block.rows < self.rows
+        return self.block.rows < self.rows - self.unknown_rows
 
     def some(self, most: int) -> npt.NDArray[np.intp]:
         """Return the places of at most so many of the rows that were drawn, in their order."""
