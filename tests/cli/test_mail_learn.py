@@ -105,7 +105,7 @@ def test_a_misspelt_path_learns_nothing(tmp_path, boxes):
 def test_only_errors_are_learned_where_that_is_asked(tmp_path):
     mine = tmp_path / "mail.db"
     with MailFilter(mine) as mail:
-        mail.learn_all(stream(200))
+        mail.learn_all(stream(400))
     path = written(tmp_path / "x.eml", SPAM.decode())
     found = done("mail", "learn", "--train", "error", "--spam", path, "--json", "--filter", mine).json
     assert (found["learned"], found["passed"]) == (0, 1)

@@ -25,7 +25,7 @@ SPAM = message("x", TOPICS["spam"])
 @pytest.fixture
 def mine(tmp_path) -> Path:
     with MailFilter(tmp_path / "mail.db") as mail:
-        mail.learn_all(stream(200))
+        mail.learn_all(stream(400))
     return tmp_path / "mail.db"
 
 
@@ -137,7 +137,7 @@ def test_lessons_go_to_the_filter_that_is_there(tmp_path, mine, fate):
         time.sleep(0.5)  # the round that moved it ends
         if fate == "replaced":
             with MailFilter(mine) as old, MailFilter(tmp_path / "copy.db") as copy:
-                copy.learn_all(stream(200))
+                copy.learn_all(stream(400))
                 assert old.classify(SPAM).label == "spam"
             (tmp_path / "copy.db").replace(mine)
         else:
