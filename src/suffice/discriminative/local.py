@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, Self
 
 import array_api_compat
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
@@ -355,5 +358,20 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             model.leave_one_out_ = arrays["leave_one_out"]
         model.n_iter_ = len(arrays.get("leave_one_out", [None]))
         model._shape = tuple(settings["shape"])
+        _check_arrays(arrays, model.n_features_in_, model._shape)
+        if model._params.family == "bernoulli" and (len(model.classes_) != 2 or model._shape):
+            raise ValueError(f"family='bernoulli' has two classes and one target; got {settings['classes']!r}")
         model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
         return model
+
+
+def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], features: int, shape: tuple[int, ...]) -> None:
+    """Raise where the arrays of a file are not the rows, targets and weights of one model."""
+    rows = len(arrays["x"])
+    expected = {"x": (rows, features), "y": (rows, math.prod(shape)), "weight": (rows,)}
+    for name in expected.keys() & arrays.keys():
+        array = arrays[name]
+        if array.shape != expected[name] or array.dtype != np.float64:
+            raise ValueError(
+                f"{name} must hold float64 of shape {expected[name]}; it has {array.dtype} of shape {array.shape}"
+            )

@@ -24,7 +24,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 from suffice.text import DocumentCounts, Documents, Features
-from suffice.text.documents import decoded, gathered
+from suffice.text.documents import decoded, gathered, is_utf8
 from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import Columns, Vocabulary, under
 
@@ -324,6 +324,7 @@ class TextClassifier(Stored, afar.ClusterClassifierMixin, Learning):
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
         model = cls._with_parameters(settings)
+        is_utf8(model._params.encoding)  # raises where it is no encoding
         features, vocabulary = settings["features"], settings["vocabulary"]
         kind = Columns.columns[vocabulary["kind"]]
         for each in (model, model._params):

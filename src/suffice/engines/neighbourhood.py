@@ -51,7 +51,7 @@ class Neighbourhood:
             raise ValueError(f"kernel must be one of {', '.join(get_args(Shape))}; got {self.kernel!r}")
         if not 0 < self.bandwidth < math.inf:
             raise ValueError(f"bandwidth must be finite and above 0; got {self.bandwidth!r}")
-        if self.degree not in (0, 1, 2):
+        if isinstance(self.degree, float) or self.degree not in (0, 1, 2):  # native code takes no float for a degree
             raise ValueError(f"degree must be 0, 1 or 2; got {self.degree!r}")
 
     def parameters(self, features: int) -> int:

@@ -54,7 +54,10 @@ class GenerativeClassifier(Stored, afar.ClusterClassifierMixin, Learning, Answer
             model.digits_lost_ = float(settings["digits_lost"])
         model._restore(settings)
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-        model._memory = Memory(labels, contents.statistics["sum"], bool(settings["classes_fixed"]))
+        statistics: Any = contents.statistics["sum"]
+        if statistics.labels != labels:
+            raise ValueError(f"the sum is of the classes {list(statistics.labels)!r}, the model of {list(labels)!r}")
+        model._memory = Memory(labels, statistics, bool(settings["classes_fixed"]))
         model.classes_ = door.classes_array(labels, like)
         _ = model._joint
         return model

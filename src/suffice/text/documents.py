@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,11 @@ def gathered(texts: list[str | bytes], features: Features) -> Iterator[Documents
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether an encoding of this name needs no decoding."""
+    """Whether an encoding of this name needs no decoding; raise where none has this name."""
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(f"encoding is {encoding!r}: name a codec of Python, such as 'utf-8' or 'latin-1'") from None
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 

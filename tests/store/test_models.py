@@ -1,0 +1,77 @@
+"""Files of models whose checksum is right and whose contents do not fit each other: refused when they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import store
+
+X = np.random.default_rng(0).poisson(1.0, (12, 4)).astype(float)
+Y = np.arange(12) % 2
+
+
+def _with_settings(model: Any, path: Any, **changed: Any) -> None:
+    model.save(path)
+    contents = store.read(path)
+    store.write(path, replace(contents, settings={**contents.settings, **changed}))
+
+
+@pytest.mark.parametrize("names", [[], [0], [0, 1, 2]])
+@pytest.mark.parametrize("model", [suffice.MultinomialNB(), suffice.GaussianNB(), suffice.GDA(shrinkage=0.5)])
+def test_classes_that_are_not_those_of_the_sum_are_refused(tmp_path, model, names):
+    _with_settings(model.fit(X, Y), tmp_path / "model", classes={"names": names, "dtype": "i"})
+    with pytest.raises(store.StoreError, match=r"the sum is of the classes \[0, 1\], the model of \["):
+        store.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("encoding", [1.5, True, ["utf-8"], None, "", "x\0"])
+def test_an_encoding_that_is_none_is_refused(tmp_path, encoding):
+    model = suffice.TextClassifier("multinomial").fit(["one two", "two three"], ["a", "b"])
+    model.save(tmp_path / "model")
+    contents = store.read(tmp_path / "model")
+    parameters = {**contents.settings["parameters"], "encoding": encoding}
+    store.write(tmp_path / "model", replace(contents, settings={**contents.settings, "parameters": parameters}))
+    with pytest.raises(store.StoreError, match=r"encoding is .*: name a codec of Python"):
+        store.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"encoding is .*: name a codec of Python"):
+        suffice.TextClassifier("multinomial", encoding=encoding).fit(["one two", "two three"], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("x", lambda array: array.ravel()),
+        ("x", lambda array: array[:, :3]),
+        ("y", lambda array: array.ravel()),
+        ("y", lambda array: array[:5]),
+        ("y", lambda array: array.astype(np.float32)),
+        ("y", lambda array: np.hstack([array, array])),
+        ("weight", lambda array: array.astype(bool)),
+        ("weight", lambda array: np.append(array, 1.0)),
+    ],
+)
+def test_rows_of_local_fits_that_do_not_fit_each_other_are_refused(tmp_path, name, change):
+    model = suffice.LocallyWeightedRegression(bandwidth=1.0).fit(X, Y, sample_weight=np.ones(12))
+    model.save(tmp_path / "model")
+    contents = store.read(tmp_path / "model")
+    arrays = {**contents.arrays, name: change(contents.arrays[name])}
+    store.write(tmp_path / "model", replace(contents, arrays=arrays))
+    with pytest.raises(store.StoreError, match=r"(x|y|weight) must hold float64 of shape"):
+        store.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("degree", [-0.0, 1.0])
+def test_a_degree_that_is_no_whole_number_is_refused(tmp_path, degree):
+    model = suffice.LocallyWeightedRegression(bandwidth=1.0).fit(X, Y)
+    model.save(tmp_path / "model")
+    parameters = {**store.read(tmp_path / "model").settings["parameters"], "degree": degree}
+    _with_settings(model, tmp_path / "model", parameters=parameters)
+    with pytest.raises(store.StoreError, match="degree must be 0, 1 or 2; got"):
+        store.load(tmp_path / "model")
+    with pytest.raises(ValueError, match="degree must be 0, 1 or 2; got"):
+        suffice.LocallyWeightedRegression(bandwidth=1.0, degree=degree).fit(X, Y)
