@@ -81,14 +81,13 @@ def _table(found: list[Candidate], measure: str) -> str:
         kind = "generative" if each.generative else "discriminative"
         lost = _with_spread(each) if np.isfinite(each.loss) else f"not fitted: {each.why}"
         measures = [_measure(name, each.measures.get(name, np.nan)) for name in others]
-        rows.append((each.model, each.title, kind, lost, *measures, f"{each.seconds:.2f}" if each.seconds else ""))
+        rows.append((each.model, each.title, kind, lost, *measures))
     head = [
         "model",
         "what it is",
         "kind",
         f"{measure} ± error",
         *(_OTHERS.get(name, name) for name in others),
-        "seconds",
     ]
     caption = "Candidates by their loss on rows held out, the best first"
     return table(caption, head, rows, numbers=range(3, len(head)), words=[1])
