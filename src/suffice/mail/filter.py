@@ -44,7 +44,7 @@ class MailFilter:
     ...     spam = [(f"Subject: cheap pills {i}\n\nBuy cheap pills now".encode(), "spam") for i in range(200)]
     ...     ham = [(f"Subject: lunch {i}\n\nShall we have lunch today".encode(), "ham") for i in range(200)]
     ...     _ = mine.learn_all(spam + ham)
-    ...     new = [b"Subject: pills\n\nBuy cheap pills", b"Subject: hi\n\nlunch today"]
+    ...     new = [b"Subject: cheap pills\n\nBuy cheap pills now", b"Subject: hi\n\nlunch today"]
     ...     print(*(verdict.label for verdict in mine.classify_all(new)))
     spam ham
     """
