@@ -110,6 +110,14 @@ def test_charsets_that_are_none_are_guessed():
         assert tokens(raw + "Grüße \\x41".encode()) == tokens(raw + "Grüße \\x41".encode("cp1252")) == ["Grüße", "x41"]
 
 
+@pytest.mark.parametrize("name", ["koi8r", "KOI8--R", "koi8_r"])
+def test_a_charset_is_known_however_its_name_is_divided(name):
+    text = "привет дорогой друг"
+    raw = f"Content-Type: text/plain; charset={name}\n\n".encode() + text.encode("koi8-r")
+    assert {"привет", "дорогой"} <= set(read([raw]).tokens(0))
+    assert decoded(text.encode("koi8-r"), name) == text
+
+
 def test_several_stretches_are_put_where_they_belong():
     raw = b"Subject: a =?koi8-r?b?8NLJ18XU?= b =?gb2312?b?xOO6ww==?= c\n\n"
     found = tokens(raw, "subject:")

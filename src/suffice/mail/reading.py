@@ -18,7 +18,7 @@ _CHARSETS = (
     "koi8_u kz1048 mac_cyrillic mac_greek mac_iceland mac_latin2 mac_roman mac_turkish ptcp154 shift_jis "
     "shift_jis_2004 shift_jisx0213 tis_620 utf_7 utf_32 utf_32_be utf_32_le"
 )
-_KNOWN = frozenset(name.replace("_", "") for name in _CHARSETS.split())
+_KNOWN = {name.replace("_", ""): name for name in _CHARSETS.split()}
 
 
 def decoded(data: bytes, charset: str) -> str | None:
@@ -35,9 +35,8 @@ def decoded(data: bytes, charset: str) -> str | None:
     # Python would remember every name that it was ever asked for.
     name = charset.lower().replace("-", "_")
     name = aliases.get(name, aliases.get(name.replace("_", ""), name))
-    if name.replace("_", "") not in _KNOWN:
-        return None
-    return data.decode(name, "replace")
+    known = _KNOWN.get(name.replace("_", ""))  # Python itself knows no koi8r
+    return None if known is None else data.decode(known, "replace")
 
 
 def read(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
