@@ -29,6 +29,33 @@ def test_classes_that_are_not_those_of_the_sum_are_refused(tmp_path, model, name
         store.load(tmp_path / "model")
 
 
+@pytest.mark.filterwarnings("ignore")  # twelve rows make no good fit
+@pytest.mark.parametrize("names", [[], [0], [0, 1, 2]])
+@pytest.mark.parametrize(
+    "model",
+    [
+        suffice.LogisticRegression(l2=1.0),
+        suffice.SoftmaxRegression(l2=1.0),
+        suffice.NBLogisticRegression(l2=1.0),
+        suffice.Perceptron(max_iter=2),
+    ],
+)
+def test_classes_that_do_not_fit_the_coefficients_are_refused(tmp_path, model, names):
+    _with_settings(model.fit(X, Y), tmp_path / "model", classes={"names": names, "dtype": "i"})
+    with pytest.raises(ValueError, match=r"two classes at least|coef_ has . rows|of its classes"):
+        store.load(tmp_path / "model").predict(X)
+
+
+@pytest.mark.parametrize("names", [[], ["a"], ["a", "b", "c"]])
+def test_classes_that_are_not_those_of_the_documents_are_refused(tmp_path, names):
+    model = suffice.TextClassifier("multinomial").fit(["one two", "two three"], ["a", "b"])
+    model.save(tmp_path / "model")
+    classes = {**store.read(tmp_path / "model").settings["classes"], "names": names}
+    _with_settings(model, tmp_path / "model", classes=classes)
+    with pytest.raises(store.StoreError, match=r"the sum is of the classes \['a', 'b'\], the model of \["):
+        store.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("encoding", [1.5, True, ["utf-8"], None, "", "x\0"])
 def test_an_encoding_that_is_none_is_refused(tmp_path, encoding):
     model = suffice.TextClassifier("multinomial").fit(["one two", "two three"], ["a", "b"])

@@ -123,5 +123,7 @@ class ScoredClasses(afar.ClusterClassifierMixin, LinearPredictor):
 
     def _restore_classes(self, settings: Any) -> None:
         self._labels = Labels(tuple(settings["classes"]["names"]))
+        if len(self._labels) < 2:
+            raise ValueError(f"a classifier has two classes at least; the file names {list(self._labels)!r}")
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
         self.classes_ = door.classes_array(self._labels, like)

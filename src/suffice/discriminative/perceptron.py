@@ -362,10 +362,16 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
         settings = contents.settings
         model = cls._with_parameters(settings)
         labels = Labels(tuple(settings["classes"]["names"]))
+        if len(labels) < 2:
+            raise ValueError(f"a perceptron has two classes at least; the file names {list(labels)!r}")
         model.n_features_in_ = int(settings["features"])
         if settings["feature_names"] is not None:
             model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
         model._begin(labels, np.empty(0, dtype=settings["classes"]["dtype"]), contents.arrays["theta"])
+        for name in ("theta", "total"):
+            if contents.arrays[name].shape != model._total.shape:
+                seen = contents.arrays[name].shape
+                raise ValueError(f"{name} must have the shape {model._total.shape} of its classes; it has {seen}")
         model._total, model._visits = contents.arrays["total"], int(settings["visits"])
         model.mistakes_ = [int(mistakes) for mistakes in settings["mistakes"]]
         model.n_iter_ = len(model.mistakes_)

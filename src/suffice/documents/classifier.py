@@ -344,6 +344,9 @@ class TextClassifier(Stored, afar.ClusterClassifierMixin, Learning):
             model._learnt = counts
         else:
             model._learnt = Kept.from_arrays(vocabulary["kind"], under("kept", contents.arrays))
+        learnt = model._learnt.labels
+        if learnt != model._labels:
+            raise ValueError(f"the sum is of the classes {list(learnt)!r}, the model of {list(model._labels)!r}")
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
         model.classes_ = door.classes_array(model._labels, like)
         _ = model._read()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice.engines.native_rows import intact
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
 from suffice.statistics.base import FloatArray
 from suffice.text.vocabulary import Columns, Vocabulary, under
@@ -121,10 +122,8 @@ class Kept:
     def from_arrays(cls, kind: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Kept:
         """Return the documents that :meth:`to_arrays` wrote, over a vocabulary of this kind."""
         vocabulary = Columns.columns[kind].from_arrays(under("vocabulary", arrays))
-        counts = sparse.csr_array(
-            (arrays["counts"], arrays["columns"], arrays["ends"]), shape=(len(arrays["ends"]) - 1, len(vocabulary))
-        )
-        counts.check_format()
+        shape = len(arrays["ends"]) - 1, len(vocabulary)
+        counts = intact(sparse.csr_array((arrays["counts"], arrays["columns"], arrays["ends"]), shape=shape))
         labels = Labels.from_array(arrays["labels"])
         return cls(labels, vocabulary, counts, arrays["codes"].astype(np.int64), arrays["weights"].astype(np.float64))
 
