@@ -104,9 +104,11 @@ def order_by_content(
     """
     ledger = Ledger.empty(0)
     hashes: list[tuple[Digests, Digests]] = []
+    ranks = np.argsort(np.argsort([str(name) for name in labels.names])).astype(np.float64)
     for block, values in batches:
-        columns = ledger.encode(block, values, labels).T
-        is_number = [*(isinstance(column, np.ndarray) for column in block.columns), not len(labels)]
+        # Classes by their rank: no and yes of a file are false and true of a database.
+        columns = ledger.encode(block, ranks[values] if len(labels) else values, Labels()).T
+        is_number = [*(isinstance(column, np.ndarray) for column in block.columns), True]
         rounded = [_rounded(cells) if number else cells for cells, number in zip(columns, is_number, strict=True)]
         hashes.append((_hash(rounded), _hash(columns)))
     coarse, fine = (np.concatenate(parts) for parts in zip(*hashes, strict=True))
