@@ -94,10 +94,10 @@ class TableModel(Stored, Algebra):
     >>> model.predict(pd.DataFrame({"area": [100], "street": [None]}))
     array(['y'], dtype='<U1')
     >>> print(model.explain(table[:1])[0])
-    n: probability 0.9992, log-odds +7.152 against y
+    n: probability 0.9284, log-odds +2.563 against y
          +0.000  prior and base
-         +5.989  area = 40
-         +1.163  street = loud
+         +2.146  area = 40
+         +0.417  street = loud
     """
 
     def __init__(
