@@ -240,7 +240,7 @@ def _show(model: Any, name: str) -> None:
     if model.fitted_rows_ < model.rows_:
         print_line(f"{drawn_rows(model)}: give --rows all to fit to all of them")
     if model.ledger and model.ledger_ is None:
-        say(f"no ledger was kept: {best.model} is no sum over rows, and cannot forget any", "warning")
+        say(f"no ledger was kept: {best.model} is not fitted from sums, and cannot forget rows", "warning")
     if model.summed_ != "here":
         print_line(f"sums were taken {model.summed_}; rows were read to tell kinds and to compare models")
     if model.summed_note_:
