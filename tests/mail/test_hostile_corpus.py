@@ -6,7 +6,6 @@ import re
 from email import message_from_bytes
 from email.message import Message
 from random import Random
-from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -46,10 +45,8 @@ def test_a_kind_is_bytes_and_the_same_each_time(name: str) -> None:
     assert trouble is None or trouble in TROUBLES
 
 
-def test_all_are_made_in_no_time() -> None:
-    before = perf_counter()
+def test_no_two_kinds_are_the_same_message() -> None:
     made = [make() for make, _ in HOSTILE.values()]
-    assert perf_counter() - before < 5
     assert len(set(made)) == len(HOSTILE) >= 75
 
 
