@@ -1,7 +1,14 @@
 """The site's settings."""
 
+import importlib
+import pkgutil
 import sys
 from pathlib import Path
+from typing import Any
+
+from sphinx.util import logging
+
+import suffice
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -73,3 +80,17 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "write_computation_times": False,
 }
+
+
+def warn_of_undocumented_names(app: Any, env: Any) -> None:
+    """Warn of each public name of the package and its subpackages that the reference does not list."""
+    documented = {entry[0] for entry in env.get_domain("py").get_objects()}
+    packages = [each.name for each in pkgutil.iter_modules(suffice.__path__, "suffice.") if each.ispkg]
+    for package in ("suffice", *packages):
+        for name in getattr(importlib.import_module(package), "__all__", ()):
+            if not name.startswith("__") and documented.isdisjoint({f"suffice.{name}", f"{package}.{name}"}):
+                logging.getLogger(__name__).warning("%s.%s is public, but not in the reference", package, name)
+
+
+def setup(app: Any) -> None:
+    app.connect("env-check-consistency", warn_of_undocumented_names)

@@ -15,8 +15,7 @@ class Page(HTMLParser):
         super().__init__()
         self.source = text
         self.open: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
         self.headings: list[int] = []
         self.words: list[str] = []
         self.feed(text)
@@ -28,8 +27,7 @@ class Page(HTMLParser):
         return cls(path.read_text(encoding="utf-8"))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes.extend((tag, name, value or "") for name, value in attrs)
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_startendtag(tag, attrs)
@@ -46,6 +44,14 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "style" not in self.open:
             self.words.append(data)
+
+    @property
+    def tags(self) -> list[str]:
+        return [tag for tag, _ in self.elements]
+
+    @property
+    def attributes(self) -> list[tuple[str, str, str]]:
+        return [(tag, name, value) for tag, attributes in self.elements for name, value in attributes.items()]
 
     @property
     def text(self) -> str:
