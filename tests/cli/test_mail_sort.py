@@ -29,9 +29,17 @@ def mine(tmp_path) -> Path:
     return tmp_path / "mail.db"
 
 
+class Box(mailbox.Maildir):
+    """A Maildir that says where it is."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 @pytest.fixture
-def box(tmp_path) -> mailbox.Maildir:
-    return mailbox.Maildir(tmp_path / "Maildir")
+def box(tmp_path) -> Box:
+    return Box(tmp_path / "Maildir")
 
 
 def spam(name: object) -> bytes:
@@ -52,8 +60,8 @@ def junk(place: Path) -> list[Path]:
     return [path for part in ("cur", "new") for path in sorted((place / ".Junk" / part).glob("*"))]
 
 
-def sort(box: mailbox.Maildir, mine: Path, *words: object) -> dict[str, object]:
-    found: dict[str, object] = done("mail", "sort", box._path, "--json", "--filter", mine, *words).json
+def sort(box: Box, mine: Path, *words: object) -> dict[str, object]:
+    found: dict[str, object] = done("mail", "sort", box.path, "--json", "--filter", mine, *words).json
     return found
 
 
@@ -61,7 +69,7 @@ def test_spam_is_moved_and_nothing_is_lost(box, mine):
     for i in range(4):
         box.add(spam(i))
         box.add(ham(i))
-    place = Path(box._path)
+    place = box.path
     before = everything(place)
     dry = sort(box, mine, "--dry-run")
     assert (len(dry["moved"]), dry["kept"], dry["dry_run"]) == (4, 4, True)  # type: ignore[arg-type]
@@ -88,7 +96,7 @@ def test_a_dry_run_changes_no_byte_of_the_filter(box, mine):
 def test_what_the_reader_moves_is_learned(box, mine):
     box.add(spam("rescued"))
     box.add(ham("junked"))
-    place = Path(box._path)
+    place = box.path
     sort(box, mine)
     (wrong,) = junk(place)
     (missed,) = [path for part in ("cur", "new") for path in (place / part).glob("*")]
@@ -117,17 +125,17 @@ def test_what_was_marked_on_its_way_and_put_into_junk_is_not_learned(box, mine):
 def test_a_filter_that_is_not_ready_moves_nothing(box, tmp_path):
     box.add(spam(1))
     path = tmp_path / "young.db"
-    ran = suffice("mail", "sort", box._path, "--filter", path)
+    ran = suffice("mail", "sort", box.path, "--filter", path)
     assert (ran.code, ran.raw) == (3, b"")
     done("mail", "learn", "--spam", "--filter", path, stdin=spam(2))
-    ran = suffice("mail", "sort", box._path, "--filter", path)
+    ran = suffice("mail", "sort", box.path, "--filter", path)
     assert ran.code == 3
     assert "not ready to act" in ran.err
     assert "--force" in ran.err
     assert ran.err.count("\n") == 1
-    assert suffice("mail", "sort", box._path, "--dry-run", "--filter", path).code == 0
-    done("mail", "sort", box._path, "--force", "--filter", path)
-    assert len(everything(Path(box._path))) == 1
+    assert suffice("mail", "sort", box.path, "--dry-run", "--filter", path).code == 0
+    done("mail", "sort", box.path, "--force", "--filter", path)
+    assert len(everything(box.path)) == 1
 
 
 def test_mail_is_moved_before_the_filter_is_ready_where_that_is_asked(box, tmp_path):
@@ -147,8 +155,8 @@ def test_what_is_no_maildir(mine, tmp_path):
         assert (ran.code, ran.raw) == (3, b"")
         assert str(place) in ran.err
         assert ran.err.count("\n") == 1
-    box = mailbox.Maildir(tmp_path / "Maildir")
-    ran = suffice("mail", "sort", box._path, "--folder", "work", "Work", "--filter", mine)
+    box = Box(tmp_path / "Maildir")
+    ran = suffice("mail", "sort", box.path, "--folder", "work", "Work", "--filter", mine)
     assert ran.code == 3
     assert "there is no class 'work'" in ran.err
 
@@ -156,10 +164,10 @@ def test_what_is_no_maildir(mine, tmp_path):
 def test_lines_for_people(box, mine):
     box.add(spam(1))
     box.add(ham(1))
-    ran = done("mail", "sort", box._path, "--filter", mine)
+    ran = done("mail", "sort", box.path, "--filter", mine)
     assert "moved to Junk (p=" in ran.out
     assert "1 moved, 1 kept, 0 learned" in ran.out
-    assert done("mail", "sort", box._path, "-q", "--filter", mine).out == ""
+    assert done("mail", "sort", box.path, "-q", "--filter", mine).out == ""
 
 
 def until(check: Callable[[], object], seconds: float = 20.0) -> bool:
@@ -173,7 +181,7 @@ def until(check: Callable[[], object], seconds: float = 20.0) -> bool:
 
 def test_watching(box, mine):
     """Mail comes, is moved, is rescued by hand, and SIGTERM ends it all well."""
-    place = Path(box._path)
+    place = box.path
     box.add(ham(0))
     watcher = subprocess.Popen(
         [*COMMAND, "mail", "sort", str(place), "--watch", "--json", "--filter", str(mine)],

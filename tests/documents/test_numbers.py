@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.preprocessing import normalize
 
 from suffice import TextClassifier
-from suffice.documents.smoothing import BETWEEN, DECADES, _left_out, _scored_sample
+from suffice.documents.smoothing import BETWEEN, DECADES, left_out_scores, scored_sample
 from suffice.engines import Batch, ThreadEngine
 from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary
 from suffice.text.rows import known_rows
@@ -340,7 +340,7 @@ def test_leaving_documents_out_is_forgetting_them(form: str, vocabulary: str, we
     assert len(counts.sample) > 35
     alphas = np.array([1e-4, 0.03, 1.0, 50.0, 1e4])
     once = presence_of(form)
-    found = _left_out(form, counts, once, _scored_sample(counts.sample, once), alphas, ThreadEngine())
+    found = left_out_scores(form, counts, once, scored_sample(counts.sample, once), alphas, ThreadEngine())
     expected, _, _, _ = brute_force(form, model, alphas, texts, y, weight)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
@@ -348,7 +348,7 @@ def test_leaving_documents_out_is_forgetting_them(form: str, vocabulary: str, we
 @each_generative
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_auto_is_best_for_documents_left_out(form: str, seed: int, weighted: bool) -> None:
+def test_auto_is_best_for_documentsleft_out_scores(form: str, seed: int, weighted: bool) -> None:
     texts, y, weight = case(seed, weighted)
     model = classifier(form, alpha="auto", temperature="auto").fit(texts, y, sample_weight=weight)
 

@@ -30,10 +30,10 @@ class Words:
     """A judge who goes by words, and remembers what it was taught in a file."""
 
     def __init__(self, path: Path) -> None:
-        self._file = sqlite3.connect(path, isolation_level=None)
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("PRAGMA synchronous=OFF")
-        self._file.execute("CREATE TABLE IF NOT EXISTS learned (id TEXT PRIMARY KEY, label TEXT)")
+        self.file = sqlite3.connect(path, isolation_level=None)
+        self.file.execute("PRAGMA journal_mode=WAL")
+        self.file.execute("PRAGMA synchronous=OFF")
+        self.file.execute("CREATE TABLE IF NOT EXISTS learned (id TEXT PRIMARY KEY, label TEXT)")
 
     def identity(self, data: bytes) -> str:
         if b"unspeakable" in data:
@@ -51,32 +51,32 @@ class Words:
     def learn(self, data: bytes, label: str) -> bool:
         if self.taught().get(self.identity(data)) == label:
             return False
-        self._file.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
+        self.file.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
         return True
 
     def taught(self) -> dict[str, str]:
-        return dict(self._file.execute("SELECT id, label FROM learned"))
+        return dict(self.file.execute("SELECT id, label FROM learned"))
 
 
 class Book:
     """A ledger in a file."""
 
     def __init__(self, path: Path) -> None:
-        self._file = sqlite3.connect(path, isolation_level=None)
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("PRAGMA synchronous=OFF")
-        self._file.execute("CREATE TABLE IF NOT EXISTS filed (id TEXT PRIMARY KEY, folder TEXT)")
-        self._file.execute(
+        self.file = sqlite3.connect(path, isolation_level=None)
+        self.file.execute("PRAGMA journal_mode=WAL")
+        self.file.execute("PRAGMA synchronous=OFF")
+        self.file.execute("CREATE TABLE IF NOT EXISTS filed (id TEXT PRIMARY KEY, folder TEXT)")
+        self.file.execute(
             "CREATE TABLE IF NOT EXISTS settled (folder TEXT, key TEXT, id TEXT, PRIMARY KEY (folder, key))"
         )
         self.writes = 0
 
     def _write(self, command: str, *values: str) -> None:
         self.writes += 1
-        self._file.execute(command, values)
+        self.file.execute(command, values)
 
     def filed(self, identity: str) -> str | None:
-        row = self._file.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
+        row = self.file.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
         return row and row[0]
 
     def marked(self, identity: str) -> bool:
@@ -86,7 +86,7 @@ class Book:
         self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
 
     def settled(self, folder: str) -> Mapping[str, str]:
-        return dict(self._file.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
+        return dict(self.file.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
 
     def settle(self, folder: str, key: str, identity: str) -> None:
         self._write("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", folder, key, identity)
@@ -99,7 +99,7 @@ class Book:
         pass
 
     def everything(self) -> list[tuple[str, ...]]:
-        return [*self._file.execute("SELECT * FROM filed"), *self._file.execute("SELECT * FROM settled")]
+        return [*self.file.execute("SELECT * FROM filed"), *self.file.execute("SELECT * FROM settled")]
 
 
 class Desk:
@@ -500,8 +500,8 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
         junk.move(junk.entries()[0], desk.box)
         desk.move(spotted, there or "Junk")
         spam, ham = [desk.arrive("money") for _ in range(3)], [desk.arrive("lunch") for _ in range(2)]
-        desk.judge._file.close()
-        desk.book._file.close()
+        desk.judge.file.close()
+        desk.book.file.close()
         killed = killed_at(here, step, there)
         desk = Desk(here)
         desk.sort(spam_folder=there or "Junk")

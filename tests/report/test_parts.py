@@ -14,13 +14,13 @@ import suffice
 import suffice.demo
 import suffice.report.rows as rows_module
 from suffice.report import report
-from suffice.report.boundary_section import _tried, typical
-from suffice.report.classes_section import _gaussians, most_telling
+from suffice.report.boundary_section import answers_over, typical
+from suffice.report.classes_section import gaussians_of, most_telling
 from suffice.report.data_section import data_section
 from suffice.report.learning import counterpart, learning_curve
 from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
 from suffice.report.pictures import histogram
-from suffice.report.quality_section import _ranked, _thinned, baselines, quality_section
+from suffice.report.quality_section import baselines, quality_section, ranked_counts, thinned_curve
 from suffice.report.reasons_section import Effects, effects_of
 from suffice.report.rows import Seen
 from suffice.tables import TableError, open_table
@@ -122,7 +122,7 @@ def test_curves_are_those_of_scikit_learn() -> None:
     random = np.random.default_rng(0)
     is_one = random.random(500) < 0.3
     p = np.round(random.random(500) * 0.6 + 0.3 * is_one, 2)  # with ties
-    false, true = _ranked(is_one, p)
+    false, true = ranked_counts(is_one, p)
     fpr, tpr, _ = roc_curve(is_one, p, drop_intermediate=False)
     np.testing.assert_allclose(false / false[-1], fpr)
     np.testing.assert_allclose(true / true[-1], tpr)
@@ -143,7 +143,7 @@ def test_a_pages_areas_are_those_of_scikit_learn(written: Any) -> None:
 
 def test_a_thinned_curve_stays_where_it_was() -> None:
     x = np.linspace(0, 1, 5000)
-    few = _thinned(x, x**2)
+    few = thinned_curve(x, x**2)
     assert len(few[0]) <= 250
     assert (few[0][0], few[0][-1]) == (0, 1)
     assert np.abs(np.interp(x, *few) - x**2).max() < 1e-4
@@ -198,21 +198,21 @@ def test_models_of_words_have_no_effects_of_columns() -> None:
 def test_a_discriminants_ellipses_are_in_the_units_of_the_table(form: str) -> None:
     frame = wine()
     seen = Seen.of(suffice.fit(frame, "target", model=form), frame)
-    found = _gaussians(seen, ("proline", "hue"))
+    found = gaussians_of(seen, ("proline", "hue"))
     assert found is not None
     means, covariances = found
     groups = frame.groupby("target")[["proline", "hue"]]
     np.testing.assert_allclose(means, groups.mean())
     ratio = np.diagonal(covariances, axis1=1, axis2=2) / groups.var()
     assert ((ratio > 0.2) & (ratio < 5)).to_numpy().all()  # shrunk, or pooled, but of the same size
-    assert _gaussians(seen_of("two classes"), ("price", "area")) is None
+    assert gaussians_of(seen_of("two classes"), ("price", "area")) is None
 
 
 @pytest.mark.parametrize("name", ["two classes", "numbers"])
 def test_answers_over_a_grid_are_the_models_answers(name: str) -> None:
     seen = seen_of(name)
     held = typical(seen.block, ("area", "rooms"))
-    found = _tried(seen, {"area": np.array([50.0, 200.0]), "rooms": np.array([2.0, 7.0])}, held)
+    found = answers_over(seen, {"area": np.array([50.0, 200.0]), "rooms": np.array([2.0, 7.0])}, held)
     cells = {key: value for key, value in held.items() if "." not in key and value is not None}
     cells["garden"] = bool(cells["garden"])
     if "sold_fast" in cells:
@@ -227,7 +227,7 @@ def test_answers_over_a_grid_are_the_models_answers(name: str) -> None:
         [{**cells, "listed": nearest.date(), "area": a, "rooms": r} for a, r in [(50.0, 2), (200.0, 7)]]
     )
     time = (nearest - pd.Timestamp(0)).days
-    again = _tried(
+    again = answers_over(
         seen, {"area": np.array([50.0, 200.0]), "rooms": np.array([2.0, 7.0])}, {**held, "listed.time": time}
     )
     model = seen.model

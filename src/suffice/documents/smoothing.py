@@ -64,13 +64,13 @@ def choose(
     engine
         What shares the work.
     """
-    sample = _scored_sample(counts.sample, presence)
+    sample = scored_sample(counts.sample, presence)
     if sample.weights.sum() < FEW * len(counts.labels):
         return Chosen(1.0 if isinstance(alpha, str) else float(alpha), 1.0, -np.inf)
     log_priors = _log_priors(form, counts, sample, prior)
 
     def tried(alphas: FloatArray) -> list[tuple[float, float, FloatArray]]:
-        every = _left_out(form, counts, presence, sample, alphas, engine)
+        every = left_out_scores(form, counts, presence, sample, alphas, engine)
         return [
             (_score(form, float(alpha), scores, log_priors, sample), float(alpha), scores)
             for alpha, scores in zip(alphas, every, strict=True)
@@ -96,7 +96,7 @@ def _score(form: Form, alpha: float, scores: FloatArray, log_priors: FloatArray,
     return weights.sum() * mean - np.log(alpha) ** 2 / (2 * WIDTH**2) if alpha > 0 else mean
 
 
-def _scored_sample(sample: DocumentSample, presence: bool) -> DocumentSample:
+def scored_sample(sample: DocumentSample, presence: bool) -> DocumentSample:
     """Return the sample's documents with a word counting once, where that is how it counts."""
     return replace(sample, counts=np.ones_like(sample.counts)) if presence else sample
 
@@ -113,7 +113,7 @@ def _log_priors(form: Form, counts: DocumentCounts, sample: DocumentSample, prio
         return np.broadcast_to(np.log(prior), (len(sample), len(counts.labels)))
 
 
-def _left_out(
+def left_out_scores(
     form: Form, counts: DocumentCounts, presence: bool, sample: DocumentSample, alphas: FloatArray, engine: Engine
 ) -> FloatArray:
     """Return the scores of documents that are left out, (alphas, m, k)."""

@@ -123,7 +123,7 @@ def _typical(column: Any, kind: str) -> Any:
     return float(np.quantile(known, 0.5, method="linear" if kind == "numeric" else "lower"))
 
 
-def _tried(seen: Seen, cells: Mapping[str, FloatArray], held: Mapping[str, Any]) -> FloatArray:
+def answers_over(seen: Seen, cells: Mapping[str, FloatArray], held: Mapping[str, Any]) -> FloatArray:
     """Return the answers to rows that differ in some features only."""
     rows = len(next(iter(cells.values())))
     columns: list[Any] = []
@@ -142,7 +142,7 @@ def _tried(seen: Seen, cells: Mapping[str, FloatArray], held: Mapping[str, Any])
 
 
 def _along(seen: Seen, name: str, at: FloatArray, held: Mapping[str, Any]) -> str:
-    answers = _tried(seen, {name: at}, held)
+    answers = answers_over(seen, {name: at}, held)
     if seen.task == "classes":
         curves = dict(zip(seen.classes, answers.T, strict=True))
         lead = f"The probability of each {seen.target}, given {name}."
@@ -156,7 +156,7 @@ def _along(seen: Seen, name: str, at: FloatArray, held: Mapping[str, Any]) -> st
 
 def _over(seen: Seen, pair: tuple[str, str], first: FloatArray, second: FloatArray, held: Mapping[str, Any]) -> str:
     across, up = (each.reshape(-1) for each in np.meshgrid(first, second))
-    answers = _tried(seen, dict(zip(pair, (across, up), strict=True)), held)
+    answers = answers_over(seen, dict(zip(pair, (across, up), strict=True)), held)
     some = seen.some(_POINTS)
     points = np.stack([seen.numbers()[name][some] for name in pair], axis=1)
     if seen.task != "classes":

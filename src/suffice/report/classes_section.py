@@ -165,7 +165,7 @@ def _ellipses(seen: Seen, pair: tuple[str, str], codes: list[int], names: list[s
     points = np.stack([_column(seen, name)[rows] for name in pair], axis=1)
     known = np.isfinite(points).all(axis=1)
     rows, labels, points = rows[known], labels[known], points[known]
-    by_model = _gaussians(seen, pair)
+    by_model = gaussians_of(seen, pair)
     if by_model is not None:
         means, covariances = by_model[0][codes], by_model[1][codes]
         sentence = "Ellipses are the model's own."
@@ -190,7 +190,7 @@ def _covariance(points: FloatArray) -> FloatArray:
     return np.cov(points.T) if len(points) > 2 else np.zeros((2, 2))
 
 
-def _gaussians(seen: Seen, pair: tuple[str, str]) -> tuple[FloatArray, FloatArray] | None:
+def gaussians_of(seen: Seen, pair: tuple[str, str]) -> tuple[FloatArray, FloatArray] | None:
     """Return means and covariances of a discriminant's classes in the units of the table; None of other models."""
     predictor: Any = seen.model.predictor_
     if not predictor.form.name.startswith("gda"):

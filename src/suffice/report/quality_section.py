@@ -166,7 +166,7 @@ def _rankings(seen: Seen) -> list[str]:
     else:
         counts = seen.evaluation.confusion.sum(axis=1)
         codes = sorted(np.argsort(-counts, kind="stable")[:_CURVES])
-        found = {seen.classes[code]: _ranked(seen.values == code, seen.answers[:, code]) for code in codes}
+        found = {seen.classes[code]: ranked_counts(seen.values == code, seen.answers[:, code]) for code in codes}
     found = {label: both for label, both in found.items() if both[0][-1] > 0 and both[1][-1] > 0}
     if not found:
         return []
@@ -174,11 +174,11 @@ def _rankings(seen: Seen) -> list[str]:
     ranks: dict[str, Any] = {"precision": {}, "recall": {}, "average_precision": {}, "shares": {}}
     for label, (false, true) in found.items():
         fpr, tpr = false / false[-1], true / true[-1]
-        roc["fpr"][label], roc["tpr"][label] = _thinned(fpr, tpr)
+        roc["fpr"][label], roc["tpr"][label] = thinned_curve(fpr, tpr)
         roc["auc"][label] = float(np.trapezoid(tpr, fpr))
         said = np.maximum(true + false, 1)
         recall, precision = tpr[::-1], np.append(true[:0:-1] / said[:0:-1], 1.0)  # as the display's, from all alarms on
-        ranks["recall"][label], ranks["precision"][label] = _thinned(recall, precision)
+        ranks["recall"][label], ranks["precision"][label] = thinned_curve(recall, precision)
         ranks["average_precision"][label] = float(-(np.diff(recall) * precision[:-1]).sum())
         ranks["shares"][label] = float(true[-1] / said[-1])
     few = f", for the {len(found)} most frequent classes" if len(found) < len(seen.classes) > 2 else ""
@@ -190,7 +190,7 @@ def _rankings(seen: Seen) -> list[str]:
     ]
 
 
-def _ranked(is_one: npt.NDArray[np.bool_], p: FloatArray) -> tuple[FloatArray, FloatArray]:
+def ranked_counts(is_one: npt.NDArray[np.bool_], p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return how many others and how many of the class have at least each probability, from the highest down."""
     order = np.argsort(-p, kind="stable")
     last = np.append(np.diff(p[order]) != 0, True)  # rows of one probability come together
@@ -203,7 +203,7 @@ def _cumulated(others: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatAr
     return np.append(0.0, np.cumsum(others[full])), np.append(0.0, np.cumsum(own[full]))
 
 
-def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def thinned_curve(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return as many points of a curve as a picture can show, its ends among them."""
     if len(x) <= _POINTS:
         return x, y
