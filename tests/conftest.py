@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.requirements import REQUIREMENTS, MissingRequirement, demanded, require
 
 # Machines that run tests are shared and slow at times: no example is too slow, and the examples are the same each time.
 settings.register_profile(
@@ -26,3 +30,68 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return clusters[0] if clusters else str(super()._split_scope(nodeid))
 
     return ByCluster(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse names in ``SUFFICE_NEEDS`` that are no requirements: a slip would turn failures into skips."""
+    if unknown := [name for name in demanded() if name not in REQUIREMENTS]:
+        raise pytest.UsageError(f"SUFFICE_NEEDS names {unknown[0]!r}; it may name {', '.join(REQUIREMENTS)}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that is marked to need what is not there, before its fixtures start."""
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            require(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write the missing requirement into the report, which xdist sends to the process that prints the summary."""
+    report = yield
+    _note(report, call)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Do the same for a module that cannot be imported without a requirement."""
+    report = yield
+    _note(report, getattr(report, "call", None))
+    return report
+
+
+def _note(report: Any, call: pytest.CallInfo[Any] | None) -> None:
+    if call and call.excinfo and isinstance(call.excinfo.value, MissingRequirement):
+        report.missing_requirement = call.excinfo.value.requirement
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many tests were skipped for want of each requirement, and what enables them."""
+    tests: dict[str, set[str]] = defaultdict(set)
+    modules: dict[str, set[str]] = defaultdict(set)
+    for report in terminalreporter.stats.get("skipped", []):
+        group = modules if isinstance(report, pytest.CollectReport) else tests
+        group[getattr(report, "missing_requirement", "(other)")].add(report.nodeid)
+    cures = {name: requirement.enabled_by for name, requirement in REQUIREMENTS.items()}
+    cures["(other)"] = "cases that do not apply: pytest -rs lists them"
+    rows = [
+        (name, _amount(len(tests[name]), len(modules[name])), cure)
+        for name, cure in cures.items()
+        if tests[name] or modules[name]
+    ]
+    if rows:
+        terminalreporter.section("skipped for want of")
+        widths = [max(len(row[column]) for row in rows) for column in range(2)]
+        for name, amount, cure in rows:
+            terminalreporter.write_line(f"{name:{widths[0]}}  {amount:>{widths[1]}}  {cure}")
+
+
+def _amount(tests: int, modules: int) -> str:
+    parts = [f"{n:,} {noun}{'s' * (n != 1)}" for n, noun in ((tests, "test"), (modules, "module")) if n]
+    return " and ".join(parts)

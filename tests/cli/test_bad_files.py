@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 from collections.abc import Callable
@@ -112,7 +111,7 @@ def test_a_disk_that_is_full(nb: Path, houses: Path, tmp_path: Path, command: st
     assert old.read_text() == "old"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")  # noqa: PTH110
+@pytest.mark.needs("linux")
 @pytest.mark.parametrize("command", [pytest.param("predict", marks=pytest.mark.slow), "info"])
 def test_standard_output_that_is_full(nb: Path, houses: Path, command: str) -> None:
     words = (command, nb, houses) if command == "predict" else (command, nb, "--json")

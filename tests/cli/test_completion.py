@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from click.shell_completion import BashComplete
 from suffice.cli.app import COMMANDS
 from suffice.cli.app import suffice as group
 from tests.cli.command import done, process, refused
+from tests.requirements import require
 
 
 def completed(*words: object, incomplete: str = "") -> list[str]:
@@ -31,11 +31,9 @@ def test_a_script_for_each_shell(shell: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_accepts_its_script(shell: str) -> None:
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"there is no {shell} here")
+    require(shell)
     script = done("completion", shell).raw
-    check = subprocess.run([program, "-n"], input=script, capture_output=True, check=False, timeout=30)
+    check = subprocess.run([shell, "-n"], input=script, capture_output=True, check=False, timeout=30)
     assert (check.returncode, check.stderr) == (0, b"")
 
 
@@ -112,6 +110,7 @@ def test_a_damaged_table_completes_nothing_and_says_nothing(tmp_path: Path) -> N
     assert completed("fit", damaged, "--target") == []
 
 
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -121,9 +120,6 @@ def test_a_damaged_table_completes_nothing_and_says_nothing(tmp_path: Path) -> N
 )
 def test_bash_completes_for_real(houses: Path, tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     """A shell that has read the script completes a column, and a kind."""
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("there is no bash here")
     program = tmp_path / "suffice"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m suffice "$@"\n')
     program.chmod(0o755)
@@ -134,5 +130,5 @@ def test_bash_completes_for_real(houses: Path, tmp_path: Path, words: tuple[str,
         'COMPREPLY=(); _suffice_completion suffice; [[ $COMP_WORDBREAKS != *=* ]] && echo "${COMPREPLY[@]}"'
     )
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    ran = subprocess.run([bash, "-c", ask], capture_output=True, check=True, timeout=60, env=path)
+    ran = subprocess.run(["bash", "-c", ask], capture_output=True, check=True, timeout=60, env=path)
     assert ran.stdout.decode().strip() == expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -209,7 +208,7 @@ def test_fields_that_a_message_came_with_are_left_out(mine):
         assert b"x-suffice-too" not in ran.raw
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes are different on Windows")
+@pytest.mark.needs("posix")
 def test_who_cannot_pass_the_message_on_does_not_say_it_is_spam(mine):
     ours, theirs = os.pipe()
     os.close(ours)

@@ -7,7 +7,6 @@ import mailbox
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +17,7 @@ from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, done, suffice
 from tests.mail.samples import TOPICS, message, stream
 
-if sys.platform == "win32":
-    pytest.skip("Maildirs have names that Windows does not allow", allow_module_level=True)
+pytestmark = pytest.mark.needs("posix")
 
 
 @pytest.fixture

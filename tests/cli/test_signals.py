@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,8 +12,7 @@ import pytest
 
 from tests.cli.command import COMMAND, written
 
-if sys.platform == "win32":
-    pytest.skip("signals are different on Windows", allow_module_level=True)
+pytestmark = pytest.mark.needs("posix")
 
 
 @pytest.fixture(scope="module")

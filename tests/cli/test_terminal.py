@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import done, suffice
+from tests.requirements import require
 
-if sys.platform == "win32":
-    pytest.skip("there are no such terminals on Windows", allow_module_level=True)
+require("posix")
 
-from tests.cli.terminal import COLOUR, ESCAPE, on_terminal
+from tests.cli.terminal import COLOUR, ESCAPE, on_terminal  # noqa: E402
 
 
 def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Path) -> None:

@@ -117,13 +117,15 @@ def test_dependent_columns_share_the_coefficient() -> None:
     np.testing.assert_allclose(both.theta[[0, 1, 3]], one.theta[[0, 1, 3]], atol=1e-7)
 
 
+@pytest.mark.needs("torch")
 def test_blocks_sparse_rows_and_other_libraries_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = infections()
     whole = firth(ENGINE, rows, np.zeros((7, 1)), intercept=True)
     monkeypatch.setattr(robust, "CELLS", 5 * 21)
     csr = firth(ENGINE, Batch(sparse.csr_array(rows.x), rows.y, rows.weight), np.zeros((7, 1)), intercept=True)
     np.testing.assert_allclose(csr.theta, whole.theta, atol=1e-9)
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     foreign = Batch(*(torch.asarray(part) for part in (rows.x, rows.y, rows.weight)))
     beside = firth(ArrayEngine(), foreign, np.zeros((7, 1)), intercept=True)
     np.testing.assert_allclose(beside.theta, whole.theta, atol=1e-9)

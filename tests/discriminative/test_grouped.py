@@ -125,6 +125,7 @@ def test_degrees_of_freedom_count_groups_as_in_r() -> None:
         np.testing.assert_allclose(fit.standard_errors, [0.77068, 0.05895], rtol=1e-4)
 
 
+@pytest.mark.needs("torch")
 def test_shares_on_other_arrays() -> None:
     x, k, n = groups()
     response, theta = Response.of("bernoulli"), np.array([[0.1], [0.8], [-0.4]])
@@ -136,7 +137,8 @@ def test_shares_on_other_arrays() -> None:
 
     whole = covariance(rows)
     np.testing.assert_allclose(covariance(Batch(sparse.csr_array(x), k / n, rows.weight, trials=rows.trials)), whole)
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     foreign = Batch(*(torch.asarray(each) for each in (x, k / n, rows.weight)), trials=torch.asarray(rows.trials))
     np.testing.assert_allclose(covariance(foreign), whole)
     model = GLM("binomial", "cloglog", covariance="HC2")

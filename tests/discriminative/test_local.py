@@ -80,7 +80,8 @@ def test_several_targets_are_fitted_as_each_alone() -> None:
 
 
 def test_kernel_reg_of_statsmodels() -> None:
-    reference = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
+    from statsmodels.nonparametric import kernel_regression as reference
+
     x, y, _ = drawn(d=2)
     for degree, kind in ((0, "lc"), (1, "ll")):
         with warnings.catch_warnings():

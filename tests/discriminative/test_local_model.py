@@ -45,8 +45,10 @@ def test_engines_agree(family: str) -> None:
         np.testing.assert_allclose(getattr(model, ask)(x), expected, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.needs("torch")
 def test_torch() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     x, y, weight = drawn()
     plain = LocallyWeightedRegression("auto").fit(x, y, sample_weight=weight)
     model = LocallyWeightedRegression("auto").fit(torch.asarray(x), torch.asarray(y), sample_weight=weight)
@@ -88,7 +90,8 @@ def test_files_and_copies(model: LocallyWeightedRegression, weighted: bool, tmp_
 
 
 def test_names_of_features(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     x, y, _ = drawn()
     frame = pandas.DataFrame(x, columns=["length", "width"])
     LocallyWeightedRegression().fit(frame, y).save(tmp_path / "a.model")

@@ -88,8 +88,10 @@ def test_classifiers_answer_with_the_offsets_they_learnt_with(make: Any, y: np.n
         assert right > model.score(x, y)
 
 
+@pytest.mark.needs("torch")
 def test_offsets_on_other_arrays() -> None:
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     model = LogisticRegression().fit(X, TWO, offset=KNOWN)
     there = model.predict_proba(torch.asarray(X), offset=KNOWN)
     np.testing.assert_allclose(there.numpy(), model.predict_proba(X, offset=KNOWN), rtol=1e-9)

@@ -249,7 +249,8 @@ def test_a_file_goes_on_where_it_was(labels, average, tmp_path):
 
 
 def test_names_of_features_are_kept(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     x, y, _ = separable(1)
     frame = pandas.DataFrame(x, columns=["a", "b", "c"])
     Perceptron().fit(frame, y).save(tmp_path / "a.model")
@@ -259,8 +260,10 @@ def test_names_of_features_are_kept(tmp_path):
         again.predict(frame.rename(columns={"a": "z"}))
 
 
+@pytest.mark.needs("torch")
 def test_torch_rows():
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     x, y, _ = separable(2)
     model = Perceptron(random_state=0).fit(torch.asarray(x), torch.asarray(y))
     np.testing.assert_allclose(model.coef_, Perceptron(random_state=0).fit(x, y).coef_, rtol=1e-12)

@@ -98,6 +98,7 @@ def test_leverages_beside_one_row_after_another(family: str) -> None:
 
 
 @every_kind
+@pytest.mark.needs("torch")
 def test_blocks_sparse_rows_and_other_libraries_do_not_matter(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, theta = rows_of("multinomial")
     rng = np.random.default_rng(3)
@@ -108,7 +109,8 @@ def test_blocks_sparse_rows_and_other_libraries_do_not_matter(kind: Any, monkeyp
     np.testing.assert_allclose(covariance(kind, rows, "multinomial", theta), whole, **close)
     csr = Batch(sparse.csr_array(rows.x), rows.y, rows.weight, rows.offset)
     np.testing.assert_allclose(covariance(kind, csr, "multinomial", theta), whole, **close)
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     foreign = Batch(*(torch.asarray(np.array(part)) for part in (rows.x, rows.y, rows.weight, rows.offset)))
     np.testing.assert_allclose(covariance(kind, foreign, "multinomial", theta, ArrayEngine()), whole, **close)
 

@@ -212,6 +212,7 @@ def test_a_few_rows_at_a_time_give_the_answer_of_all(classes: int, gap: Any, mon
         assert (part.kind, part.columns) == (whole.kind, whole.columns)
 
 
+@pytest.mark.needs("torch")
 def test_sparse_rows_and_other_libraries_do_not_matter() -> None:
     rng = np.random.default_rng(8)
     x = rng.poisson(0.5, size=(120, 4)).astype(float)
@@ -220,7 +221,8 @@ def test_sparse_rows_and_other_libraries_do_not_matter() -> None:
     whole = look(Batch(x, y, weight))
     csr = look(Batch(sparse.csr_matrix(x), y, weight))
     assert (whole.kind, whole.columns) == (csr.kind, csr.columns) == ("complete", ("x1",))
-    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import torch
+
     foreign = look(Batch(*(torch.asarray(part) for part in (x, y, weight))), engine=ArrayEngine())
     assert (foreign.kind, foreign.columns) == (whole.kind, whole.columns)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*/plot_*.py"))
-mpl = pytest.importorskip("matplotlib")
 
 
 def test_there_are_scripts_in_every_section():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -197,7 +196,7 @@ def test_files_that_cannot_be_read_are_named(home: Path) -> None:
     assert model.fit(home).skipped_ == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.needs("not root")
 def test_files_that_may_not_be_read_are_named(home: Path) -> None:
     closed = home / "sport" / "closed.txt"
     closed.write_text("free")

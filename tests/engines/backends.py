@@ -4,13 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import array_api_strict
 import numpy as np
 import pytest
 from scipy import sparse
 
 from suffice.engines.array_kernels import ArrayKernels
 from suffice.engines.batch import Batch
+from suffice.engines.native import NativeKernels
 from suffice.families.response import Response
+from tests.requirements import require, require_module
 
 from . import oracle
 
@@ -30,29 +33,24 @@ class Backend:
         return replace(host, x=self.arrays(host.x), **columns)
 
 
-def optional(module: str) -> Any:
-    return pytest.importorskip(module, exc_type=ImportError)
-
-
 def torch_array(array: np.ndarray) -> Any:
-    return optional("torch").asarray(np.array(array))
+    return require_module("torch").asarray(np.array(array))
 
 
 def cuda() -> Backend:
-    torch = optional("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("there is no CUDA device")
+    torch = require_module("torch")
+    require("cuda")
     return Backend(ArrayKernels(), lambda array: torch.asarray(np.array(array), device="cuda"))
 
 
 BACKENDS: dict[str, Callable[[], Backend]] = {
     "numpy": lambda: Backend(ArrayKernels(), np.asarray),
     "numpy, blocks of 7": lambda: Backend(ArrayKernels(7), np.asarray),
-    "strict, blocks of 7": lambda: Backend(ArrayKernels(7), optional("array_api_strict").asarray),
+    "strict, blocks of 7": lambda: Backend(ArrayKernels(7), array_api_strict.asarray),
     "torch, blocks of 7": lambda: Backend(ArrayKernels(7), torch_array),
     "torch on CUDA": cuda,
-    "native": lambda: Backend(optional("suffice.engines.native").NativeKernels(), np.asarray),
-    "native, csr": lambda: Backend(optional("suffice.engines.native").NativeKernels(), sparse.csr_array, sparse=True),
+    "native": lambda: Backend(NativeKernels(), np.asarray),
+    "native, csr": lambda: Backend(NativeKernels(), sparse.csr_array, sparse=True),
 }
 
 

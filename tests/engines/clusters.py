@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import shutil
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.needs import lacking
+from tests.requirements import require
 
 #: Rows of a part: none in the first, most in one, few in another.
 SIZES = (0, 150, 3, 87)
@@ -106,8 +105,6 @@ def cut(table: pd.DataFrame, sizes: Sequence[int]) -> list[pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def dask_cluster() -> Iterator[Dask]:
-    if importlib.util.find_spec("distributed") is None:
-        lacking("dask", "there is no Dask with its distributed scheduler")
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -120,10 +117,7 @@ def dask_cluster() -> Iterator[Dask]:
 
 @pytest.fixture(scope="session")
 def spark_cluster() -> Iterator[Spark]:
-    if importlib.util.find_spec("pyspark") is None:
-        lacking("spark", "there is no PySpark")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        lacking("spark", "there is no Java, which Spark runs on")
+    require("spark")
     session = spark_session("local-cluster[2,1,1024]")
     logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)
     yield Spark(session)

@@ -2,7 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from .backends import BACKENDS, Backend, optional
+from suffice import _native
+from tests.requirements import require
+
+from .backends import BACKENDS, Backend
 from .clusters import cluster, dask_cluster, spark_cluster  # noqa: F401
 
 
@@ -13,10 +16,9 @@ def kernels_and_arrays(request: pytest.FixtureRequest) -> Backend:
 
 @pytest.fixture(params=["baseline", "avx2", "avx512"])
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    native = optional("suffice._native")
+    if request.param != "baseline":
+        require(request.param)
     try:
-        yield native.use(request.param)
-    except ValueError:
-        pytest.skip(f"this machine does not run {request.param}")
+        yield _native.use(request.param)
     finally:
-        native.use()
+        _native.use()

@@ -11,6 +11,7 @@ from suffice.engines.array_blocks import to_host
 from suffice.engines.array_kernels import ArrayKernels
 from suffice.engines.batch import Batch
 from suffice.families.response import Response
+from tests.requirements import require_module
 
 rng = np.random.default_rng(0)
 X, Y, WEIGHT = rng.normal(size=(30, 4)), rng.integers(0, 3, size=30), rng.gamma(1.0, size=30)
@@ -53,12 +54,14 @@ def test_a_block_has_at_least_one_row():
 
 @pytest.fixture
 def strict():
-    return pytest.importorskip("array_api_strict")
+    import array_api_strict
+
+    return array_api_strict
 
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return require_module("torch")
 
 
 class TestStrictDevices:

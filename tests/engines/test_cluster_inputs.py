@@ -279,7 +279,8 @@ sys.meta_path.insert(0, Hidden())
 
 @pytest.mark.xdist_group("dask")
 def test_dask_workers_without_us_are_told_of() -> None:
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as workers,
         distributed.Client(workers) as client,
@@ -341,7 +342,8 @@ def test_what_spark_alone_can_get_wrong_is_said_at_once(spark_cluster: Spark) ->
 
 
 def test_dask_rows_may_be_given_by_name() -> None:
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     x, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     model = GaussianNB().fit(X=x, y=y)
     expected = model.predict_proba(X=x)
@@ -353,7 +355,8 @@ def test_dask_rows_may_be_given_by_name() -> None:
 
 @pytest.mark.parametrize("model", [GLM("binomial", "probit"), GLM("poisson"), LogisticRegression()], ids=str)
 def test_dask_rows_that_are_separated_are_no_fit(model: Any) -> None:
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     x, y = np.arange(40.0)[:, None] > 19, np.arange(40) % 2 * (np.arange(40) > 19)
     there = da.from_array(x.astype(float), chunks=(15, 1))
     with pytest.warns(SeparationWarning, match="theta had far to go still: the rows are separated, or nearly"):
@@ -363,7 +366,8 @@ def test_dask_rows_that_are_separated_are_no_fit(model: Any) -> None:
 
 
 def test_dask_rows_are_answered_with_their_offsets() -> None:
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     random = np.random.default_rng(1)
     x, known = random.normal(size=(40, 2)), random.normal(size=40)
     model = LogisticRegression().fit(x, np.arange(40) % 2, offset=known)

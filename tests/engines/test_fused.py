@@ -1,7 +1,5 @@
 """Fused kernels beside the array code: on a CUDA device, or where TRITON_INTERPRET=1 lets Triton run on the host."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -10,16 +8,13 @@ from suffice.engines.batch import Batch
 from suffice.engines.fused import rows as fused_rows
 from suffice.engines.fused.kernels import fused
 from suffice.families.response import Response
+from tests.requirements import require_module
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("triton", reason="triton comes with torch for CUDA")
+torch = require_module("torch")
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 pytestmark = [
-    pytest.mark.skipif(
-        DEVICE == "cpu" and os.environ.get("TRITON_INTERPRET") != "1",
-        reason="there is no CUDA device, and Triton does not interpret",
-    ),
+    pytest.mark.needs("triton"),
     # What NumPy says of what Triton's interpreter does.
     pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning"),
@@ -151,7 +146,7 @@ def test_a_constant_feature_does_not_spread(dtype):
         assert np.all(variances[:, 1:3] == 0)
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="there is no CUDA device")
+@pytest.mark.needs("cuda")
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 def test_half_precision(kind):
     host = drawn(2, 32, np.float32, False)

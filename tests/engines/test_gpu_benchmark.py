@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+pytestmark = pytest.mark.needs("torch")
 
 
 def test_a_small_run_measures_every_pass(monkeypatch, tmp_path):

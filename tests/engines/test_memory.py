@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from suffice.engines import ArrayEngine, Batch
+from suffice.engines import ArrayEngine, Batch, staging
 from suffice.engines.array_kernels import ArrayKernels
 from suffice.engines.memory import out_of_memory
 from suffice.families.bernoulli import Bernoulli
 from suffice.families.links import logit
 from suffice.families.response import Response
 from suffice.statistics import DiagonalMoments, Labels, TiedMoments
+from tests.requirements import require_module
 
-torch = pytest.importorskip("torch")
-staging = pytest.importorskip("suffice.engines.staging")
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+torch = require_module("torch")
+
+needs_cuda = pytest.mark.needs("cuda")
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(1000, 3)), rng.integers(0, 2, 1000)

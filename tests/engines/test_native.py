@@ -212,7 +212,8 @@ def test_any_memory_is_read_as_it_lies(name):
 def test_other_arrays_are_sent_to_the_right_engine():
     with pytest.raises(TypeError, match=r"x is a scipy csc_matrix: use x.tocsr\(\)"):
         KERNELS.event_counts(Batch(sp.csc_matrix(np.ones((2, 2)))), 1)
-    strict = pytest.importorskip("array_api_strict")
+    import array_api_strict as strict
+
     with pytest.raises(TypeError, match=r"use ArrayEngine, or numpy.asarray\(x\)"):
         KERNELS.event_counts(Batch(strict.ones((2, 2))), 1)
 

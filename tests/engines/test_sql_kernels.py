@@ -80,11 +80,13 @@ def _truth(host: Batch) -> bool:
 @pytest.fixture(scope="module", params=["duckdb", "postgresql"])
 def base(request: pytest.FixtureRequest) -> Iterator[Base]:
     if request.param == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
+        import duckdb
+
         with duckdb.connect() as connection:
             yield Base(SqlEngine(connection))
         return
-    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    from adbc_driver_postgresql import dbapi
+
     with postgres() as address, dbapi.connect(address) as connection:
         yield Base(SqlEngine(connection))
 

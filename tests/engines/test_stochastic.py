@@ -13,7 +13,7 @@ from suffice.engines.native import NativeKernels
 from suffice.families.response import Response
 
 from . import oracle, oracle_walks
-from .backends import RESPONSES, Backend, every_dtype, maybe_weighted, optional, weights_of
+from .backends import RESPONSES, Backend, every_dtype, maybe_weighted, weights_of
 
 NAN, INF = float("nan"), float("inf")
 
@@ -316,8 +316,10 @@ def test_a_fold_names_the_batch_of_an_error(engine):
     assert caught.value.__notes__ == ["in batch 1, counted from 0"]
 
 
+@pytest.mark.needs("torch")
 def test_rows_on_torch_and_on_the_host_lead_to_the_same():
-    torch = optional("torch")
+    import torch
+
     host = rows(1, True)
     batch = replace(host, x=torch.asarray(host.x))  # y and weight stay NumPy's
     args = Response.of("bernoulli"), np.zeros((4, 1)), True, np.arange(23), Pace(0.1)

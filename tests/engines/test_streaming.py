@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from suffice.engines import ArrayEngine, Batch
+from suffice.engines import ArrayEngine, Batch, staging
 from suffice.engines.array_blocks import to_host
 from suffice.families.response import Response
 from suffice.statistics import Curvature, DiagonalMoments, Labels, NormalEquations, TiedMoments
+from tests.requirements import require, require_module
 
-torch = pytest.importorskip("torch")
-staging = pytest.importorskip("suffice.engines.staging")
+torch = require_module("torch")
 
 LABELS = Labels.of([0, 1, 2])
 
@@ -27,8 +27,8 @@ HOST = Batch(X, Y, WEIGHT)
 @pytest.fixture(params=["cpu", "cuda"])
 def engine(monkeypatch, request):
     """An engine whose blocks hold 100 rows of six float32 numbers, or so."""
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA device")
+    if request.param == "cuda":
+        require("cuda")
     staging.stager_for.cache_clear()
     monkeypatch.setattr(staging, "BLOCK_BYTES", 5_000)
     monkeypatch.setattr(staging, "PIECE_BYTES", 1000)
@@ -154,7 +154,7 @@ def test_a_device_must_be_one(name):
         ArrayEngine(device=name)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+@pytest.mark.needs("no cuda")
 def test_a_device_must_be_there():
     with pytest.raises(ValueError, match=r"^device is 'cuda', and torch finds no CUDA device here: leave device out$"):
         ArrayEngine(device="cuda")

@@ -49,8 +49,10 @@ def test_others_come_to_the_host(other: Any) -> None:
     assert discovered(xp.asarray(np.asarray(other))) is None
 
 
+@pytest.mark.needs("torch")
 def test_what_is_together() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     assert are_together(torch.zeros(2), torch.zeros(2))
     assert not are_together(torch.zeros(2), np.zeros(2))
     assert not are_together(torch.zeros(2), xp.asarray([0.0]))
@@ -71,8 +73,10 @@ def test_what_is_together() -> None:
     ],
     ids=repr,
 )
+@pytest.mark.needs("torch")
 def test_classifiers_with_targets_beside_their_rows(model: Any, change: Any) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     there = clone(model).fit(torch.tensor(X), torch.tensor(change(Y)), sample_weight=WEIGHT)
     here = clone(model).fit(X, change(Y), sample_weight=WEIGHT)
     np.testing.assert_allclose(there.predict_proba(torch.tensor(X)).numpy(), here.predict_proba(X), atol=1e-10)
@@ -85,23 +89,29 @@ def test_classifiers_with_targets_beside_their_rows(model: Any, change: Any) -> 
 @pytest.mark.parametrize(
     "model", [LinearRegression(), LinearRegression("newton"), GammaRegression(tol=1e-12)], ids=repr
 )
+@pytest.mark.needs("torch")
 def test_regressions_with_targets_beside_their_rows(model: Any) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     y = np.exp(X[:, 0] / 3) + 0.1
     there = clone(model).fit(torch.tensor(X), torch.tensor(y), sample_weight=WEIGHT)
     here = clone(model).fit(X, y, sample_weight=WEIGHT)
     np.testing.assert_allclose(there.theta_, here.theta_, atol=1e-9)
 
 
+@pytest.mark.needs("torch")
 def test_what_is_not_finite_is_named() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     y = torch.tensor(np.where(np.arange(600) == 7, np.nan, 1.0))
     with pytest.raises(ValueError, match=r"Input y contains NaN: y\[7\] is nan"):
         LinearRegression().fit(torch.tensor(X), y)
 
 
+@pytest.mark.needs("torch")
 def test_one_target_for_each_row() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     with pytest.raises(ValueError, match="X has 600 rows and y has 3 labels"):
         GaussianNB().fit(torch.tensor(X), torch.tensor([0, 1, 0]))
     with pytest.raises(ValueError, match="X has 600 rows and y has 3 labels"):

@@ -114,7 +114,7 @@ def test_a_result_nobody_waits_for_leaves_the_engine_usable():
     assert engine.accumulate(TiedMoments.over(LABELS), batch).weight == pytest.approx(batch.weight.sum())
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.needs("posix")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_starts_its_own_threads():
     engine, batch = ThreadEngine(2), rows()
@@ -177,7 +177,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the peak of memory is read the POSIX way")
+@pytest.mark.needs("posix")
 @pytest.mark.parametrize(("engine", "layout"), [("threads", "dense"), ("threads", "csr"), ("arrays", "dense")])
 def test_memory_is_bounded_by_the_batch(engine, layout):
     """480 MB stream through in batches of 8 MB: after four of them the peak of memory no longer rises by even three."""
@@ -220,7 +220,8 @@ def fit_and_count(explicit: int | None = None) -> tuple[int, int]:
 
 
 def test_workers_of_a_process_pool_start_no_more_threads_than_they_are_told() -> None:
-    joblib = pytest.importorskip("joblib")
+    import joblib
+
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         found = joblib.Parallel(n_jobs=2)(joblib.delayed(fit_and_count)() for _ in range(2))
     assert found == [(0, 1)] * 2
@@ -244,8 +245,9 @@ def test_threads_are_bounded_by_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_threadpool_limits_hold_for_our_threads() -> None:
-    threadpoolctl = pytest.importorskip("threadpoolctl")
-    pytest.importorskip("sklearn.cluster")  # which loads OpenMP
+    import sklearn.cluster  # noqa: F401  (loads OpenMP)
+    import threadpoolctl
+
     from suffice.engines.threads import permitted_threads
 
     with threadpoolctl.threadpool_limits(limits=1):

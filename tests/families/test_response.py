@@ -19,6 +19,7 @@ from suffice.families import (
 )
 from suffice.families.readings import ScalarReading
 from suffice.families.response import READINGS
+from tests.requirements import require
 
 PAIRS = [
     (family, link)
@@ -39,7 +40,7 @@ TARGETS = {
 
 def namespace(library):
     if library == "torch":
-        pytest.importorskip("torch")
+        require("torch")
         import array_api_compat.torch as xp
 
         return xp

@@ -137,8 +137,10 @@ def test_event_models_are_linear(model: Any) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "Categorical" not in case.name], ids=str)
+@pytest.mark.needs("torch")
 def test_torch_rows_stay_torch(case: Case) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     x, y = case.draw(60)
     model = case.make().fit(x, y)
     there = case.make().fit(torch.tensor(x), torch.tensor(y))
@@ -201,8 +203,9 @@ def test_directions_tell_classes_apart() -> None:
 
 
 def test_categories_of_any_kind() -> None:
-    polars = pytest.importorskip("polars")
-    pandas = pytest.importorskip("pandas")
+    import pandas
+    import polars
+
     columns = {"colour": ["red", "blue", "red", None], "size": [3, 3, 5, 5], "new": [True, False, True, True]}
     y = [1, 0, 1, 0]
     by_list = CategoricalNB().fit([list(row) for row in zip(*columns.values(), strict=True)], y)

@@ -58,7 +58,8 @@ def test_settings_and_labels_of_any_kind(model: Any, labels: Any, tmp_path: Path
 
 
 def test_names_are_kept(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     x, y = CASES[0].draw(40)
     frame = pandas.DataFrame(x, columns=["length", "width", "depth"])
     GDA().fit(frame, y).save(tmp_path / "a.model")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
+import importlib
 import pickle
 import tarfile
 from collections.abc import Callable, Iterator
@@ -29,6 +29,7 @@ from suffice.engines import ThreadEngine
 from suffice.generative.mixed_nb import MixedNB
 from suffice.selection import cross_validate
 from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
+from tests.requirements import data_archive
 
 Table = npt.NDArray[Any]
 
@@ -324,13 +325,16 @@ def frame_of(library: str, x: Table, order: list[str] | None = None) -> Any:
     columns = {name: [None if cell != cell else cell for cell in x[:, j]] for j, name in enumerate(KINDS)}
     columns = {name: columns[name] for name in order or list(KINDS)}
     if library == "pandas":
-        pandas = pytest.importorskip("pandas")
+        import pandas
+
         types = {"rooms": "Int64", "garden": "boolean", "walls": "category"}
         return pandas.DataFrame(columns).astype({name: kind for name, kind in types.items() if name in columns})
     if library == "polars":
-        polars = pytest.importorskip("polars")
+        import polars
+
         return polars.DataFrame(columns).with_columns(polars.col("walls").cast(polars.Categorical))
-    arrow = pytest.importorskip("pyarrow")
+    import pyarrow as arrow
+
     return arrow.table({**columns, "walls": arrow.array(columns["walls"]).dictionary_encode()})
 
 
@@ -365,7 +369,8 @@ def test_columns_are_taken_by_name(library: str) -> None:
 
 
 def test_frames_and_arrays_that_take_turns_are_warned_about() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     x, y = draw(40)
     frame = frame_of("pandas", x)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
@@ -411,7 +416,8 @@ def test_kinds_that_cells_suggest(cells: Any, kind: str) -> None:
 
 
 def test_kinds_that_pandas_types_suggest() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame(
         {
             "label": pandas.Categorical([3, 1, 3]),
@@ -499,7 +505,7 @@ def test_cells_without_a_kind_are_named(cell: Any, type_name: str, kind: str | N
 
 @each_library
 def test_types_without_a_kind_are_named(library: str) -> None:
-    module = pytest.importorskip(library)
+    module = importlib.import_module(library)
     day = {"n": [1.5, 2.5], "day": [datetime.datetime(2020, 1, 1), None]}
     frame = module.table(day) if library == "pyarrow" else module.DataFrame(day)
     with pytest.raises(TypeError, match=r"column 'day' holds Datetime.*, .*convert.* columns={'day': 'ignore'}"):
@@ -545,7 +551,8 @@ def test_tables_that_are_none() -> None:
 
 
 def test_an_empty_or_lazy_frame() -> None:
-    polars = pytest.importorskip("polars")
+    import polars
+
     with pytest.raises(ValueError, match=r"rows \(samples\)"):
         MixedNB().fit(polars.DataFrame({"a": []}), [])
     with pytest.raises(TypeError, match="collect"):
@@ -644,10 +651,10 @@ def test_rows_without_a_class_are_taken_in() -> None:
     assert more.score(x, y) > few.score(x, y)
 
 
-@pytest.mark.skipif("SUFFICE_DATA" not in os.environ, reason="SUFFICE_DATA does not say where the real tables are")
 def test_adult_with_its_missing_cells(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
-    with tarfile.open(Path(os.environ["SUFFICE_DATA"]) / "uci.tar.gz") as archive:
+    import polars
+
+    with tarfile.open(data_archive("uci")) as archive:
         archive.extractall(tmp_path, filter="data")
 
     def read(name: str) -> tuple[Any, Any]:
@@ -679,6 +686,8 @@ def test_the_kind_of_a_column_does_not_depend_on_a_missing_cell(kind: Any, gap: 
     holey[7, 0] = gap
     some = MixedNB().fit(holey, y)
     assert whole.column_kinds_ == some.column_kinds_ == {0: "count"}
-    frame = pytest.importorskip("pandas").DataFrame({"calls": counts[:, 0]})
+    import pandas
+
+    frame = pandas.DataFrame({"calls": counts[:, 0]})
     frame.loc[7, "calls"] = None  # pandas makes floats of it
     assert MixedNB().fit(frame, y).column_kinds_ == {"calls": "count"}

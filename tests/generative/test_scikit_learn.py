@@ -188,7 +188,8 @@ def test_works_in_scikit_learns_machinery() -> None:
 
 
 def test_feature_names_and_output_containers() -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = load_iris(as_frame=True).frame
     x, y = frame.drop(columns="target"), frame["target"]
     model = GDA().fit(x, y)

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from suffice.mail import mbox
 from suffice.mail.boxes import Letter, Skipped, count, letters, read
+from tests.references.data import unpacked
 
 FROM = b"From ann@example.org Thu Aug 22 13:17:22 2002\n"
 MESSAGE = b"Subject: hello\n\nLunch?\n"
-posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other names, links and devices")
+posix = pytest.mark.needs("posix")
 
 
 def texts(*paths: Path, limit: int = 1 << 26) -> list[bytes]:
@@ -276,7 +277,7 @@ def test_folders_in_order(tmp_path):
     assert texts(tmp_path / "b", tmp_path / ".secret")[-1] == b"Subject: .secret\n\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names are short elsewhere")
+@pytest.mark.needs("linux")
 def test_deep_folders(tmp_path):
     made = [tmp_path]
     for _ in range(1200):
@@ -339,7 +340,7 @@ def test_pipes_and_sockets_are_never_opened(tmp_path, monkeypatch):
     assert isinstance(read(tmp_path / "pipe"), Skipped)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read anything")
+@pytest.mark.needs("not root")
 def test_what_may_not_be_read(tmp_path):
     (tmp_path / "secret").write_bytes(MESSAGE)
     (tmp_path / "secret").chmod(0)
@@ -384,11 +385,8 @@ def test_importing_is_light():
     assert found.stdout == "[]\n"
 
 
-@pytest.mark.skipif("SUFFICE_DATA" not in os.environ, reason="SUFFICE_DATA names no folder of data")
 def test_real_mail():
-    corpus = Path(os.environ["SUFFICE_DATA"], "spamassassin")
-    if not corpus.is_dir():
-        pytest.skip("SUFFICE_DATA has no spamassassin")
+    corpus = unpacked("spamassassin")
     found = [
         each for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2") for each in letters([corpus / name])
     ]

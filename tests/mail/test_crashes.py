@@ -18,8 +18,7 @@ from suffice.mail import MailFilter
 from suffice.mail.boxes import Letter, letters
 from tests.mail.samples import counted, message, stream
 
-if sys.platform == "win32":
-    pytest.skip("processes are killed differently on Windows", allow_module_level=True)
+pytestmark = pytest.mark.needs("posix")
 
 #: Learns messages of a stream one by one, in heaps, or taking some back, and tells each that is done.
 WRITER = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
@@ -142,7 +141,7 @@ def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):
     assert "80 messages are counted, but 79 are listed" in remark.what
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions are different on Windows")
+@pytest.mark.needs("posix")
 def test_permissions_are_looked_at():
     with open_folder() as place:
         with MailFilter(place / "mail.db") as mail:

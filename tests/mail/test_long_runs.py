@@ -13,10 +13,7 @@ from suffice.mail import MailFilter
 from tests.cli.command import COMMAND
 from tests.mail.samples import TOPICS, message, stream
 
-if sys.platform != "linux":
-    pytest.skip("peaks of memory are measured as Linux tells them", allow_module_level=True)
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("linux")]
 
 #: Runs a command and writes the most memory that it took, in MB, to standard error.
 MEASURED = (

@@ -17,9 +17,10 @@ import pytest
 from suffice.mail import renaming
 from suffice.mail.boxes import Letter
 from suffice.mail.maildir import Entry, Gone, Maildir
+from tests.requirements import require
 
 MESSAGE = b"Subject: hello\n\nLunch?\n"
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="mail servers with Maildirs run elsewhere")
+pytestmark = pytest.mark.needs("posix")
 #: A folder on another file system, where there is one.
 ELSEWHERE = Path("/dev/shm")
 
@@ -170,8 +171,7 @@ def test_a_link_that_leads_out_is_refused(box, tmp_path):
 
 @pytest.fixture
 def far(tmp_path):
-    if not ELSEWHERE.is_dir() or ELSEWHERE.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is one file system only")
+    require("file systems")
     place = ELSEWHERE / f"suffice-{os.getpid()}-{tmp_path.name}"
     yield Maildir(place, create=True)
     subprocess.run(["rm", "-r", str(place)], check=True)

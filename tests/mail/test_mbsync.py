@@ -17,10 +17,8 @@ import pytest
 from suffice.mail.maildir import Maildir
 from suffice.mail.sorting import sort
 from tests.mail.test_sorting import Book, Words
-from tests.needs import lacking
+from tests.requirements import find_program, require
 
-_PATH = f"{os.environ['PATH']}:/usr/sbin"
-_DOVECOT_PROGRAM, _MBSYNC_PROGRAM = shutil.which("dovecot", path=_PATH), shutil.which("mbsync", path=_PATH)
 pytestmark = pytest.mark.xdist_group("mbsync")
 
 _DOVECOT = """
@@ -107,7 +105,7 @@ class Server:
         conf.write_text(_DOVECOT.format(place=place, port=port, uid=uid, gid=gid, users=users))
         self._mbsyncrc = place / "mbsyncrc"
         self._mbsyncrc.write_text(_MBSYNC.format(port=port, store=store.format(near=self.near)))
-        self.process = subprocess.Popen([str(_DOVECOT_PROGRAM), "-F", "-c", str(conf)])
+        self.process = subprocess.Popen([str(find_program("dovecot")), "-F", "-c", str(conf)])
         until = time.monotonic() + 20
         while not _listens(port) and time.monotonic() < until:
             time.sleep(0.05)
@@ -123,7 +121,11 @@ class Server:
 
     def sync(self) -> None:
         ran = subprocess.run(
-            [str(_MBSYNC_PROGRAM), "-c", self._mbsyncrc, "-a"], capture_output=True, text=True, timeout=30, check=False
+            [str(find_program("mbsync")), "-c", self._mbsyncrc, "-a"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
         assert ran.returncode == 0, ran.stderr
         assert "duplicate" not in ran.stderr.casefold()
@@ -155,8 +157,7 @@ def _listens(port: int) -> bool:
 
 @pytest.fixture(params=list(_LAYOUTS))
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    if not (_DOVECOT_PROGRAM and _MBSYNC_PROGRAM):
-        lacking("mbsync", "isync or Dovecot is not installed (Debian: isync, dovecot-imapd)")
+    require("mbsync")
     place = Path(tempfile.mkdtemp(prefix="suffice-mbsync-"))
     place.chmod(0o755)  # Dovecot reads it as another user
     started = Server(place, request.param)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -309,9 +308,7 @@ def test_without_a_number_of_messages_bogofilter_s_counts_say_nothing(mine):
         load(mine, ["cheap 1 2 20240101"])
 
 
-@pytest.mark.skipif(
-    shutil.which("bogofilter") is None or shutil.which("bogoutil") is None, reason="there is no bogofilter here"
-)
+@pytest.mark.needs("bogofilter")
 def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
     for flag, which in (("-s", "spam"), ("-n", "ham")):
         with demo.letters(which).open("rb") as box:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,16 +19,13 @@ from suffice.mail.boxes import Letter, letters
 from suffice.mail.heaps import mixed
 from tests.mail.recipes import terminal
 from tests.mail.recipes.page import COMMAND, FAILURES, Home, executable, replaced, shell
-from tests.mail.recipes.servers import Dovecot, Postfix, has_namespaces, wait
+from tests.mail.recipes.servers import Dovecot, Postfix, wait
+from tests.requirements import require
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the recipes are for mail servers on Linux")
+pytestmark = pytest.mark.needs("linux")
 
 #: What is easily spoilt on the way, at the end of a message.
 SPOILT = b"\n\nFrom here on: caf\xe9 \xff\n.\n>From there\n" + b"long" * 400 + b"\n\n\n"
-
-
-def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +65,10 @@ def maildrop(home: Home, message: bytes) -> None:
     assert done.returncode == 0, done.stderr
 
 
-DELIVERY = [pytest.param(procmail, marks=needs("procmail")), pytest.param(maildrop, marks=needs("maildrop"))]
+DELIVERY = [
+    pytest.param(procmail, marks=pytest.mark.needs("procmail")),
+    pytest.param(maildrop, marks=pytest.mark.needs("maildrop")),
+]
 
 
 @pytest.mark.parametrize("deliver", DELIVERY)
@@ -103,7 +102,7 @@ def test_nothing_is_filed_before_enough_was_learned(deliver, home, new):
     assert len(home.folder()) == len(new)
 
 
-@needs("procmail")
+@pytest.mark.needs("procmail")
 def test_procmail_says_why_the_filter_failed(home, new):
     home.fail("missing")
     procmail(home, new["ham"][0])
@@ -111,7 +110,7 @@ def test_procmail_says_why_the_filter_failed(home, new):
     assert re.search(r"there is no filter at .*\n.*Program failure \(3\).*\n.*Rescue of unfiltered data succeeded", log)
 
 
-@needs("maildrop")
+@pytest.mark.needs("maildrop")
 def test_maildrop_without_the_exception_asks_to_try_again_later(home, new):
     home.fail("missing")
     file = home.rules("~/.mailfilter")
@@ -147,7 +146,7 @@ def mutt(home: Home, folder: str, keys: str) -> str:
     )
 
 
-@needs("mutt")
+@pytest.mark.needs("mutt")
 def test_mutt_teaches_spam_and_moves_it(home, new):
     first, second = (home.put(home.marked(message)) for message in new["ham"][:2])
     before = home.learned()
@@ -157,7 +156,7 @@ def test_mutt_teaches_spam_and_moves_it(home, new):
     assert first.exists() != second.exists()
 
 
-@needs("mutt")
+@pytest.mark.needs("mutt")
 def test_mutt_teaches_ham_of_all_that_is_tagged(home, new):
     for message in new["spam"][:2]:
         home.put(home.marked(message), ".Junk")
@@ -167,7 +166,7 @@ def test_mutt_teaches_ham_of_all_that_is_tagged(home, new):
     assert [len(home.folder()), len(home.folder(".Junk"))] == [2, 0]
 
 
-@needs("mutt")
+@pytest.mark.needs("mutt")
 def test_mutt_colours_by_the_verdict(home, new):
     for message in (new["spam"][0], new["unsure"][0]):
         home.put(home.marked(message))
@@ -175,7 +174,7 @@ def test_mutt_colours_by_the_verdict(home, new):
     assert re.search(r"\x1b\[3[15]m[^\x1b]*(spam|unsure) 0\.\d+", screen)
 
 
-@needs("mutt")
+@pytest.mark.needs("mutt")
 @pytest.mark.parametrize("how", FAILURES[1:])
 def test_mutt_moves_a_message_when_the_filter_fails(how, home, new):
     home.put(new["ham"][0])
@@ -186,7 +185,7 @@ def test_mutt_moves_a_message_when_the_filter_fails(how, home, new):
     assert saved.endswith(new["ham"][0].partition(b"\n\n")[2])
 
 
-@needs("systemd-analyze")
+@pytest.mark.needs("systemd")
 def test_the_unit_is_one_that_systemd_understands(home, tmp_path):
     unit = tmp_path / "suffice-mail.service"
     unit.write_text(home.recipe("~/.config/systemd/user/suffice-mail.service"))
@@ -221,7 +220,7 @@ def test_the_line_for_cron_sorts(home, new):
     assert home.folder(".Junk") == [new["spam"][0]]
 
 
-@needs("bogoutil")
+@pytest.mark.needs("bogofilter")
 def test_what_bogofilter_learned_is_taken_over(home, new):
     home.filter.unlink()
     words = home.path / ".bogofilter"
@@ -262,16 +261,14 @@ def test_a_copy_of_the_site_s_filter_is_put_in_place_and_used_by_all(home, new, 
 
 @pytest.fixture
 def dovecot(home: Home, tmp_path: Path) -> Iterator[Dovecot]:
-    if os.getuid() == 0 and not has_namespaces("--user"):
-        pytest.skip("root may have no other users' namespaces here")
+    require("namespaces")
     server = Dovecot(home, tmp_path / "dovecot")
     with server.running():
         yield server
 
 
 @pytest.mark.slow
-@needs("dovecot")
-@needs("sievec")
+@pytest.mark.needs("dovecot")
 class TestDovecot:
     def test_delivery_files_by_the_verdict_and_keeps_every_byte(self, dovecot, home, new):
         for label, folder in (("ham", ""), ("spam", ".Junk")):
@@ -324,8 +321,7 @@ class TestDovecot:
 
 @pytest.fixture
 def postfix(learned: Path) -> Iterator[Postfix]:
-    if not has_namespaces("--mount"):
-        pytest.skip("root may have no namespaces of its own for files here")
+    require("namespaces")
     with tempfile.TemporaryDirectory(prefix="suffice-") as place:  # pytest's own folders are closed to other users
         folder = Path(place)
         folder.chmod(0o755)
@@ -335,8 +331,7 @@ def postfix(learned: Path) -> Iterator[Postfix]:
 
 
 @pytest.mark.slow
-@needs("postfix")
-@pytest.mark.skipif(sys.platform == "linux" and os.getuid() != 0, reason="only root can run Postfix")
+@pytest.mark.needs("root", "postfix")
 class TestPostfix:
     def test_mail_is_marked_once_and_keeps_every_byte(self, postfix, new):
         for label in ("spam", "ham", "unsure"):

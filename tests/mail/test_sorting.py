@@ -21,9 +21,10 @@ import pytest
 from suffice.mail.maildir import Entry, Maildir
 from suffice.mail.sorting import BATCH, INBOX, MOVING, Learned, Moved, Sorted, sort
 from suffice.mail.watching import watch
+from tests.requirements import require
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="mail servers with Maildirs run elsewhere")
+pytestmark = pytest.mark.needs("posix")
 
 
 class Words:
@@ -518,12 +519,11 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
             return
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 @pytest.mark.parametrize("across", [False, True], ids=["one file system", "two"])
 def test_killed_at_every_step(tmp_path, across):
     far = Path("/dev/shm", f"suffice-{os.getpid()}") if across else None
-    if far and (not far.parent.is_dir() or far.parent.stat().st_dev == tmp_path.stat().st_dev):
-        pytest.skip("there is one file system only")
+    if far:
+        require("file systems")
     code = "import sys; from pathlib import Path; from tests.mail.test_sorting import kill_at_every_step as k; "
     code += f"k(Path({str(tmp_path)!r}), {far and str(far)!r})"
     if far:

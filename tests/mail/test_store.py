@@ -18,7 +18,7 @@ from suffice.mail.reading import read
 from suffice.mail.store import FOLD, Store
 from tests.mail.samples import TOPICS, counted, message, open_folder, stream, without_rights
 
-posix = pytest.mark.skipif(os.name == "nt", reason="permissions are different on Windows")
+posix = pytest.mark.needs("posix")
 SPAM = message("new", TOPICS["spam"])
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, process, refused, suffice
 from tests.mail.samples import TOPICS, message, open_folder, stream, without_rights
 
-if sys.platform == "win32":
-    pytest.skip("streams, users and names as POSIX has them", allow_module_level=True)
+pytestmark = pytest.mark.needs("posix")
 
 SPAM = message("x", TOPICS["spam"])
 
@@ -169,7 +167,7 @@ def wait_for(there: object, watcher: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs two users")
+@pytest.mark.needs("root")
 def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing():
     with open_folder() as place:
         with MailFilter(place / "site.db") as site:

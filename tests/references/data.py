@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 import tempfile
 from pathlib import Path
 
-import pytest
+from tests.requirements import data_archive
 
 
 def unpacked(name: str) -> Path:
     """Return the folder of an archive among the data that the environment variable SUFFICE_DATA points to."""
-    home = os.environ.get("SUFFICE_DATA")
-    archive = Path(home, f"{name}.tar.gz") if home else None
-    if archive is None or not archive.exists():
-        pytest.skip(f"SUFFICE_DATA names no folder with {name}.tar.gz")
+    archive = data_archive(name)
     cache = Path(__file__).parents[2] / ".cache"
     folder = cache / name
     if not folder.exists():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.requirements import find_browser, require
+
 PAGES = ["two classes", "numbers", "text", "nasty"]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 #: Pictures whose box is empty, or reaches out of what holds it: the window, or the part of the page that scrolls.
 LOST_PICTURES = """() => [...document.querySelectorAll("svg, img")].filter(each => {
@@ -54,12 +54,11 @@ PALE_TEXTS = """() => {
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Return a browser without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is missing")
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        pytest.skip(f"there is no browser on the path: none of {', '.join(NAMES)}")
+    require("chromium")
+    from playwright import sync_api as playwright
+
     with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        found = started.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         yield found
         found.close()
 

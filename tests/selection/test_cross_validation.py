@@ -207,7 +207,8 @@ def test_regressions_of_numbers_are_judged_by_a_function() -> None:
 
 
 def test_refits_need_their_rows_here() -> None:
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     x = da.ones((10, 2), chunks=(5, 2))
     with pytest.raises(ValueError, match=r"LogisticRegression is fitted anew for every fold.*fetch them"):
         cross_validate(LogisticRegression(), x, da.ones(10, chunks=5))

@@ -205,8 +205,10 @@ def test_solvers_that_do_not_get_there_say_so() -> None:
     assert not model.solution_.converged
 
 
+@pytest.mark.needs("torch")
 def test_foreign_arrays_give_the_same_optimum() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     for case in (CASES[0], CASES[1], CASES[2], CASES[4]):
         x, y = rows(case)
         here, there = case.make().fit(x, y), case.make().fit(torch.asarray(x), torch.asarray(np.asarray(y)))

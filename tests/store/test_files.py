@@ -3,7 +3,6 @@
 import os
 import stat
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from suffice.store.whole import whole_file
 from .samples import assert_same, sample
 
 BROKEN = Contents("Broken", {}, {}, {"things": np.array([None])})
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions and links as POSIX has them")
+posix = pytest.mark.needs("posix")
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_a_write_that_the_disk_refuses_leaves_the_old_file_and_nothing_else(path
 
 
 @posix
-@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.needs("not root")
 def test_a_folder_that_may_not_be_written_to_is_an_oserror(path):
     path.parent.chmod(0o555)
     try:
@@ -125,7 +124,7 @@ def test_a_folder(path):
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless device here")
+@pytest.mark.needs("posix")
 def test_a_device_without_end():
     with pytest.raises(StoreError, match="/dev/zero is a device"):
         read("/dev/zero")

@@ -85,7 +85,7 @@ def test_a_loaded_model_does_not_follow_the_file(path):
     assert_same(loaded, sample())
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists open files")
+@pytest.mark.needs("linux")
 def test_reading_leaves_nothing_open_or_mapped(path):
     write(path, sample())
     loaded = read(path)

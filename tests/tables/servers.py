@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.needs import lacking
-
-
-def _programs() -> Path | None:
-    found = shutil.which("initdb")
-    places = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return places[-1] if places else None
+from tests.requirements import find_postgres, require
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
     """Start a server from the system's programs, and yield its address; skip where there are none."""
-    if importlib.util.find_spec("adbc_driver_postgresql") is None:
-        lacking("postgres", "there is no driver for PostgreSQL")
-    programs = _programs()
-    if programs is None:
-        lacking("postgres", "there is no PostgreSQL server on this machine")
+    require("postgres")
+    programs = find_postgres()
+    assert programs is not None
     as_user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []  # the server does not run as root
-    if as_user and subprocess.run([*as_user, "true"], capture_output=True, check=False).returncode:
-        lacking("postgres", "there is no user to run a PostgreSQL server as")
     folder = Path(subprocess.run([*as_user, "mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
     start = [str(programs / "pg_ctl"), "-D", str(folder / "data"), "-w", "-t", "30", "-l", str(folder / "log")]
     try:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -20,8 +21,6 @@ from suffice.tables.blocks import Block
 from suffice.tables.databases import chosen
 from suffice.tables.drawing import order_by_content
 from tests.tables.servers import postgres
-
-duckdb = pytest.importorskip("duckdb")
 
 #: A name that ends a string, a name and a query.
 HOSTILE = "a'b\"c\\; drop table rows; --"

@@ -180,8 +180,9 @@ def test_lazy_frames_are_read_by_name() -> None:
 
 
 def test_a_cluster_frame_is_fetched_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    dask = pytest.importorskip("dask")
-    dd = pytest.importorskip("dask.dataframe")
+    import dask
+    import dask.dataframe as dd
+
     monkeypatch.setitem(dask.config.config, "scheduler", "synchronous")  # not on a cluster that other tests started
     table = pd.DataFrame({"size": np.random.default_rng(0).normal(size=100), "sold": ["yes", "no"] * 50})
     frame = dd.from_pandas(table, npartitions=4)

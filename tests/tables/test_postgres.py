@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
+from adbc_driver_postgresql import dbapi
 
 from suffice.tables import TableError, fit, open_table
 from tests.tables.servers import postgres
-
-dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,8 +15,6 @@ import pytest
 from suffice.tables import Dialect, TableModel, fit, open_table
 from suffice.tables.source import Source
 from tests.tables.servers import postgres
-
-duckdb = pytest.importorskip("duckdb")
 
 #: What stands for nothing in the file, beside the usual marks.
 MARKS = ("n/a", "-", "-999")
@@ -117,7 +116,8 @@ def in_postgres(cursor: Any) -> Base:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    from adbc_driver_postgresql import dbapi
+
     with postgres() as address, dbapi.connect(address, autocommit=True) as connection:
         yield connection
 

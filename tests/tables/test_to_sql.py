@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,8 +16,6 @@ from suffice.engines.sql.dialect import quoted
 from suffice.tables import TableError, fit, fit_in_database, to_sql
 from tests.tables.servers import postgres
 from tests.tables.test_databases import HOSTILE, KINDS, table
-
-duckdb = pytest.importorskip("duckdb")
 
 N = 240
 NAMES = [f"{HOSTILE}{j}" for j in range(4)]
@@ -81,7 +80,8 @@ def base(request: pytest.FixtureRequest) -> Iterator[Base]:
         with duckdb.connect() as connection:
             yield Base("duckdb", connection)
         return
-    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    from adbc_driver_postgresql import dbapi
+
     with postgres() as address, dbapi.connect(address) as connection:
         yield Base("postgresql", connection)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.requirements import data_archive
 
 
 @cache
@@ -19,7 +18,4 @@ def _read(archive: Path) -> list[str]:
 
 def articles() -> list[str]:
     """Return all articles, headers and all."""
-    archive = Path(os.environ.get("SUFFICE_DATA", ""), "20news-bydate.tar.gz")
-    if not archive.is_file():
-        pytest.skip("SUFFICE_DATA names no folder with 20news-bydate.tar.gz")
-    return _read(archive)
+    return _read(data_archive("20news-bydate"))

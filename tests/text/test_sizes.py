@@ -119,7 +119,7 @@ print(peak() - before)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is told in /proc")
+@pytest.mark.needs("linux")
 def test_a_few_words_in_many_columns_take_little_memory():
     run = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 100 * 1024  # kilobytes

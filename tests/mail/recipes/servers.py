@@ -18,6 +18,7 @@ from pathlib import Path
 from string import Template
 
 from tests.mail.recipes.page import ROOT, Home, block, executable, replaced
+from tests.requirements import find_program
 
 if sys.platform != "win32":
     import grp
@@ -48,11 +49,6 @@ def listens(port: int) -> bool:
     """Return whether somebody listens to a port."""
     with closing(socket.socket()) as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
-
-
-def has_namespaces(kind: str) -> bool:
-    """Return whether this user may have namespaces of a kind; many containers forbid them."""
-    return subprocess.run(["unshare", kind, "true"], capture_output=True, timeout=30, check=False).returncode == 0
 
 
 class Dovecot:
@@ -105,7 +101,7 @@ class Dovecot:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the server."""
-        with subprocess.Popen([*self._as, "dovecot", "-F", "-c", str(self._settings)]) as process:
+        with subprocess.Popen([*self._as, str(find_program("dovecot")), "-F", "-c", str(self._settings)]) as process:
             try:
                 wait(lambda: listens(self.port), self.log.read_text)
                 yield

@@ -1,0 +1,190 @@
+"""What some tests need and not every machine has: one list, from which tests skip and the summary of skips is made.
+
+What the extra ``test`` installs is no requirement: tests import it, and fail where it is missing.
+A test says ``@pytest.mark.needs("torch")``; a fixture or a module calls ``require("torch")``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Servers are in folders that are not on the path of every user.
+_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """How to find out whether a requirement is met, and the command or the machine that meets it."""
+
+    is_met: Callable[[], bool]
+    enabled_by: str
+
+
+class MissingRequirement(pytest.skip.Exception):
+    """Skips a test, or the whole module that is being imported, for want of a requirement."""
+
+    def __init__(self, requirement: str) -> None:
+        super().__init__(f"needs {requirement}: {REQUIREMENTS[requirement].enabled_by}", allow_module_level=True)
+        self.requirement = requirement
+
+
+def require(name: str) -> None:
+    """Skip where a requirement is not met; fail where ``SUFFICE_NEEDS`` names it."""
+    if not _is_met(name):
+        _lack(name)
+
+
+def require_module(name: str) -> Any:
+    """Return a module that is a requirement; skip or fail where it is missing."""
+    require(name)
+    return importlib.import_module(name)
+
+
+def data_archive(name: str) -> Path:
+    """Return the path of an archive among the real data sets."""
+    require("data")
+    archive = Path(os.environ["SUFFICE_DATA"], f"{name}.tar.gz")
+    if not archive.is_file():
+        _lack("data")
+    return archive
+
+
+def demanded() -> list[str]:
+    """Return the requirements that ``SUFFICE_NEEDS``, a list with commas, names."""
+    return [name.strip() for name in os.environ.get("SUFFICE_NEEDS", "").split(",") if name.strip()]
+
+
+def find_program(*names: str) -> str | None:
+    """Return the path of the first of these programs that is installed."""
+    return next((found for name in names if (found := shutil.which(name, path=_PATH))), None)
+
+
+def find_browser() -> str | None:
+    """Return the path of a Chromium or Chrome."""
+    return find_program(*_BROWSERS)
+
+
+def find_postgres() -> Path | None:
+    """Return the folder of PostgreSQL's programs, the newest version if there are several."""
+    initdb = find_program("initdb")
+    folders = [Path(initdb).parent] if initdb else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    return folders[-1] if folders else None
+
+
+def _lack(name: str) -> None:
+    if name in demanded():
+        pytest.fail(f"needs {name}, which SUFFICE_NEEDS names: {REQUIREMENTS[name].enabled_by}", pytrace=False)
+    raise MissingRequirement(name)
+
+
+@cache
+def _is_met(name: str) -> bool:
+    return REQUIREMENTS[name].is_met()
+
+
+def _has_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def _has_cuda() -> bool:
+    if not _has_module("torch"):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _has_postgres() -> bool:
+    # The server does not run as root.
+    return find_postgres() is not None and (not _is_root() or _succeeds("runuser", "-u", "postgres", "--", "true"))
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _has_second_file_system() -> bool:
+    other = Path("/dev/shm")
+    return other.is_dir() and other.stat().st_dev != Path(tempfile.gettempdir()).stat().st_dev
+
+
+def _runs(instruction_set: str) -> bool:
+    from suffice import _native
+
+    try:
+        _native.use(instruction_set)
+    except ValueError:
+        return False
+    finally:
+        _native.use()
+    return True
+
+
+def _succeeds(*command: str) -> bool:
+    return subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0
+
+
+def _program(name: str, package: str = "") -> Requirement:
+    return Requirement(lambda: find_program(name) is not None, f"apt-get install {package or name}")
+
+
+REQUIREMENTS = {
+    "torch": Requirement(lambda: _has_module("torch"), ".venv/bin/python -m pip install torch"),
+    "cuda": Requirement(_has_cuda, "a machine with an NVIDIA GPU, and torch for CUDA"),
+    "no cuda": Requirement(lambda: not _has_cuda(), "CUDA_VISIBLE_DEVICES= make test"),
+    "triton": Requirement(
+        lambda: _has_module("triton") and (_has_cuda() or os.environ.get("TRITON_INTERPRET") == "1"),
+        ".venv/bin/python -m pip install triton && TRITON_INTERPRET=1 make test",
+    ),
+    "chromium": Requirement(lambda: find_browser() is not None, "apt-get install chromium"),
+    "spark": Requirement(
+        lambda: "JAVA_HOME" in os.environ or find_program("java") is not None, "apt-get install default-jre-headless"
+    ),
+    "postgres": Requirement(_has_postgres, "apt-get install postgresql"),
+    "mbsync": Requirement(
+        lambda: find_program("mbsync") is not None and find_program("dovecot") is not None,
+        "apt-get install isync dovecot-imapd",
+    ),
+    "dovecot": Requirement(
+        lambda: find_program("dovecot") is not None and find_program("sievec") is not None,
+        "apt-get install dovecot-imapd dovecot-sieve",
+    ),
+    "postfix": _program("postfix"),
+    "procmail": _program("procmail"),
+    "maildrop": _program("maildrop"),
+    "mutt": _program("mutt"),
+    "bogofilter": _program("bogofilter"),
+    "systemd": _program("systemd-analyze", "systemd"),
+    "bash": _program("bash"),
+    "zsh": _program("zsh"),
+    "fish": _program("fish"),
+    "data": Requirement(
+        lambda: Path(os.environ.get("SUFFICE_DATA") or os.devnull).is_dir(),
+        "SUFFICE_DATA=FOLDER make test (FOLDER holds uci.tar.gz and the other data sets)",
+    ),
+    "linux": Requirement(lambda: sys.platform == "linux", "Linux"),
+    "posix": Requirement(lambda: os.name == "posix", "Linux or macOS"),
+    "root": Requirement(_is_root, "sudo make test"),
+    "not root": Requirement(lambda: os.name == "posix" and not _is_root(), "make test as a user other than root"),
+    "namespaces": Requirement(
+        lambda: not _is_root() or (_succeeds("unshare", "--user", "true") and _succeeds("unshare", "--mount", "true")),
+        "a machine of its own, or a privileged container",
+    ),
+    "file systems": Requirement(_has_second_file_system, "a /dev/shm, and TMPDIR on another file system"),
+    "avx2": Requirement(lambda: _runs("avx2"), "a processor with AVX2"),
+    "avx512": Requirement(lambda: _runs("avx512"), "a processor with AVX-512"),
+}
