@@ -13,8 +13,10 @@ WITH_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -
 # Seconds that make fuzz gives each target, and the seed of its cases.
 TIME ?= 60
 SEED ?= 0
+# Words in the names or areas of the faults that make mutants seeds; all if none.
+FAULTS ?=
 
-.PHONY: help demo test test-all check format bench sanitize fuzz docs clean
+.PHONY: help demo test test-all check format bench sanitize fuzz mutants docs clean
 
 help:
 	@echo "make demo      take the two-minute tour: a table, some text, a mailbox, a report"
@@ -24,6 +26,7 @@ help:
 	@echo "make bench     measure against other libraries and the machine's limits"
 	@echo "make sanitize  run the kernels' tests under address and undefined-behaviour sanitizers"
 	@echo "make fuzz      fuzz mail, text, sparse rows and files under these sanitizers: TIME=60 seconds each, SEED=0"
+	@echo "make mutants   seed faults, one at a time, and report which of them the tests notice"
 	@echo "make docs      build the site into docs/_build/html"
 	@echo "make clean     remove everything that was built"
 
@@ -81,6 +84,15 @@ sanitize: $(SANITIZED)/installed
 
 fuzz: $(SANITIZED)/installed
 	$(WITH_SANITIZERS) -m tests.fuzz --time $(TIME) --seed $(SEED)
+
+# What builds the kernels, where it is called without pip.
+$(VENV)/installed-build: $(VENV)/installed
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build.txt
+	$(PIP) --requirement $(VENV)/build.txt
+	touch $@
+
+mutants: $(VENV)/installed-test $(VENV)/installed-build
+	$(BIN)/python -m tests.mutants $(FAULTS)
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -1,0 +1,39 @@
+"""What a seeded fault is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A piece of text in one file, what a careless change would make of it, and where that should be noticed."""
+
+    name: str  #: what is broken
+    area: str
+    file: str
+    old: str  #: occurs in the file exactly once
+    new: str
+    tests: tuple[str, ...]  #: tests, files or folders that should notice it
+    crash: bool = False  #: whether the process may end by a signal
+    hang: bool = False  #: whether a test may never end
+
+    @property
+    def slug(self) -> str:
+        """The name as a file is named."""
+        return re.sub(r"\W+", "-", self.name).strip("-").lower()
+
+    @property
+    def native(self) -> bool:
+        """Whether the kernels have to be compiled anew."""
+        return self.file.startswith("native/")
+
+    def applied(self, text: str) -> str:
+        """Return the file's text with the fault."""
+        if text.count(self.old) != 1:
+            raise SystemExit(
+                f"the fault '{self.name}' no longer applies, rewrite it: its text occurs {text.count(self.old)} times "
+                f"in {self.file}, not once"
+            )
+        return text.replace(self.old, self.new)

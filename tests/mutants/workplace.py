@@ -1,0 +1,173 @@
+"""A scratch copy of the tree with an environment of its own, in which code may be broken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.fault import Fault
+
+ROOT = Path(__file__).parents[2]
+SCRATCH = ROOT / "build" / "mutants"
+#: Scratch copies have no seeded faults of their own: their test would fail where one is applied.
+_LEFT_OUT = "tests/mutants/"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of tests came to."""
+
+    code: int | None  #: the exit status of pytest, negative for a signal; None: it did not end in time
+    failed: tuple[str, ...]  #: the tests that failed, the first first
+    started: str | None  #: the last test that was started
+
+
+class Workplace:
+    """A copy of the tree, kept between runs: only files that differ are copied anew."""
+
+    def __init__(self, number: int, tests: Path) -> None:
+        self.folder = SCRATCH / str(number)
+        self.tree = self.folder / "tree"
+        self._tests = tests
+        self._running: subprocess.Popen[bytes] | None = None
+        self._copy()
+        self._make_environment()
+
+    def _copy(self) -> None:
+        wanted = {name: ROOT / name for name in _files_of(ROOT) if not name.startswith("tests/")}
+        wanted |= {f"tests/{name}": self._tests / name for name in _files_of(self._tests)}
+        wanted = {name: path for name, path in wanted.items() if not name.startswith(_LEFT_OUT)}
+        for name, path in wanted.items():
+            _copy(path, self.tree / name)
+        for path in [path for path in self.tree.rglob("*") if path.is_file()]:
+            name = path.relative_to(self.tree).as_posix()
+            if name not in wanted and "__pycache__" not in name and not name.startswith("src/suffice/_native."):
+                path.unlink()
+
+    def _make_environment(self) -> None:
+        """Make a virtual environment that imports the copy, and all else from where this process does.
+
+        Paths that a .pth file adds are not searched for .pth files: an editable install is not found by them.
+        """
+        if not self._python.exists():
+            venv.create(self.folder / "venv", with_pip=False, symlinks=os.name != "nt")
+        (packages,) = (self.folder / "venv").glob("lib/python*/site-packages")
+        paths = [str(self.tree / "src"), *(path for path in sys.path if path.endswith("site-packages"))]
+        (packages / "suffice.pth").write_text("\n".join(paths) + "\n")
+        shutil.copyfile(Path(__file__).with_name("recorder.py"), packages / "suffice_recorder.py")
+
+    @property
+    def _python(self) -> Path:
+        return self.folder / "venv" / "bin" / "python"
+
+    def use_kernels(self, library: Path) -> None:
+        """Let the copy import these compiled kernels."""
+        for old in (self.tree / "src" / "suffice").glob("_native.*.so"):
+            old.unlink()
+        shutil.copy(library, self.tree / "src" / "suffice" / library.name)
+
+    def test(self, tests: Iterable[str], log: str, seconds: float, options: Iterable[str] = ()) -> Outcome:
+        """Run tests that are not slow, and note which fail."""
+        record, output = (SCRATCH / "logs" / f"{log}.{ending}" for ending in ("record", "txt"))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text("")
+        command = [
+            *(self._python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suffice_recorder"),
+            *("-m", "not slow", *options, *map(self._present, tests)),
+        ]
+        # Tests on data that is not in the tree are left out: a fault is caught everywhere or nowhere.
+        environment = {name: value for name, value in os.environ.items() if name not in ("SUFFICE_DATA", "PYTHONPATH")}
+        environment["SUFFICE_RECORD"] = str(record)
+        with output.open("wb") as out:
+            self._running = subprocess.Popen(
+                command, cwd=self.tree, env=environment, stdout=out, stderr=out, start_new_session=True
+            )
+            try:
+                code: int | None = self._running.wait(seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                self.stop()
+        notes = [line.partition(" ") for line in record.read_text().splitlines()]
+        failed = [test for what, _, test in notes if what == "failed"]
+        started = [test for what, _, test in notes if what == "started"]
+        return Outcome(code, tuple(failed), started[-1] if started else None)
+
+    def stop(self) -> None:
+        """End the tests, with whatever they started."""
+        if self._running is not None and self._running.poll() is None:
+            os.killpg(self._running.pid, signal.SIGKILL)
+            self._running.wait()
+
+    def _present(self, test: str) -> str:
+        """Return a test; its file, or the nearest folder above it, where this suite does not have it."""
+        file, _, name = test.partition("::")
+        path = Path(file)
+        while not (self.tree / path).exists():
+            path = path.parent
+        known = name and path == Path(file) and f"def {name.partition('[')[0]}(" in (self.tree / path).read_text()
+        return test if known else path.as_posix()
+
+    @contextmanager
+    def broken(self, fault: Fault) -> Iterator[None]:
+        """Apply a fault, and put the code right after it. Files get the time of now: compilers look at it."""
+        path = self.tree / fault.file
+        before = path.read_text(encoding="utf-8")
+        path.write_text(fault.applied(before), encoding="utf-8")
+        try:
+            yield
+        finally:
+            path.write_text(before, encoding="utf-8")
+
+
+class Kernels:
+    """An incremental build of the kernels of a workplace, once and with little optimisation."""
+
+    def __init__(self, place: Workplace, jobs: int) -> None:
+        self._folder, self._jobs = SCRATCH / "native", jobs
+        if not shutil.which("cmake"):
+            raise SystemExit("faults in native/ need cmake and a compiler: install them, e.g. pip install cmake ninja")
+        nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
+        found = subprocess.run(nanobind, check=True, capture_output=True, text=True).stdout.strip()
+        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        self._run("-S", place.tree, "-B", self._folder, *generator, *launcher, "-DSUFFICE_QUICK=ON",
+                  f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={found}")  # fmt: skip
+
+    def build(self) -> Path:
+        """Compile what changed; returns the library."""
+        self._run("--build", self._folder, "--parallel", self._jobs)
+        (library,) = self._folder.glob("_native.*.so")
+        return library
+
+    def _run(self, *words: object) -> None:
+        done = subprocess.run(
+            ["cmake", *map(str, words)], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        if done.returncode:
+            raise SystemExit(f"the kernels of a fault could not be built:\n{done.stdout[-4000:]}")
+
+
+def _files_of(folder: Path) -> list[str]:
+    """Return the files of a folder that git does not ignore, relative to it."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+        names = [name for name in listed.split("\0") if name]
+    except subprocess.CalledProcessError:  # tests of another time, taken out of their repository
+        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
+    return [name for name in names if (folder / name).is_file() and "__pycache__" not in name]
+
+
+def _copy(path: Path, to: Path) -> None:
+    if not to.is_file() or to.read_bytes() != path.read_bytes():
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, to)
