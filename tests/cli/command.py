@@ -84,8 +84,8 @@ def refused(*words: object, code: int, stdin: bytes = b"") -> str:
 
 def process(*words: object, **how: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a process of its own."""
-    settings: dict[str, Any] = {"capture_output": True, "timeout": 60, "check": False, **how}
-    return subprocess.run([*COMMAND, *map(str, words)], **settings)
+    settings: dict[str, Any] = {"capture_output": True, "timeout": 60, **how}
+    return subprocess.run([*COMMAND, *map(str, words)], check=False, **settings)
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:

@@ -113,7 +113,7 @@ def test_a_sample_of_many_rows_is_enough(monkeypatch: pytest.MonkeyPatch) -> Non
     errors = best.summary().inference.standard_errors
     for order in (np.arange(3000), np.argsort(y, kind="stable")):
         model = feed(LogisticRegression(), x[order], y[order], 50)
-        assert len(model._sample.settled().stands_for) <= 300
+        assert len(model._sample.settled().stands_for) <= 300  # noqa: SLF001
         assert (np.abs(model.theta_ - best.theta_).ravel() < 12 * errors).all()  # 300 rows tell 3 times less, by errors
     model = feed(LogisticRegression(), x, y, 50)  # mixed, all rows have a say
     assert (np.abs(model.theta_ - best.theta_).ravel() < errors).all()

@@ -117,7 +117,7 @@ def test_digits_are_learnt():
     first = Perceptron().partial_fit(x[:300][order(300)], y[:300][order(300)])
     for engine in (ThreadEngine(2), ArrayEngine()):
         model = Perceptron(random_state=0, engine=engine, max_iter=1)
-        with pytest.warns(ConvergenceWarning):
+        with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
             model.fit(x[:300], y[:300])
         assert model.mistakes_ == first.mistakes_
         np.testing.assert_allclose(model.coef_, first.coef_)
@@ -165,7 +165,7 @@ def test_course_data():
     model = Perceptron(random_state=0, max_iter=10**5).fit(tables["b"][:, 1:], tables["b"][:, 0])
     assert model.separated_
     assert model.score(tables["b"][:, 1:], tables["b"][:, 0]) == 1
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
         model = Perceptron(random_state=0, average=True).fit(tables["a"][:, 1:], tables["a"][:, 0])
     assert not model.separated_
     assert model.score(tables["a"][:, 1:], tables["a"][:, 0]) > 0.9
@@ -219,14 +219,14 @@ def test_batches_as_they_come():
 def test_a_warm_start_goes_on():
     x, y = overlapping()
     cold, warm = Perceptron(shuffle=False, max_iter=3), Perceptron(shuffle=False, max_iter=1, warm_start=True)
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
         cold.fit(x, y)
     for _ in range(3):
-        with pytest.warns(ConvergenceWarning):
+        with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
             warm.fit(x, y)
     assert np.array_equal(cold.coef_, warm.coef_)
     assert warm.n_iter_ == 1
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
         warm.fit(x[:, :1], np.where(y, "b", "a"))  # other rows, other classes: it starts at 0
     assert warm.coef_.shape == (1, 1)
 

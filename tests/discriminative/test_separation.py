@@ -305,13 +305,13 @@ def test_counts_that_are_all_zero_along_a_column() -> None:
 
 
 def test_a_separated_model_can_be_kept(tmp_path: Path) -> None:
-    with pytest.warns(SeparationWarning):
+    with pytest.warns(SeparationWarning, match="x0 separates the classes completely"):
         model = GLM("binomial").fit(STEPS, LATER)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert (again.solution_.converged, again.separation_) == (False, None)
     assert "separates the classes" in str(again.summary())
-    with pytest.warns(SeparationWarning):
+    with pytest.warns(SeparationWarning, match="x0 separates the classes completely"):
         model.fit(STEPS, LATER)
     assert model.fit(STEPS, [0, 1, 0, 1, 0, 1]).separation_ is None
 

@@ -76,7 +76,9 @@ def test_steps_of_canonical_links_are_newtons() -> None:
     y = (random.random(200) < 1 / (1 + np.exp(-x @ [1.0, -2.0, 0.5]))).astype(float)
     likelihood = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
     theta = np.zeros((4, 1))
-    for step in Newton(tol=1e-10).minimise(likelihood, theta).trace:
+    trace = Newton(tol=1e-10).minimise(likelihood, theta).trace
+    assert len(trace) > 3
+    for step in trace:
         here = likelihood.curvature(theta)
         assert step.log_likelihood == pytest.approx(here.value, rel=1e-12)
         theta = theta + np.linalg.solve(here.information, here.gradient)

@@ -488,7 +488,7 @@ def test_texts_are_scored_as_the_rows_that_were_learnt(form: str, presence: bool
     texts, y = corpus(60, seed=4)
     texts = [f"{text} {text.split()[0]}" for text in texts]  # words that occur more than once
     model = classifier(form, presence=presence).fit(texts, y)
-    reading = model._read()
+    reading = model._read()  # noqa: SLF001
     rows = known_rows([Documents(texts)], Features(), reading.vocabulary, ThreadEngine()).counts.astype(float)
     rows.sort_indices()
     if presence:

@@ -89,7 +89,7 @@ def test_parameters_are_what_was_given() -> None:
         assert model.get_params()[name] is value
     with pytest.raises(ValueError, match="Invalid parameter 'smoothing'"):
         model.set_params(smoothing=3)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="takes from 1 to 2 positional arguments"):
         TextClassifier("multinomial", "words")
     assert "alpha=0.25" in repr(model)
 

@@ -119,14 +119,14 @@ def dask_cluster() -> Iterator[Dask]:
 def spark_cluster() -> Iterator[Spark]:
     require("spark")
     session = spark_session("local-cluster[2,1,1024]")
-    logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)
+    logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)  # noqa: SLF001
     yield Spark(session)
     session.stop()
     from pyspark import SparkContext
 
-    SparkContext._gateway.shutdown()
-    SparkContext._gateway.proc.stdin.close()
-    SparkContext._gateway.proc.wait(20)
+    SparkContext._gateway.shutdown()  # noqa: SLF001
+    SparkContext._gateway.proc.stdin.close()  # noqa: SLF001
+    SparkContext._gateway.proc.wait(20)  # noqa: SLF001
     shutil.rmtree(logs, ignore_errors=True)
 
 

@@ -170,7 +170,7 @@ def held(cluster: Cluster) -> int:
         time.sleep(0.2)
         return sum(map(len, cluster.client.has_what().values()))
     assert isinstance(cluster, Spark)
-    return int(cluster.session.sparkContext._jsc.getPersistentRDDs().size())
+    return int(cluster.session.sparkContext._jsc.getPersistentRDDs().size())  # noqa: SLF001
 
 
 def test_nothing_is_held_after_a_fit_or_a_failure(cluster: Cluster) -> None:

@@ -137,8 +137,9 @@ def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkey
     rows = table()
     frame = spark_cluster.frame(rows[[*FEATURES, "kind"]])
     model: Any = GaussianNB().fit(rows[FEATURES], rows["kind"])
+    pyspark = pytest.importorskip("pyspark")
     monkeypatch.setattr("suffice.engines.spark.own_version", lambda: "0.0.1")
     with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
         GaussianNB().fit(frame, "kind")
-    with pytest.raises(Exception, match=r"here is suffice 0\.0\.1"):
+    with pytest.raises(pyspark.errors.PythonException, match=r"here is suffice 0\.0\.1"):
         model.predict(frame).collect()

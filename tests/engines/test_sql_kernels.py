@@ -218,7 +218,7 @@ def complains(base: Base, kernel: str, host: Batch, message: str, *more: Any) ->
     classes = () if kernel == "normal_equations" else (CLASSES,)
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         getattr(base.kernels, kernel)(base.batch(host), *classes, *asked.get(kernel, ()), *more)
-    assert str(caught.value).splitlines()[0] == message or str(caught.value).startswith(message)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in CLASS_KERNELS if kernel != "class_weights"])

@@ -110,11 +110,11 @@ def test_rows_that_are_read_again_stay_there(engine):
     for scale in (0.0, 0.1, 0.2, 0.3):
         what = Curvature.over(response, np.full((7, 1), scale), True, False)
         agree(engine.accumulate(what, rows), ArrayEngine().accumulate(what, Batch(X, y)))
-    (kept,) = engine._kept.values()
+    (kept,) = engine._kept.values()  # noqa: SLF001
     assert sum(part.host.rows for part in kept.parts) == 1500
     del rows
     gc.collect()
-    assert not engine._kept
+    assert not engine._kept  # noqa: SLF001
 
 
 def test_what_does_not_fit_travels_every_time(engine, monkeypatch):
@@ -124,7 +124,7 @@ def test_what_does_not_fit_travels_every_time(engine, monkeypatch):
     rows = Batch(X, WEIGHT)
     for _ in range(3):
         agree(engine.accumulate(what, rows), ArrayEngine().accumulate(what, Batch(X, WEIGHT)))
-    (kept,) = engine._kept.values()
+    (kept,) = engine._kept.values()  # noqa: SLF001
     assert 0 < sum(part.host.rows for part in kept.parts) < 1000
 
 

@@ -71,12 +71,12 @@ def test_names_are_kept(tmp_path: Path) -> None:
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.model"
     path.write_bytes(b"not a model")
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="is not a model file"):
         suffice.load(path)
     x, y = CASES[0].draw(40)
     GDA().fit(x, y).save(path)
     whole = path.read_bytes()
     for length in (0, 7, 100, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match=r"is (empty|cut short|not a model file)"):
             suffice.load(path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from sklearn.base import clone
 
-from suffice.statistics.base import LostDigitsError, NegativeEvidenceError
+from suffice.statistics.base import NegativeEvidenceError
 
 from .rows import CASES, Case
 
@@ -74,7 +74,7 @@ def test_what_was_never_learnt_is_not_forgotten(case: Case) -> None:
     x, y = case.draw(40)
     model = case.make().fit(x, y)
     before = model.predict_proba(x)
-    with pytest.raises((NegativeEvidenceError, LostDigitsError)):
+    with pytest.raises(NegativeEvidenceError, match="these rows were never in the sum"):
         model.forget(np.concatenate([x, x]), np.concatenate([y, y]))
     with pytest.raises(ValueError, match="do not exist"):
         model.forget(x[:1], [7])
@@ -136,7 +136,7 @@ def test_models_of_different_kinds_and_settings_do_not_merge() -> None:
     from suffice import BernoulliNB, MultinomialNB
 
     x, y = CASES[2].draw(40)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand"):
         BernoulliNB().fit(x, y) + MultinomialNB().fit(x, y)
     with pytest.raises(ValueError, match=r"binarize=0\.0 and binarize=1\.0"):
         BernoulliNB().fit(x, y) + BernoulliNB(binarize=1.0).fit(x, y)

@@ -207,9 +207,9 @@ def test_foreign_arrays_are_refused(kind: Kind):
     with pytest.raises(ValueError, match="is stored as the arrays"):
         kind.statistic.from_arrays(dict(list(arrays.items())[1:]))
     for name in arrays:
-        with pytest.raises((ValueError, TypeError)):
+        with pytest.raises(ValueError, match=r"must hold (numbers|whole numbers|the bytes of JSON text)"):
             kind.statistic.from_arrays({**arrays, name: np.array(["text"])})
-        with pytest.raises(ValueError, match=r".+"):
+        with pytest.raises(ValueError, match=r"must (have|be|hold the bytes of JSON|sum to)"):
             kind.statistic.from_arrays({**arrays, name: np.zeros((2, 9, 3, 1), dtype=arrays[name].dtype)})
         if arrays[name].dtype.kind != "f":
             with pytest.raises(ValueError, match=r"JSON text, uint8|whole numbers"):
@@ -232,9 +232,9 @@ def test_statistics_are_frozen(kind: Kind):
 @every_kind
 def test_other_kinds_and_shapes_do_not_add(kind: Kind):
     some, rows = kind.of(_three_rows(kind)), _three_rows(kind)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand"):
         some + 1
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand"):
         some - "rows"
     assert some != 1
     if kind.statistic.__name__ not in ("CategoryCounts", "Curvature"):  # these check their shape before they sum

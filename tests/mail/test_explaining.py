@@ -135,7 +135,7 @@ def test_nothing_of_the_message_is_markup_in_the_page(two):
 
 
 def test_labels_with_markup_cannot_be(two):
-    with pytest.raises(MailError):
+    with pytest.raises(MailError, match="'<b>' cannot be a class"):
         two.learn(message("x"), "<b>")
 
 

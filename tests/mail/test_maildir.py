@@ -178,7 +178,7 @@ def far(tmp_path):
 
 
 def test_move_to_another_file_system(box, far):
-    data = os.urandom(3 << 20)
+    data = random.Random(0).randbytes(3 << 20)
     entry = box.deliver(data, flags="S")
     os.utime(entry.path, (1e9, 1e9))
     moved = box.move(entry, far)
@@ -203,6 +203,7 @@ while True:
 @pytest.mark.parametrize("across", [False, True])
 def test_killed_while_moving(box, request, across):
     there = request.getfixturevalue("far") if across else box.folder("Junk")
+    chance = random.Random(0)
     data = [b"Subject: %d\n\n" % i + bytes([i]) * 100_000 for i in range(8)]
     for each in data:
         box.deliver(each)
@@ -211,7 +212,7 @@ def test_killed_while_moving(box, request, across):
             [sys.executable, "-c", LOOP, str(box.path), str(there.path)], stdout=subprocess.PIPE
         ) as process:
             process.stdout.readline()
-            time.sleep(random.random() * 0.03)
+            time.sleep(chance.random() * 0.03)
             process.send_signal(signal.SIGKILL)
         kept = everything(box, there)
         assert set(kept) == set(data)

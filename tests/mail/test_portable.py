@@ -141,7 +141,7 @@ def test_filters_are_merged_all_or_none(mine, other, tmp_path):
     other.learn_all(stream(10, 2))
     (tmp_path / "bad.db").write_bytes(b"no filter" * 1000)
     before = counted(mine.store())
-    with MailFilter(tmp_path / "bad.db") as bad, pytest.raises(MailError):
+    with MailFilter(tmp_path / "bad.db") as bad, pytest.raises(MailError, match=r"bad\.db cannot be read as a filter"):
         merge(mine, [other, bad])
     assert counted(mine.store()) == before
 
@@ -226,7 +226,7 @@ def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, what, before):
     other.store(make=True)
     other.learn_all(stream(before, 5))
     as_it_was = list(dump(other))
-    with pytest.raises(MailError):
+    with pytest.raises(MailError, match=r"the dump('s settings are| is) damaged"):
         load(other, lines)
     assert list(dump(other)) == as_it_was
 
@@ -235,7 +235,7 @@ def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, what, before):
 def test_a_dump_that_was_cut_is_refused(mine, other, share):
     mine.learn_all(stream(40))
     lines = list(dump(mine))
-    with pytest.raises(MailError):
+    with pytest.raises(MailError, match="the dump is cut short: it ends at line"):
         load(other, lines[: int(share * len(lines))])
 
 
@@ -256,7 +256,7 @@ def test_the_damaged_line_is_told(mine, other, what):
 def test_what_is_no_dump_is_refused(mine, lines):
     mine.learn_all(stream(5))
     before = list(dump(mine))
-    with pytest.raises(MailError):
+    with pytest.raises(MailError, match=r"is neither of a dump of ours nor of bogoutil|does not say how many messages"):
         load(mine, lines)
     assert list(dump(mine)) == before
 

@@ -131,9 +131,9 @@ def test_a_subject_is_shown_in_its_characters(charset):
 
 
 def test_names_of_charsets_are_not_kept():
-    before = len(encodings._cache)  # type: ignore[attr-defined]
+    before = len(encodings._cache)  # type: ignore[attr-defined]  # noqa: SLF001
     read([b"Subject: =?x-nosuch%d?q?=E9?=\n\n" % i for i in range(100)])
-    assert len(encodings._cache) < before + 50  # type: ignore[attr-defined]
+    assert len(encodings._cache) < before + 50  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @pytest.mark.parametrize(

@@ -489,7 +489,7 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
     if far:
         from suffice.mail import renaming
 
-        renaming._exclusive_rename = lambda: None  # so that each rename is a step
+        renaming._exclusive_rename = lambda: None  # so that each rename is a step  # noqa: SLF001
     for step in itertools.count():
         here = place / str(step)
         here.mkdir()

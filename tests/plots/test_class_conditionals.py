@@ -72,13 +72,13 @@ def test_densities_are_those_of_the_model(three_classes: Rows) -> None:
 def test_far_from_zero_the_same_features_tell_most(three_classes: Rows) -> None:
     x, y = three_classes
     near, far = GaussianNB().fit(x, y), GaussianNB().fit(x + 1e6, y)
-    expected = telling(near._source().conditional, near._source().prior)
-    np.testing.assert_allclose(telling(far._source().conditional, far._source().prior), expected, rtol=1e-5)
+    expected = telling(near._source().conditional, near._source().prior)  # noqa: SLF001
+    np.testing.assert_allclose(telling(far._source().conditional, far._source().prior), expected, rtol=1e-5)  # noqa: SLF001
 
 
 def test_what_a_measurement_tells_is_the_expected_log_odds_of_pairs_of_classes(three_classes: Rows) -> None:
     x, y = three_classes
-    joint = GaussianNB(priors=[0.2, 0.3, 0.5]).fit(x, y)._source()
+    joint = GaussianNB(priors=[0.2, 0.3, 0.5]).fit(x, y)._source()  # noqa: SLF001
     mean, scale = joint.conditional.family.mu[:, 1], np.sqrt(joint.conditional.family.sigma2[:, 1])
 
     def divergence(one: int, two: int) -> float:

@@ -111,12 +111,12 @@ def test_weights_count_in_scores() -> None:
 def test_smoothing_chosen_by_the_data() -> None:
     x, y = load_digits(return_X_y=True)
     chosen = MultinomialNB(alpha="auto").fit(x, y)
-    alpha = chosen._setting("alpha")
+    alpha = chosen._setting("alpha")  # noqa: SLF001
     assert 1 < alpha < 10_000  # pixels are counted in the thousands
     np.testing.assert_allclose(chosen.predict_proba(x), MultinomialNB(alpha=alpha).fit(x, y).predict_proba(x))
     assert clone(chosen).alpha == "auto"
     few = CategoricalNB(alpha="auto").fit([["a"], ["b"]], [0, 1])  # too few to hold any out
-    assert few._setting("alpha") == 1.0
+    assert few._setting("alpha") == 1.0  # noqa: SLF001
 
 
 def test_shrinkage_chosen_by_the_data() -> None:
@@ -135,7 +135,7 @@ def test_temperature_calibrates_what_is_overconfident() -> None:
     once = random.normal(size=(1000, 1)) + y[:, None]
     x = np.repeat(once, 10, axis=1) + 0.01 * random.normal(size=(1000, 10))  # one fact told ten times
     bare, cool = GaussianNB().fit(x, y), GaussianNB(temperature="auto").fit(x, y)
-    assert 5 < cool._choice("temperature", 1.0) < 20
+    assert 5 < cool._choice("temperature", 1.0) < 20  # noqa: SLF001
     np.testing.assert_array_equal(bare.predict(x), cool.predict(x))
     codes = y.astype(np.int64)
     assert (

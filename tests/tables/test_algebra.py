@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 
 import suffice
-from suffice.statistics.base import NegativeEvidenceError
 from suffice.tables import TableError
 from tests.tables.tables_data import KINDS, houses, joined, near, unheated
 
@@ -237,7 +236,7 @@ def test_models_that_differ_cannot_be_added() -> None:
         model + suffice.fit(A[[*PREDICTORS, "sold"]], "sold", "nb", columns={**KINDS, "rooms": "numeric"})
     with pytest.raises(TableError, match=r"column 'price' for .* and numeric"):
         model + suffice.fit(A, "sold", "nb", columns=KINDS)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unsupported operand"):
         model + 1
 
 
@@ -246,7 +245,7 @@ def test_forgetting_rows_never_learnt_is_refused_and_changes_nothing() -> None:
         model = fitted(A, form)
         before = answers(model, A)
         strange = A[:5].assign(street="dark")
-        with pytest.raises((NegativeEvidenceError, TableError)):
+        with pytest.raises(TableError, match=r"some of these rows (have cells that )?were never learned"):
             model.forget(strange)
         assert model.rows_ == len(A)
         near(answers(model, A), before, 1e-12)

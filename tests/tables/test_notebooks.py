@@ -23,5 +23,5 @@ print(answer["content"]["status"], *(each.get("text") or each.get("evalue") or "
 
 
 def test_fit_in_a_kernel_without_widgets() -> None:
-    ran = subprocess.run([sys.executable, "-c", _NOTEBOOK], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", _NOTEBOOK], capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout.split() == ["ok", "800"], ran.stdout + ran.stderr

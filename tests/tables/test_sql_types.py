@@ -95,15 +95,16 @@ def opened(path: Path) -> Source:
 
 
 class Base(NamedTuple):
-    """A database: its dialect, what gives the rows of a query, and what runs a statement."""
+    """A database: its dialect, what gives the rows of a query, what runs a statement, and what it raises."""
 
     dialect: str
     ask: Callable[[str], pa.Table]
     run: Callable[[str], Any]
+    error: type[Exception]
 
 
 def in_duckdb(connection: Any) -> Base:
-    return Base("duckdb", lambda sql: connection.sql(sql).to_arrow_table(), connection.execute)
+    return Base("duckdb", lambda sql: connection.sql(sql).to_arrow_table(), connection.execute, duckdb.Error)
 
 
 def in_postgres(cursor: Any) -> Base:
@@ -111,7 +112,7 @@ def in_postgres(cursor: Any) -> Base:
         cursor.execute(sql)
         return cursor.fetch_arrow_table()
 
-    return Base("postgresql", ask, cursor.execute)
+    return Base("postgresql", ask, cursor.execute, cursor.connection.DatabaseError)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +290,7 @@ def test_what_the_reader_refuses_fails_the_query_with_the_column_s_name(
     asked: Base, kind: str, cells: list[Any], value: str
 ) -> None:
     model = model_of(kind, cells)
-    with pytest.raises(Exception, match=r"column 'x' (is|holds)"):
+    with pytest.raises(asked.error, match=r"column 'x' (is|holds)"):
         scored(model, asked, [value])
 
 

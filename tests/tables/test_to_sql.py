@@ -44,6 +44,7 @@ class Base:
 
     def __init__(self, dialect: str, connection: Any) -> None:
         self.dialect, self.connection = dialect, connection
+        self.error = duckdb.Error if dialect == "duckdb" else connection.DatabaseError
 
     def put(self, frame: pa.Table) -> str:
         """Put rows into a table, and return its name."""
@@ -323,7 +324,7 @@ def test_a_missing_cell_is_answered_as_predict_does_or_refused(
     name = put(x)
     if isinstance(model, suffice.GDA) and model.covariance != "diagonal":
         with pytest.raises(
-            Exception, match=r"column .* is (NULL|nan|NaN): missing cells are integrated out by predict"
+            base.error, match=r"column .* is (NULL|nan|NaN): missing cells are integrated out by predict"
         ):
             scored(base, name, model)
         return
@@ -336,5 +337,5 @@ def test_an_infinite_cell_fails_the_query(base: Base, put: Callable[[Any], str])
     x = ROWS["numbers"].copy()
     model = suffice.GaussianNB().fit(x, ROWS["classes"])
     x[3, 2] = np.inf
-    with pytest.raises(Exception, match=r"is (inf|Infinity); it must be finite, or missing"):
+    with pytest.raises(base.error, match=r"is (inf|Infinity); it must be finite, or missing"):
         scored(base, put(x), model)

@@ -172,7 +172,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], complaint: str):
 def test_limits_that_are_refused(settings: dict[str, Any], complaint: str):
     with pytest.raises(ValueError, match=complaint):
         CountVectorizer(**settings).fit(DOCUMENTS)
-    with pytest.raises(ValueError, match=r".+"):
+    with pytest.raises(ValueError, match=r"min_df|max_df"):
         quietly(lambda: theirs.CountVectorizer(**settings).fit(DOCUMENTS))
 
 
