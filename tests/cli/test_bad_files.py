@@ -17,14 +17,14 @@ MODEL_COMMANDS = ["predict", "evaluate", "impute", "outliers", "explain", "updat
 
 
 @pytest.mark.parametrize("command", MODEL_COMMANDS)
-def test_a_poem_is_no_model(houses: Path, tmp_path: Path, command: str) -> None:
+def test_a_text_file_is_refused_as_a_model(houses: Path, tmp_path: Path, command: str) -> None:
     poem = written(tmp_path / "poem.txt", "Shall I compare thee to a summer's day?")
     assert f"{poem} is not a model file" in refused(command, poem, houses, code=1)
     assert poem.read_text() == "Shall I compare thee to a summer's day?"
 
 
 @pytest.mark.parametrize("command", [*MODEL_COMMANDS, "info", "sample"])
-def test_no_model_at_all(houses: Path, tmp_path: Path, command: str) -> None:
+def test_a_missing_model_file_is_named(houses: Path, tmp_path: Path, command: str) -> None:
     words = () if command in ("info", "sample") else (houses,)
     sentence = refused(command, tmp_path / "none.suffice", *words, code=2)
     assert sentence == f"error: there is no file {tmp_path / 'none.suffice'}: check its name and folder"

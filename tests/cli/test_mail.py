@@ -65,7 +65,7 @@ def test_every_command_explains_itself(name):
 @pytest.mark.parametrize(
     "words", [("--bogus",), ("clasify",), ("classify", "--bogus"), ("sort",), ("merge",), ("explain", "--top", "0")]
 )
-def test_misuse_leaves_with_3(words):
+def test_misuse_exits_with_3(words):
     refused(*words)
 
 
@@ -79,7 +79,7 @@ def test_without_a_command_there_is_help_and_no_verdict():
 
 
 @pytest.mark.parametrize(("data", "label", "code"), [(SPAM, "spam", 0), (HAM, "ham", 1), (UNSURE, "unsure", 2)])
-def test_a_verdict_is_said_and_left_with(mine, tmp_path, data, label, code):
+def test_classify_prints_the_verdict_and_exits_with_its_code(mine, tmp_path, data, label, code):
     path = tmp_path / "message.eml"
     path.write_bytes(data)
     for words, stdin in (((), data), (("-",), data), ((path,), b"")):
@@ -209,7 +209,7 @@ def test_fields_that_a_message_came_with_are_left_out(mine):
 
 
 @pytest.mark.needs("posix")
-def test_who_cannot_pass_the_message_on_does_not_say_it_is_spam(mine):
+def test_a_failure_to_write_the_message_does_not_exit_as_spam(mine):
     ours, theirs = os.pipe()
     os.close(ours)
     words = [*COMMAND, "mail", "filter", "--filter", mine]
@@ -288,7 +288,7 @@ def test_status_doctor_and_settings(mine):
         refused("settings", *words, "--filter", mine)
 
 
-def test_a_doctor_who_finds_something_leaves_with_3(mine, tmp_path):
+def test_doctor_exits_with_3_when_it_finds_a_fault(mine, tmp_path):
     for path in (*broken(tmp_path).values(), written(tmp_path / "text.db", "hello" * 999)):
         ran = mail("doctor", "--filter", path)
         assert ran.code == 3

@@ -177,7 +177,7 @@ def until(check: Callable[[], object], seconds: float = 20.0) -> bool:
     return False
 
 
-def test_watching(box, mine):
+def test_watch_sorts_mail_as_it_arrives(box, mine):
     """Mail comes, is moved, is rescued by hand, and SIGTERM ends it all well."""
     place = box.path
     box.add(ham(0))

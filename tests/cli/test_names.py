@@ -99,7 +99,7 @@ def test_two_rows_are_enough_or_refused(tmp_path: Path) -> None:
     assert "went wrong in suffice itself" not in ran.err
 
 
-def test_quiet_leaves_out_who_was_left_out(tmp_path: Path) -> None:
+def test_quiet_prints_no_remark_on_a_class_of_one_row(tmp_path: Path) -> None:
     labels = ["z"] + ["x", "y"] * 30
     text = "a,l\n" + "".join(f"{n % 7 + 5 * (n % 2) + 0.5},{label}\n" for n, label in enumerate(labels))
     assert done("fit", written(tmp_path / "t.csv", text), "-t", "l", "-q").err == ""

@@ -55,14 +55,14 @@ def page(logistic: Path, houses: Path, tmp_path_factory: pytest.TempPathFactory)
     return path
 
 
-def test_one_page_that_asks_nobody(page: Path) -> None:
+def test_the_report_is_one_file_that_loads_nothing_else(page: Path) -> None:
     found = Page(page.read_text(encoding="utf-8"))
     assert found.open == []
     assert [each for each in found.asked if not each.startswith(("#", "data:"))] == []
     assert "http-equiv" not in page.read_text(encoding="utf-8")
 
 
-def test_the_page_speaks_of_the_model(page: Path, logistic: Path, houses: Path) -> None:
+def test_the_report_names_the_model_its_columns_and_its_accuracy(page: Path, logistic: Path, houses: Path) -> None:
     words = Page(page.read_text(encoding="utf-8")).words
     accuracy = library.load(logistic).score(str(houses))
     assert all(each in words for each in ("sold_fast", "logistic", "district", "800"))
@@ -99,7 +99,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     return done("demo", "--folder", folder), folder
 
 
-def test_the_tour_leaves_what_it_names(tour: tuple[Ran, Path]) -> None:
+def test_demo_writes_the_files_that_it_names(tour: tuple[Ran, Path]) -> None:
     ran, folder = tour
     for number in range(1, 6):
         assert f" {number}. " in ran.out
@@ -108,7 +108,7 @@ def test_the_tour_leaves_what_it_names(tour: tuple[Ran, Path]) -> None:
     assert "\x1b" not in ran.out
 
 
-def test_the_commands_of_the_tour_run(tour: tuple[Ran, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_demo_prints_run(tour: tuple[Ran, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     ran, folder = tour
     monkeypatch.chdir(folder.parent)
     shown = [shlex.split(line.removeprefix("$ suffice ")) for line in ran.lines if line.startswith("$ suffice ")]
@@ -118,7 +118,7 @@ def test_the_commands_of_the_tour_run(tour: tuple[Ran, Path], monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_the_tour_in_a_process_of_its_own(tmp_path: Path) -> None:
+def test_demo_runs_as_a_process(tmp_path: Path) -> None:
     ran = process("demo", cwd=tmp_path, timeout=300)
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert (tmp_path / "suffice-demo" / "report.html").exists()

@@ -73,7 +73,7 @@ def test_a_server_s_table_is_summed_by_the_server(server: str, tmp_path: Path) -
     np.testing.assert_allclose(found.column("p_yes").to_numpy(), fitted.predict_proba(table)[:, 1], atol=1e-12)
 
 
-def test_a_server_that_says_no_is_quoted_in_a_sentence(server: str) -> None:
+def test_an_error_of_the_server_is_one_sentence(server: str) -> None:
     run(server, "create table secret as select 1 as x, 'a' as y", "create role reader login")
     address = server.replace("postgres@", "reader@")
     assert refused("fit", f"{address}::secret", "-t", "y", code=1) == (

@@ -60,7 +60,7 @@ def test_what_is_counted_can_be_said(messages: Path, features: str, tmp_path: Pa
     assert library.load(path).features == features
 
 
-def test_hashed(messages: Path, tmp_path: Path) -> None:
+def test_a_model_of_hashed_words_is_fitted(messages: Path, tmp_path: Path) -> None:
     done("text", "fit", messages, "-m", "multinomial", "--hashed", "-o", tmp_path / "m.suffice")
     assert type(library.load(tmp_path / "m.suffice").vocabulary).__name__ == "HashedVocabulary"
 
@@ -101,7 +101,7 @@ def test_files_and_standard_input(words: Path, tmp_path: Path) -> None:
     assert piped.split("\t")[:2] == lines[0].split("\t")[:2]
 
 
-def test_words_speak_for_classes(words: Path) -> None:
+def test_explain_lists_the_words_for_a_class(words: Path) -> None:
     given = done("text", "explain", words, "claim", "your", "free", "prize").out
     assert given.startswith("spam: probability 0.9")
     assert given == done("text", "explain", words, stdin=b"claim your free prize").out

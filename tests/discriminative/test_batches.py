@@ -126,7 +126,7 @@ def test_sparse_rows_are_sampled() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_a_kept_model_goes_on_as_it_would_have(kind: Any, tmp_path: Path) -> None:
+def test_a_loaded_model_learns_on_as_the_saved_one_would(kind: Any, tmp_path: Path) -> None:
     x, y = rows(CASES[1], 150)
     x = kind(x)
     model = feed(LogisticRegression(), x[:77], y[:77], 1)

@@ -28,5 +28,5 @@ MODELS = [
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # their rows are often separated, dependent or few
 @parametrize_with_checks(MODELS)
-def test_conventions(estimator: Any, check: Any) -> None:
+def test_estimators_pass_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -258,7 +258,7 @@ def test_an_answer_does_not_depend_on_what_else_is_asked(family: str, kernel: st
     np.testing.assert_array_equal(np.concatenate([ask(x[:123]), ask(x[123:])]), whole)
 
 
-def test_nor_does_one_whose_neighbours_lie_in_a_line() -> None:
+def test_an_answer_from_neighbours_in_a_line_does_not_depend_on_what_else_is_asked() -> None:
     x, y, _ = drawn(n=100)
     model = LocallyWeightedRegression(0.3, kernel="uniform").fit(x, y)
     whole = model.predict(x + 0.1)

@@ -27,7 +27,7 @@ from .test_local import drawn
         LocallyWeightedRegression(2.0, degree=0, kernel="tricube"),
     ]
 )
-def test_conventions(estimator: Any, check: Any) -> None:
+def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

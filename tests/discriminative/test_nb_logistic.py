@@ -260,5 +260,5 @@ OTHERWISE = {
     [NBLogisticRegression(), NBLogisticRegression(binarize=None, norm=None), NBLogisticRegression(l2="auto")],
     expected_failed_checks=lambda _: OTHERWISE,
 )
-def test_conventions(estimator: Any, check: Any) -> None:
+def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)

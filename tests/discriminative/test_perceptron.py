@@ -33,7 +33,7 @@ INEQUIVALENT = dict.fromkeys(
     [Perceptron(max_iter=30), Perceptron(average=True, max_iter=30)],
     expected_failed_checks=lambda _: INEQUIVALENT,
 )
-def test_conventions(estimator: Any, check: Any) -> None:
+def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -233,7 +233,7 @@ def test_a_warm_start_goes_on():
 
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True], ["a", "b", "c"], [-1.0, 1.0]], ids=str)
 @pytest.mark.parametrize("average", [False, True])
-def test_a_file_goes_on_where_it_was(labels, average, tmp_path):
+def test_a_loaded_model_learns_on(labels, average, tmp_path):
     x, code, _ = separable(7, n=90)
     y = np.asarray(labels)[code if len(labels) == 2 else np.arange(90) % 3]
     model = Perceptron(average=average, step=0.5, class_weight={labels[0]: 2.0}).partial_fit(x, y)

@@ -304,7 +304,7 @@ def test_counts_that_are_all_zero_along_a_column() -> None:
     assert PoissonRegression().fit(x[:, 1:], [3, 4, 0, 0, 0, 2]).separation_ is None
 
 
-def test_a_separated_model_can_be_kept(tmp_path: Path) -> None:
+def test_a_separated_model_can_be_saved(tmp_path: Path) -> None:
     with pytest.warns(SeparationWarning, match="x0 separates the classes completely"):
         model = GLM("binomial").fit(STEPS, LATER)
     model.save(tmp_path / "model")

@@ -185,7 +185,7 @@ def test_bytes_and_lists(form: str) -> None:
     assert [each.against for each in model.explain(["money", "lunch"], against="spam")] == ["spam", "spam"]
 
 
-def test_in_words() -> None:
+def test_an_explanation_is_printed_as_text() -> None:
     assert str(spam_model().explain("Free, free lunch, friend")) == (
         "spam: probability 0.8182, log-odds +1.504 against ham\n"  # 9 / 11, log(9 / 2)
         "     +0.000  prior and base\n"
@@ -201,7 +201,7 @@ def test_in_words() -> None:
     )
 
 
-def test_in_words_of_a_long_text() -> None:
+def test_an_explanation_of_a_long_text_is_printed_in_short() -> None:
     texts, y = corpus(200)
     model = classifier("multinomial").fit(texts, y)
     said = model.explain(" ".join(model.vocabulary_) + " " + " ".join(f"new{i}" for i in range(12)))

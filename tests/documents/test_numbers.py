@@ -45,7 +45,7 @@ def reference(form: str, **settings: Any) -> Any:
     return kind(**settings)
 
 
-def test_words_of_these_corpora_do_not_meet_in_slots() -> None:
+def test_words_of_these_corpora_do_not_collide() -> None:
     assert_no_collisions()
 
 
@@ -183,7 +183,7 @@ def test_without_smoothing_the_complement_has_large_weights_only(vocabulary: str
 
 
 @each_generative
-def test_auto_is_asked_for_in_vain_where_there_is_nothing_to_compare(form: str) -> None:
+def test_auto_fits_one_class_though_there_is_nothing_to_compare(form: str) -> None:
     texts = ["free money", "money"] * 10
     model = classifier(form, alpha="auto", temperature="auto").fit(texts, ["spam"] * 20)
     np.testing.assert_array_equal(model.predict_proba(["money", "lunch"]), [[1.0], [1.0]])
@@ -348,7 +348,7 @@ def test_leaving_documents_out_is_forgetting_them(form: str, vocabulary: str, we
 @each_generative
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_auto_is_best_for_documentsleft_out_scores(form: str, seed: int, weighted: bool) -> None:
+def test_auto_is_best_for_documents_left_out(form: str, seed: int, weighted: bool) -> None:
     texts, y, weight = case(seed, weighted)
     model = classifier(form, alpha="auto", temperature="auto").fit(texts, y, sample_weight=weight)
 

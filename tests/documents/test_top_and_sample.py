@@ -153,7 +153,7 @@ def test_what_is_written_can_be_learnt_again(form: str) -> None:
 
 @each_generative
 @each_vocabulary
-def test_the_same_again(form: str, vocabulary: str) -> None:
+def test_the_same_seed_draws_the_same_documents(form: str, vocabulary: str) -> None:
     model = classifier(form, vocabulary).fit(*corpus(60))
     one, two, other = (model.sample(20, random_state=seed) for seed in (0, 0, 1))
     assert one[0] == two[0]
@@ -184,7 +184,7 @@ def test_no_documents_at_all(form: str) -> None:
 
 
 @each_discriminative
-def test_discriminative_models_do_not_write(form: str) -> None:
+def test_discriminative_models_cannot_be_sampled(form: str) -> None:
     model = classifier(form).fit(SPAM, SPAM_CLASSES)
     with pytest.raises(ValueError, match=f"model='{form}' tells classes apart but cannot write: use a generative one"):
         model.sample(3)

@@ -119,7 +119,7 @@ def test_answers_are_those_of_threads(cluster: Cluster, case: Case) -> None:
 
 
 @by_name("MixedNB", "LinearRegression, two targets")
-def test_sums_grow_and_shrink(cluster: Cluster, case: Case) -> None:
+def test_partial_fit_and_forget_of_spread_rows_are_those_of_threads(cluster: Cluster, case: Case) -> None:
     theirs = case.here()
     there, beside = given(cluster, case)
     model = case.make().partial_fit(there, **beside).partial_fit(there, **beside)
@@ -144,7 +144,7 @@ def texts() -> pd.DataFrame:
     return pd.DataFrame({"text": documents, "class": classes()})
 
 
-def test_documents_are_counted_where_they_live(cluster: Cluster) -> None:
+def test_documents_are_counted_on_the_workers(cluster: Cluster) -> None:
     there, here = cluster.frame(texts()), TextClassifier().fit(texts()["text"], texts()["class"])
     if isinstance(cluster, Dask):
         model, asked = TextClassifier().fit(there["text"], there["class"]), there["text"]
@@ -155,7 +155,7 @@ def test_documents_are_counted_where_they_live(cluster: Cluster) -> None:
 
 
 @pytest.mark.xdist_group("dask")
-def test_dask_bags_of_texts_are_counted_where_they_live(dask_cluster: Dask) -> None:
+def test_dask_bags_of_texts_are_counted_on_the_workers(dask_cluster: Dask) -> None:
     import dask.bag as db
 
     bags = [db.from_sequence(texts()[name].tolist(), npartitions=3) for name in ("text", "class")]

@@ -105,7 +105,7 @@ def test_dense_rows_and_csr_lead_to_the_same() -> None:
         np.testing.assert_allclose(end.theta, ends[0].theta, atol=1e-6)
 
 
-def test_hard_rows_do_not_lead_astray() -> None:
+def test_hard_rows_converge_to_the_optimum() -> None:
     random = np.random.default_rng(1)
     x = 1e3 * random.normal(size=(30, 4))
     rows = Batch(x, random.integers(0, 4, 30))

@@ -64,14 +64,14 @@ class TestCUDA:
         torch.cuda.empty_cache()
         torch.cuda.set_per_process_memory_fraction(1.0)
 
-    def test_sums_of_what_fits_but_leaves_no_room(self, small):
+    def test_sums_are_taken_in_blocks_where_rows_fill_the_memory(self, small):
         rows = int(0.7 * small) // 40
         x = torch.ones((rows, 10), dtype=torch.int32, device="cuda")  # for integers there are no fused kernels
         weights, events = ArrayKernels().event_counts(Batch(x), 1)
         assert weights == rows
         assert np.all(events == rows)
 
-    def test_rows_of_the_host_travel_in_smaller_blocks(self, small, monkeypatch):
+    def test_rows_of_the_host_are_sent_in_smaller_blocks(self, small, monkeypatch):
         staging.stager_for.cache_clear()
         monkeypatch.setattr(staging, "BLOCK_BYTES", small)
         x = rng.normal(size=(small // 100, 40)).astype(np.float32)

@@ -231,7 +231,7 @@ def test_a_response_that_is_not_compiled_works_on_dense_and_sparse_rows():
         KERNELS.curvature(Batch(sp.csr_array(x), y, start=300), probit, theta, True, True)
 
 
-def test_the_typed_face_of_the_native_module_names_what_is_there():
+def test_the_stub_declares_every_name_of_the_native_module():
     stub = ast.parse((Path(suffice.__file__).parent / "_native.pyi").read_text())
     declared = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     assert declared == {name for name in dir(_native) if not name.startswith("_")}

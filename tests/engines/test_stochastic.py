@@ -95,7 +95,7 @@ def test_rows_may_be_left_out_repeated_or_outside_the_range(kernels_and_arrays):
         check(kernels_and_arrays, host, WALKS["poisson"], order, PACES["constant"], True, 0.0)
 
 
-def test_a_walk_may_be_cut_anywhere(kernels_and_arrays):
+def test_an_epoch_may_be_split_anywhere(kernels_and_arrays):
     batch, order, pace = kernels_and_arrays.batch(rows(1, True)), np.arange(23), Pace(0.3, 0.2, 0.5)
     descend, response = kernels_and_arrays.kernels.descend, Response.of("bernoulli")
     whole = descend(batch, response, np.zeros((4, 1)), True, order, pace)
@@ -247,7 +247,7 @@ def test_predictors_that_overflow_are_refused(kernels_and_arrays):
 # Native code.
 
 
-def test_every_instruction_set_walks_alike(instruction_set):
+def test_every_instruction_set_descends_alike(instruction_set):
     rng = np.random.default_rng(0)
     x, theta, order = rng.normal(size=(500, 37)), np.zeros((38, 1)), rng.permutation(500)
     batch = Batch(x, rng.integers(0, 2, 500))

@@ -61,7 +61,7 @@ def test_sums_are_those_of_rows_that_stay(engine, kind):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.uint16, np.uint64, np.bool_])
-def test_numbers_of_any_type_travel(engine, dtype):
+def test_numbers_of_any_type_are_sent_to_the_device(engine, dtype):
     x = (10 * np.abs(X)).astype(dtype)
     what = DiagonalMoments.over(LABELS)
     agree(engine.accumulate(what, Batch(x, Y.astype(np.uint32))), ArrayEngine().accumulate(what, Batch(x, Y)))
@@ -117,7 +117,7 @@ def test_rows_that_are_read_again_stay_there(engine):
     assert not engine._kept  # noqa: SLF001
 
 
-def test_what_does_not_fit_travels_every_time(engine, monkeypatch):
+def test_rows_that_do_not_fit_on_the_device_are_sent_every_time(engine, monkeypatch):
     monkeypatch.setattr("suffice.engines.arrays.WORKING_BYTES", 0)
     monkeypatch.setattr("suffice.engines.memory.device_memory", lambda device: 40_000)
     what = NormalEquations.over()
@@ -128,7 +128,7 @@ def test_what_does_not_fit_travels_every_time(engine, monkeypatch):
     assert 0 < sum(part.host.rows for part in kept.parts) < 1000
 
 
-def test_a_walk_that_is_left_early_leaves_nothing_behind(engine):
+def test_a_map_that_is_closed_early_leaves_nothing_behind(engine):
     parts = engine.map(lambda batch, kernels: batch.rows, HOST)
     next(parts)
     parts.close()

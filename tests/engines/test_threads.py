@@ -90,7 +90,7 @@ def test_bad_numbers_of_threads():
     assert ThreadEngine().threads >= 1
 
 
-def test_what_to_sum_and_engines_travel():
+def test_engines_and_summaries_are_pickled():
     engine, what = pickle.loads(pickle.dumps((ThreadEngine(2), EventCounts.over(LABELS))))
     assert engine.threads == 2
     assert engine.accumulate(what, Batch(np.ones((3, 2)), np.arange(3))).weight == 3

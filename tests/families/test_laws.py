@@ -122,7 +122,7 @@ def test_variance_is_the_slope_of_the_mean(case):
 
 
 @EVERY
-def test_natural_parameters_go_round(case):
+def test_natural_parameters_survive_a_round_trip(case):
     kind = type(case.member)
     options = {name: value for name, value in case.partition.items() if name == "known"}
     back = kind.from_natural(case.member.natural, **options)

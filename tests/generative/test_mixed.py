@@ -79,7 +79,7 @@ def assert_same(one: Any, two: Any, x: Any, tolerance: float = 1e-10) -> None:
 
 
 @parametrize_with_checks([MixedNB()])
-def test_conventions(estimator: Any, check: Callable[[Any], None]) -> None:
+def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
 

@@ -62,7 +62,7 @@ def otherwise(model: GDA) -> dict[str, str]:
     ],
     expected_failed_checks=lambda model: otherwise(model) if isinstance(model, GDA) else {},
 )
-def test_conventions(estimator: Any, check: Any) -> None:
+def test_estimators_pass_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -201,6 +201,6 @@ def test_feature_names_and_output_containers() -> None:
         model.predict(x.rename(columns={x.columns[0]: "other"}))
 
 
-def test_shows_itself() -> None:
+def test_a_model_has_a_diagram_for_notebooks() -> None:
     assert repr(MultinomialNB(alpha=0.5)) == "MultinomialNB(alpha=0.5)"
     assert "<div" in GDA()._repr_html_()

@@ -191,7 +191,7 @@ def test_any_number_type_is_summed_in_float64(kind: Kind, dtype: type, data: st.
 
 @every_kind
 @given(data=st.data())
-def test_arrays_there_and_back(kind: Kind, data: st.DataObject):
+def test_statistics_survive_a_round_trip_through_arrays(kind: Kind, data: st.DataObject):
     some = kind.of(data.draw(st.composite(kind.draw)()))
     assert kind.statistic.from_arrays(load(save(some.to_arrays()))) == some
     assert pickle.loads(pickle.dumps(some)) == some

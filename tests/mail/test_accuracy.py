@@ -130,7 +130,7 @@ def judged(train: Pairs, test: Pairs) -> float:
 
 
 @pytest.mark.slow
-def test_poison_does_little_harm():
+def test_poisoned_training_mail_costs_little_accuracy():
     """One in a hundred training messages is hostile: spam with the 200 words that most ham messages have.
 
     4,000 messages are learned, 2,047 judged, in five random splits. Measured: 0.011 without poison; 0.024 where a

@@ -157,7 +157,7 @@ def test_lines_that_separate(tmp_path, line):
         b"FROM x",
     ],
 )
-def test_lines_that_do_not(tmp_path, line):
+def test_lines_that_do_not_separate(tmp_path, line):
     box = tmp_path / "box"
     message = MESSAGE + b"\n" + line + b"\nmore\n"
     box.write_bytes(FROM + message)
@@ -185,7 +185,7 @@ def test_a_message_is_split_only_in_an_mbox(tmp_path):
 
 
 @pytest.mark.parametrize(("pack", "ending"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
-def test_packed(tmp_path, pack, ending):
+def test_compressed_mailboxes_are_read(tmp_path, pack, ending):
     (tmp_path / f"box.{ending}").write_bytes(pack(written([MESSAGE] * 3)))
     (tmp_path / "message").write_bytes(pack(MESSAGE))
     assert texts(tmp_path) == [MESSAGE] * 4
@@ -234,7 +234,7 @@ def test_an_mbox_is_not_read_whole(tmp_path):
 
 
 @posix
-def test_maildir(tmp_path):
+def test_a_maildir_is_read(tmp_path):
     root = mailbox.Maildir(tmp_path / "Mail")
     keys = [root.add(f"Subject: {i}\n\n") for i in range(3)]
     message = root[keys[0]]
@@ -253,7 +253,7 @@ def test_maildir(tmp_path):
     assert sorted(texts(tmp_path)) == sorted(texts(home))
 
 
-def test_mh(tmp_path):
+def test_an_mh_folder_is_read(tmp_path):
     folder = mailbox.MH(tmp_path / "inbox")
     for i in range(11):
         folder.add(f"Subject: {i}\n\n")
@@ -265,7 +265,7 @@ def test_mh(tmp_path):
     assert list(skipped(tmp_path / "inbox")) == ["junk"]
 
 
-def test_apple_mail(tmp_path):
+def test_messages_of_apple_mail_are_read(tmp_path):
     (tmp_path / "1.emlx").write_bytes(b"%-10d\n" % len(MESSAGE) + MESSAGE + b"<?xml version='1.0'?>\n<plist/>\n")
     assert texts(tmp_path) == [MESSAGE]
 
@@ -350,7 +350,7 @@ def test_what_may_not_be_read(tmp_path):
     (tmp_path / "closed").chmod(0o700)
 
 
-def test_a_missing_path_is_said_at_once(tmp_path):
+def test_a_missing_path_is_refused_before_anything_is_read(tmp_path):
     (tmp_path / "a").write_bytes(MESSAGE)
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder '.*nothing'"):
         letters([tmp_path / "a", tmp_path / "nothing"])
@@ -378,7 +378,7 @@ def test_count_is_about_the_bytes_that_come(tmp_path):
     assert count([tmp_path]) is None
 
 
-def test_importing_is_light():
+def test_importing_mailbox_readers_loads_no_slow_library():
     modules = ("boxes", "maildir", "sorting", "watching")
     code = "import suffice, sys; b = set(sys.modules); " + "; ".join(f"import suffice.mail.{name}" for name in modules)
     code += "; print(sorted({'numpy', 'sklearn', 'email', 'mailbox', 'ctypes', 'gzip', 'lzma'} & set(sys.modules) - b))"
@@ -386,7 +386,7 @@ def test_importing_is_light():
     assert found.stdout == "[]\n"
 
 
-def test_real_mail():
+def test_all_messages_of_the_spamassassin_corpus_are_read():
     corpus = unpacked("spamassassin")
     found = [
         each for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2") for each in letters([corpus / name])

@@ -120,7 +120,7 @@ with MailFilter(sys.argv[1]) as mail:
 """
 
 
-def test_makers_that_are_killed_are_in_nobody_s_way(tmp_path):
+def test_a_killed_creator_does_not_block_the_next_one(tmp_path):
     rng = random.Random(2)
     for turn in range(6):
         path = tmp_path / f"{turn}.db"

@@ -212,7 +212,7 @@ def test_a_correction_of_a_filter_that_is_not_ready_is_learned_once(mine):
     assert mine.store().ask("SELECT COUNT(*) FROM journal") == [(1,)]
 
 
-def test_a_correction_is_heard_though_the_class_was_learned_already(mine):
+def test_a_correction_counts_though_the_class_was_learned_already(mine):
     held = message("m", "cheap pills now for you")
     mine.learn(held, "ham")
     for i in range(30):
@@ -242,7 +242,7 @@ def test_a_copy_with_more_fields_takes_nothing_from_others(tmp_path, how):
 # Time
 
 
-def test_what_was_learned_fades(tmp_path, monkeypatch):
+def test_learned_weight_decays_by_the_half_life(tmp_path, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
     with MailFilter(tmp_path / "mail.db") as mail:
@@ -368,7 +368,7 @@ def test_marking_does_not_wait_for_another_writer(mine, monkeypatch):
     holder.close()
 
 
-def test_where_a_filter_lies(monkeypatch, tmp_path):
+def test_the_default_path_of_a_filter(monkeypatch, tmp_path):
     monkeypatch.delenv("SUFFICE_MAIL", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     if default_place().is_relative_to(tmp_path):

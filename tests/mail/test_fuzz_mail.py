@@ -87,7 +87,7 @@ def test_what_mail_programs_write_is_not_learned(raw, fields):
 
 
 @given(st.lists(st.sampled_from(IGNORED), max_size=4), st.integers(0, len(DEMO) - 1))
-def test_nor_where_they_write_it_at_the_end_of_the_head(fields, which):
+def test_fields_of_mail_programs_at_the_end_of_the_head_are_not_learned(fields, which):
     head, blank, body = DEMO[which].partition(b"\n\n")
     assert known(b"\n".join([head, *fields]) + blank + body) == known(DEMO[which])
 

@@ -86,7 +86,7 @@ def test_shared_filters_count(mine, tmp_path):
         assert status(both).learned == {"ham": 51, "spam": 40}
 
 
-def test_a_sound_filter_is_fine(mine):
+def test_doctor_finds_nothing_in_a_sound_filter(mine):
     teach(mine, 40, 40)
     assert set(levels(mine)) == {"fine"}
 

@@ -131,7 +131,7 @@ def test_every_charset_stands_in_a_message() -> None:
         assert [found for data, found in made.items() if b"charset=" + charset + b"\n" in data] == [trouble]
 
 
-def test_nobody_is_named() -> None:
+def test_messages_name_only_hosts_reserved_for_examples() -> None:
     everything = b"".join(make()[:20_000] for make, _ in HOSTILE.values())
     hosts = set(re.findall(rb"@([a-z.]+)|https?://([a-z.]+)", everything))
     assert {host for found in hosts for host in found if host} <= {b"example.org", b"example.net", b"example.com"}

@@ -44,7 +44,7 @@ def hidden(page: str) -> dict[str, str]:
         ("a  \t\n b", "a b"),
     ],
 )
-def test_what_is_seen(page, text):
+def test_visible_text_is_read(page, text):
     assert seen(page) == text
 
 
@@ -73,7 +73,7 @@ def test_what_is_seen(page, text):
         ("<marquee width=0>x</marquee>y", "y", {"box": "x"}),
     ],
 )
-def test_what_is_hidden_is_kept_apart(page, text, away):
+def test_hidden_text_is_kept_apart(page, text, away):
     assert (seen(page), hidden(page)) == (text, away)
 
 
@@ -89,7 +89,7 @@ def test_what_is_hidden_is_kept_apart(page, text, away):
         ("<p style='height:1px'>x", "x"),
     ],
 )
-def test_what_only_looks_hidden_is_seen(page, text):
+def test_text_that_only_looks_hidden_is_visible(page, text):
     assert (seen(page), hidden(page)) == (text, {})
 
 
@@ -137,7 +137,7 @@ WRAPPINGS = st.sampled_from(
 
 
 @given(WORDS, st.lists(WRAPPINGS, max_size=5))
-def test_whatever_words_are_wrapped_in_they_are_seen(words, wrappings):
+def test_words_in_any_tags_are_visible(words, wrappings):
     page = " ".join(words)
     for wrapping in wrappings:
         page = wrapping.format(page)
@@ -157,7 +157,7 @@ HIDINGS = st.sampled_from(
 
 
 @given(WORDS, st.lists(WRAPPINGS, max_size=3), HIDINGS)
-def test_whatever_hides_words_they_are_hidden(words, wrappings, hiding):
+def test_words_hidden_in_any_way_are_hidden(words, wrappings, hiding):
     page = " ".join(words)
     for wrapping in wrappings:
         if hiding.startswith("<!--") or "color=red" in wrapping or "<!--" in wrapping:

@@ -41,7 +41,7 @@ def test_fields_of_delivery_make_no_difference(raw, fields):
 
 
 @given(mails(), st.lists(st.sampled_from(ADDED), max_size=3))
-def test_nor_do_they_for_whatever_was_sent(raw, fields):
+def test_fields_of_delivery_make_no_difference_to_any_message(raw, fields):
     raw = b"Message-ID: <1@example.org>\nSubject: x\n" + raw
     assert identity(on_top(raw, fields)) == identity(raw)
 
@@ -53,7 +53,7 @@ def test_line_ends_make_no_difference(raw):
 
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1000, 5 << 20])
-def test_nor_do_they_for_long_mail(size):
+def test_line_ends_make_no_difference_to_long_mail(size):
     raw = b"Message-ID: <1@example.org>\n\n" + b"a line\n" * (size // 7)
     assert identity(raw.replace(b"\n", b"\r\n")) == identity(raw)
 
@@ -81,7 +81,7 @@ def test_mailboxes_make_no_difference():
         letter(b"hello\n\nX-Status: text\n"),
     ],
 )
-def test_other_messages_are_others(other):
+def test_other_messages_have_other_identities(other):
     assert identity(other) != identity(NAMED)
 
 

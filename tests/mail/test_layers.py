@@ -27,7 +27,7 @@ def test_an_empty_filter_judges_as_the_site_does(tmp_path, labels):
         assert [mine.classify(data).log_odds for data, _ in stream(10, 3)] == pytest.approx(expected)
 
 
-def test_a_shared_filter_is_heard_and_not_changed(tmp_path, site):
+def test_a_shared_filter_is_read_and_not_changed(tmp_path, site):
     before = site.read_bytes()
     with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
         held = message("x", " ".join(SPAM))
@@ -38,7 +38,7 @@ def test_a_shared_filter_is_heard_and_not_changed(tmp_path, site):
     assert site.read_bytes() == before
 
 
-def test_what_the_site_learns_is_heard_at_once(tmp_path, site):
+def test_what_the_site_learns_counts_at_once(tmp_path, site):
     held = message("x", "zebra")
     with MailFilter(tmp_path / "mine.db", shared=[site]) as mine, MailFilter(site) as theirs:
         before = mine.classify(held).log_odds

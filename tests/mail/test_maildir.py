@@ -58,7 +58,7 @@ def test_what_the_standard_library_delivers_is_listed(box):
     assert {entry.key for entry in box.entries()} == {*keys, "odd"}
 
 
-def test_no_maildir(tmp_path):
+def test_a_folder_that_is_no_maildir_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="is no Maildir: it has no folder 'tmp'"):
         Maildir(tmp_path)
     with pytest.raises(FileNotFoundError):
@@ -153,7 +153,7 @@ def test_folders(box, tmp_path):
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../", "../../x", "a/../b", "Junk/", "a\0b", "a\nb", "\x7f", "/etc/../tmp/x"]
 )
-def test_bad_names(box, name):
+def test_bad_folder_names_are_refused(box, name):
     before = sorted(box.path.rglob("*"))
     with pytest.raises(ValueError, match=re.escape(repr(name)) + " is no name of a folder"):
         box.folder(name)
@@ -201,7 +201,7 @@ while True:
 
 
 @pytest.mark.parametrize("across", [False, True])
-def test_killed_while_moving(box, request, across):
+def test_a_kill_while_moving_loses_no_message(box, request, across):
     there = request.getfixturevalue("far") if across else box.folder("Junk")
     chance = random.Random(0)
     data = [b"Subject: %d\n\n" % i + bytes([i]) * 100_000 for i in range(8)]

@@ -81,13 +81,13 @@ def test_a_charset_makes_no_difference(charset):
 
 
 @each_charset
-def test_nor_does_it_in_html(charset):
+def test_a_charset_makes_no_difference_in_html(charset):
     page = f"<p>{SAID[charset]}</p>"
     assert tokens(texted("text/html", charset, page)) == tokens(texted("text/plain", "utf-8", SAID[charset])) != []
 
 
 @each_charset
-def test_nor_in_fields_and_names_of_files(charset):
+def test_a_charset_makes_no_difference_in_fields_and_file_names(charset):
     text = SAID[charset]
     word = f"=?{charset}?b?{b64encode(text.encode(charset)).decode()}?="
     plain = tokens(f"Subject: {text}\n\n".encode(), "subject:")

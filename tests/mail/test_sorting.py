@@ -428,7 +428,7 @@ def test_known_messages_are_not_read_again(desk):
     assert desk.book.writes == writes
 
 
-def test_a_reader_at_random(desk):
+def test_random_moves_of_a_reader_lose_no_message_and_teach_only_what_was_moved(desk):
     """Nothing is lost or doubled, and nothing is learned but what the reader moved."""
     chance = random.Random(5)
     messages: list[bytes] = []
@@ -520,7 +520,7 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
 
 
 @pytest.mark.parametrize("across", [False, True], ids=["one file system", "two"])
-def test_killed_at_every_step(tmp_path, across):
+def test_a_kill_at_any_step_loses_no_message(tmp_path, across):
     far = Path("/dev/shm", f"suffice-{os.getpid()}") if across else None
     if far:
         require("file systems")
@@ -563,7 +563,7 @@ def wait_for(what, seconds=10.0):
 
 
 @pytest.mark.parametrize("told", ["told", "polled"])
-def test_watching(desk, tmp_path, told):
+def test_watch_sorts_after_every_change(desk, tmp_path, told):
     first = desk.arrive("money")
     with subprocess.Popen(
         [sys.executable, "-c", WATCHER, str(tmp_path), told], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -590,7 +590,7 @@ def test_watching(desk, tmp_path, told):
     assert sum(map(int, output[:-1])) == 22
 
 
-def test_watching_what_is_no_maildir(tmp_path):
+def test_watch_refuses_a_folder_that_is_no_maildir(tmp_path):
     with pytest.raises(FileNotFoundError, match="is no Maildir"):
         watch([tmp_path], lambda: None)
 

@@ -203,7 +203,7 @@ def _run(program: str) -> str:
     return done.stdout
 
 
-def test_importing_the_room_imports_neither_matplotlib_nor_scikit_learn() -> None:
+def test_importing_plots_imports_neither_matplotlib_nor_scikit_learn() -> None:
     program = "import sys, suffice.plots; print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])"
     assert _run(program).strip() == "[]"
 

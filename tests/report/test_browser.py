@@ -79,7 +79,7 @@ def _opened(browser: Any, file: Path, width: int, scheme: str) -> tuple[Any, lis
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_seen(browser: Any, written: Callable[[str], Path], name: str, width: int, scheme: str) -> None:
+def test_a_page_is_legible(browser: Any, written: Callable[[str], Path], name: str, width: int, scheme: str) -> None:
     file = written(name)
     page, said, asked = _opened(browser, file, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -93,7 +93,7 @@ def test_a_page_is_seen(browser: Any, written: Callable[[str], Path], name: str,
     page.context.close()
 
 
-def test_headings_can_be_gone_to(browser: Any, written: Callable[[str], Path]) -> None:
+def test_links_scroll_to_their_headings(browser: Any, written: Callable[[str], Path]) -> None:
     page, said, _ = _opened(browser, written("two classes"), 390, "light")
     page.emulate_media(reduced_motion="reduce")
     page.get_by_role("link", name="The hardest rows").click()

@@ -34,7 +34,7 @@ SECTIONS = {
 
 
 @each_case
-def test_a_page_is_whole(written: Written, name: str) -> None:
+def test_a_page_is_well_formed(written: Written, name: str) -> None:
     page = Page.of(written(name))
     assert page.source.startswith("<!DOCTYPE html>")
     assert page.tags.count("h1") == page.tags.count("main") == page.tags.count("head") == 1
@@ -57,7 +57,7 @@ def test_a_page_has_its_sections(written: Written, name: str) -> None:
 
 
 @each_case
-def test_a_page_stands_alone(written: Written, name: str) -> None:
+def test_a_page_loads_nothing_else(written: Written, name: str) -> None:
     page = Page.of(written(name))
     assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
     for _, attribute, value in page.attributes:
@@ -172,7 +172,7 @@ def test_a_single_wrong_row_is_explained(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["two classes", "counts", "text"])
-def test_a_row_is_enough(name: str, tmp_path: Path) -> None:
+def test_one_row_is_enough_for_a_report(name: str, tmp_path: Path) -> None:
     from suffice.tables import open_table
 
     model, table = fitted(name)
@@ -301,7 +301,7 @@ def test_a_page_replaces_one_that_is_there(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_it_is_watched(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
     model, table = fitted("one number")
     report(model, table, tmp_path / "page.html", watch=lambda *what: seen.append(what))

@@ -149,7 +149,7 @@ def test_a_thinned_curve_stays_where_it_was() -> None:
     assert np.abs(np.interp(x, *few) - x**2).max() < 1e-4
 
 
-def test_a_blind_guess_is_what_shares_say() -> None:
+def test_baselines_are_those_of_the_class_shares() -> None:
     found = baselines(seen_of("two classes"))
     shares = pd.read_csv(suffice.demo.houses())["sold_fast"].value_counts(normalize=True)
     assert found["accuracy"] == f"{shares.max():.1%}"
@@ -238,7 +238,7 @@ def test_answers_over_a_grid_are_the_models_answers(name: str) -> None:
 # What more rows are worth.
 
 
-def test_a_learning_curve_compares_two_manners() -> None:
+def test_a_learning_curve_compares_a_generative_and_a_discriminative_model() -> None:
     seen = seen_of("two classes")
     other = counterpart(seen)
     assert other is not None

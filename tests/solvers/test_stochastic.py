@@ -144,7 +144,7 @@ def test_settings_must_make_sense(settings, message):
         StochasticGradient(**settings)
 
 
-def test_orders():
+def test_shuffled_orders_are_permutations_of_their_seed():
     assert np.array_equal(shuffled(4, None), [0, 1, 2, 3])
     assert shuffled(0, 3).shape == (0,)
     one = shuffled(1000, 3)

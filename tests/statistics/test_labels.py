@@ -23,7 +23,7 @@ def test_union_says_where_each_side_stands():
     assert there.tolist() == [1, 2]
 
 
-def test_encode_turns_labels_into_codes_and_names_the_first_stranger():
+def test_encode_turns_labels_into_codes_and_names_the_first_unknown_label():
     labels = Labels.of(["ham", "spam"])
     assert labels.encode(np.array(["spam", "ham"])).tolist() == [1, 0]
     assert labels.encode([]).tolist() == []
@@ -190,7 +190,7 @@ def test_unsorted_names_and_unknown_classes_are_refused():
 
 
 @pytest.mark.parametrize("names", [(), ("ham", "spam"), (False, True), (1, 2.5, "ä€\n\"'")])
-def test_bytes_there_and_back(names):
+def test_labels_survive_a_round_trip_through_bytes(names):
     again = Labels.from_array(Labels(names).to_array())
     assert again.names == names
     assert [type(name) for name in again] == [type(name) for name in names]

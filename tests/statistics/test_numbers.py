@@ -96,7 +96,7 @@ def test_forgetting_all_but_a_little_is_refused_and_priced(size):
     assert left.weight == 50
 
 
-def test_digits_lost_tells_the_truth():
+def test_digits_lost_bounds_the_error():
     rng = np.random.default_rng(0)
     kept = moments(rng.normal(size=100))
     for size in (1e1, 1e2, 1e3, 1e4):

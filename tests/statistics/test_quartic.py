@@ -62,7 +62,7 @@ def test_full_moments_are_those_of_full_moments():
     assert found.diagonal() == expected.diagonal()
 
 
-def test_digits_lost_tells_the_truth():
+def test_digits_lost_bounds_the_error():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(100, 2))
     kept, (_, truth) = moments(x), exact(x)

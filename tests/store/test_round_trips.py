@@ -22,7 +22,7 @@ def path(tmp_path_factory):
 
 
 @given(contents=contents)
-def test_everything_comes_back(path, contents):
+def test_all_contents_survive_a_round_trip(path, contents):
     write(path, contents)
     assert_same(read(path), contents)
 

@@ -171,7 +171,7 @@ def test_the_same_seed_gives_the_same_model() -> None:
     np.testing.assert_array_equal(one.predict_proba(TABLE), two.predict_proba(TABLE))
 
 
-def test_whoever_watches_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[str, int, int | None]] = []
     suffice.fit(TABLE, "sold", watch=lambda *each: told.append(each))
     assert ("reading", 150, 150) in told

@@ -293,7 +293,7 @@ def test_all_sums_see_the_same_rows(server: str) -> None:
     assert passes.go(schema, head, 1000, None, None).rows == 50
 
 
-def test_a_query_that_fails_leaves_the_others_be(server: str) -> None:
+def test_a_query_that_fails_does_not_stop_the_others(server: str) -> None:
     run(
         server,
         "create table small_numbers as select i * 1e-200::float8 as x, (i % 2)::text as y from generate_series(1, 9) i",

@@ -21,13 +21,13 @@ def test_auto_reaches_what_careful_work_reaches(name: str, tmp_path: Path) -> No
     assert model.candidates_[0].measures["accuracy"] >= FLOORS[name]
 
 
-def test_pima() -> None:
+def test_pima_is_predicted_as_well_as_published() -> None:
     model = suffice.fit(uci("pima-indians-diabetes.csv"), "column8")
     assert model.candidates_[0].measures["accuracy"] >= 0.76
     assert model.candidates_[0].loss <= 0.49
 
 
-def test_adult() -> None:
+def test_adult_is_predicted_as_well_as_published() -> None:
     model = suffice.fit(uci("adult-train.csv"), "column14")
     assert (model.rows_, model.skipped_) == (32_561, 0)
     assert kinds(model)["column01"] == "category"
@@ -54,7 +54,7 @@ def test_adult_in_parts_is_adult_as_a_whole() -> None:
     assert both.evaluate(files).summary() == pytest.approx(whole.evaluate(files).summary(), rel=1e-6)
 
 
-def test_bicycles_by_the_hour() -> None:
+def test_hourly_bicycle_counts_are_predicted() -> None:
     left_out = dict.fromkeys(("instant", "casual", "registered"), "ignore")
     model = suffice.fit(uci("bike-sharing/hour.csv"), "cnt", columns=left_out)
     assert model.schema_.task == "counts"
@@ -64,7 +64,7 @@ def test_bicycles_by_the_hour() -> None:
     assert found["R²"] >= 0.77
 
 
-def test_rings_of_abalones(tmp_path: Path) -> None:
+def test_rings_of_abalones_are_predicted(tmp_path: Path) -> None:
     path, names = from_arff("abalone", tmp_path)
     model = suffice.fit(path, names[-1])
     assert model.schema_.task == "counts"

@@ -71,7 +71,7 @@ def test_quotes_keep_delimiters_quotes_and_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gap", ["", "NA", "N/A", "?", "NaN", "null", " NA", '"NA"'])
-def test_gaps_as_people_write_them(gap: str, tmp_path: Path) -> None:
+def test_usual_marks_of_missing_cells_are_read(gap: str, tmp_path: Path) -> None:
     lines = [f"{gap if row % 5 == 0 else row * 0.5},{gap if row % 7 == 0 else 'uv'[row % 2]}" for row in range(40)]
     path = write(tmp_path / "a.csv", "\n".join(["a,c,y", *(f"{line},{'pq'[i % 2]}" for i, line in enumerate(lines))]))
     model = suffice.fit(path, "y", "nb")
@@ -82,7 +82,7 @@ def test_gaps_as_people_write_them(gap: str, tmp_path: Path) -> None:
     assert model.description_.levels()["c"] == ("u", "v")
 
 
-def test_a_gap_of_ones_own(tmp_path: Path) -> None:
+def test_a_mark_of_missing_cells_can_be_given(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "a,y\n1,x\n-,z\n3,z\n")
     assert rows_of(path)["a"].type == pa.string()
     assert rows_of(path, dialect=Dialect(missing=("-",)))["a"].to_pylist() == [1, None, 3]

@@ -359,7 +359,7 @@ def test_some_words_of_all(some: list[Letter], data: st.DataObject):
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @given(some=some_letters)
-def test_arrays_there_and_back(settings: dict[str, Any], some: list[Letter]):
+def test_counts_survive_a_round_trip_through_arrays(settings: dict[str, Any], some: list[Letter]):
     counts = count(some, **settings)
     again = DocumentCounts.from_arrays({name: array.copy() for name, array in counts.to_arrays().items()})
     assert type(again.vocabulary) is type(counts.vocabulary)

@@ -101,7 +101,7 @@ def test_words_with_the_same_letters_are_not_equal():
 
 
 @given(some=words)
-def test_there_and_back(some: list[str]):
+def test_a_vocabulary_survives_a_round_trip_through_arrays(some: list[str]):
     vocabulary = Vocabulary(some)
     for again in (pickle.loads(pickle.dumps(vocabulary)), Vocabulary.from_arrays(load(save(vocabulary.to_arrays())))):
         assert again == vocabulary
@@ -237,7 +237,7 @@ def test_a_union_of_slots_keeps_the_heaviest_names(one: dict[str, float], two: d
 
 
 @given(weights=weighed)
-def test_slots_there_and_back(weights: dict[str, float]):
+def test_slots_survive_a_round_trip_through_arrays(weights: dict[str, float]):
     slots = absorbed(HashedVocabulary(7, 5), weights)
     for again in (pickle.loads(pickle.dumps(slots)), HashedVocabulary.from_arrays(load(save(slots.to_arrays())))):
         assert again == slots

@@ -51,13 +51,13 @@ def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["status", "dump", "doctor", "classify"])
-def test_a_closed_output_is_no_fault_of_ours(mine, command):
+def test_a_closed_output_is_not_reported_as_an_internal_error(mine, command):
     ran = without(1, command, "--filter", mine, input=SPAM)
     assert b"suffice itself" not in ran.stderr
 
 
 @pytest.mark.parametrize("command", ["load", "classify", "explain", "forget", "learn --spam"])
-def test_a_closed_input_is_said_in_one_sentence(mine, command):
+def test_a_closed_input_is_one_sentence(mine, command):
     ran = without(0, *command.split(), "--filter", mine)
     assert ran.returncode == 3
     assert b"suffice itself" not in ran.stderr
@@ -124,7 +124,7 @@ def test_names_in_no_encoding_are_sorted(tmp_path, mine, box):
 
 
 @pytest.mark.parametrize("fate", ["replaced", "deleted"])
-def test_lessons_go_to_the_filter_that_is_there(tmp_path, mine, fate):
+def test_watch_learns_into_the_filter_that_took_the_place_of_the_old_one(tmp_path, mine, fate):
     place = maildir(tmp_path / "Maildir")
     command = [*COMMAND, "mail", "sort", str(place), "--watch", "--filter", str(mine)]
     watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -31,7 +31,7 @@ def test_a_saved_model_answers_as_before(case: Case, tmp_path: Path) -> None:
     assert "two" in str(model.summary())
 
 
-def test_a_solver_with_settings_is_kept(tmp_path: Path) -> None:
+def test_a_solver_with_settings_is_saved(tmp_path: Path) -> None:
     x, y = rows(CASES[1])
     model = LogisticRegression(solver=solvers.BatchGradient(max_iter=3, tol=1e9)).fit(x, y)
     model.save(tmp_path / "model")
@@ -39,7 +39,7 @@ def test_a_solver_with_settings_is_kept(tmp_path: Path) -> None:
     assert clone(model).solver == model.solver
 
 
-def test_dependent_columns_are_kept_as_such(tmp_path: Path) -> None:
+def test_dependent_columns_are_saved_as_dependent(tmp_path: Path) -> None:
     x, y = rows(CASES[1])
     x = np.c_[x, x[:, 0] - x[:, 1]]
     with pytest.warns(UserWarning, match="x3 = a combination of x0, x1"):

@@ -16,7 +16,7 @@ def _hinges(column: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 6])
-def test_the_default_solver_finds_back(seed: int) -> None:
+def test_the_default_solver_recovers_from_a_misleading_sample(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = 24_000
     columns = [random.normal(size=n) for _ in range(8)] + [np.floor(random.exponential(3, n)) for _ in range(3)]
