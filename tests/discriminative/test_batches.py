@@ -176,9 +176,10 @@ def test_a_given_step_is_the_plain_rule(make: Any, name: str, mean: Any, size: i
         np.testing.assert_allclose(model.theta_.ravel(), by_hand(x[places], y[places], mean, 0.02), rtol=1e-9)
 
 
-def test_a_given_decay_is_followed() -> None:
+@pytest.mark.parametrize("make", [LinearRegression, GLM])
+def test_a_given_decay_is_followed(make: Any) -> None:
     x, y = rows(CASES[0])
-    model = feed(LinearRegression(solver=StochasticGradient(step=0.05, decay=0.1, power=1.0)), x, y, 10)
+    model = feed(make(solver=StochasticGradient(step=0.05, decay=0.1, power=1.0)), x, y, 10)
     theta = np.zeros(4)
     for number, (row, target) in enumerate(zip(np.column_stack([np.ones(len(x)), x]), y, strict=True)):
         theta = theta + 0.05 / (1 + 0.1 * number) * (target - row @ theta) * row
