@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -115,11 +114,9 @@ class Run:
         self, place: Workplace, fault: Fault, tests: tuple[str, ...], seconds: float, options: tuple[str, ...] = ()
     ) -> Verdict:
         start = time.monotonic()
-        if fault.native:
-            self._unbroken_kernels()
         with place.broken(fault):
-            if fault.native and self._kernels:
-                place.use_kernels(self._kernels.build())
+            if fault.native:
+                place.use_kernels(self._built())
             broken = [f"--deselect={test}" for test in sorted(self.broken)]
             verdict = Verdict.of(fault, place.test(tests, fault.slug, seconds, ("-x", *broken, *options)))
             files = tuple(dict.fromkeys(test.partition("::")[0] for test in tests))
@@ -129,13 +126,10 @@ class Run:
             print(f"{fault.area:12} {fault.name:72} {time.monotonic() - start:4.0f} s  {verdict.said}", flush=True)
         return verdict
 
-    def _unbroken_kernels(self) -> Path:
-        """Return the kernels as they are, compiled as those with faults are."""
-        kept = SCRATCH / Path(_native.__file__).name
-        if self._kernels is None:
-            self._kernels = Kernels(self._places[0], self._jobs)
-            shutil.copy(self._kernels.build(), kept)
-        return kept
+    def _built(self) -> Path:
+        """Return the kernels as they are in the first workplace now."""
+        self._kernels = self._kernels or Kernels(self._places[0], self._jobs)
+        return self._kernels.build()
 
     def _fail_anyway(self, verdicts: list[Verdict]) -> set[str]:
         """Return the tests that fail without a fault."""
@@ -143,7 +137,7 @@ class Run:
         for native in (False, True):
             tests = sorted({verdict.test for verdict in verdicts if verdict.test and verdict.fault.native == native})
             if tests:
-                self._places[0].use_kernels(self._unbroken_kernels() if native else self._whole)
+                self._places[0].use_kernels(self._built() if native else self._whole)
                 outcome = self._places[0].test(tests, f"without-faults-{native}", 12 * self._seconds)
                 broken |= set(outcome.failed)
                 if outcome.code not in (0, 1):

@@ -96,6 +96,7 @@ class Workplace:
                 code = None
             finally:
                 self.stop()
+                self._running.wait()
         notes = [line.partition(" ") for line in record.read_text().splitlines()]
         failed = [test for what, _, test in notes if what == "failed"]
         started = [test for what, _, test in notes if what == "started"]
@@ -105,7 +106,6 @@ class Workplace:
         """End the tests, with whatever they started."""
         if self._running is not None and self._running.poll() is None:
             os.killpg(self._running.pid, signal.SIGKILL)
-            self._running.wait()
 
     def _present(self, test: str) -> str:
         """Return a test; its file, or the nearest folder above it, where this suite does not have it."""
@@ -129,7 +129,7 @@ class Workplace:
 
 
 class Kernels:
-    """An incremental build of the kernels of a workplace, once and with little optimisation."""
+    """An incremental build of the kernels of a workplace, once and without optimisation."""
 
     def __init__(self, place: Workplace, jobs: int) -> None:
         self._folder, self._jobs = SCRATCH / "native", jobs
