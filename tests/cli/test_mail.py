@@ -24,7 +24,7 @@ UNSURE = message("neither", "")
 def trained(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("mail") / "mail.db"
     with MailFilter(path) as mail:
-        mail.learn_all(stream(400))
+        mail.learn_all(stream(200))
     return path
 
 
@@ -181,7 +181,7 @@ def test_a_message_is_passed_on_whatever_is_wrong(mine, tmp_path, kind, train):
 def test_a_message_is_passed_on_though_the_filter_cannot_be_read_or_written():
     with open_folder() as place:
         with MailFilter(place / "mail.db") as opened:
-            opened.learn_all(stream(400))
+            opened.learn_all(stream(200))
         for name in ("judging", "learning"):
             __import__(f"suffice.cli.mail.{name}")
         mail("filter", "--filter", place / "mail.db", stdin=HAM)
@@ -273,7 +273,7 @@ def test_explain(mine, tmp_path):
 
 def test_status_doctor_and_settings(mine):
     found = done("mail", "status", "--json", "--filter", mine).json
-    assert sum(found["learned"].values()) == 400
+    assert sum(found["learned"].values()) == 200
     assert found["ready"] is True
     assert "ready to act" in done("mail", "status", "--filter", mine).out
     mine.chmod(0o600)
@@ -319,16 +319,16 @@ def test_what_cannot_be_learned_is_one_sentence(tmp_path, kind):
 def test_dump_load_and_merge(mine, tmp_path):
     text = done("mail", "dump", "--filter", mine).raw
     out = done("mail", "load", "--filter", tmp_path / "b.db", stdin=text).out
-    assert out.startswith("added 400 messages")
+    assert out.startswith("added 200 messages")
     assert done("mail", "dump", "--filter", tmp_path / "b.db").raw == text
     (tmp_path / "dump.txt").write_bytes(text)
     found = done("mail", "load", tmp_path / "dump.txt", "--json", "--filter", tmp_path / "c.db").json
-    assert (found["messages"], found["both"]) == (400, 0)
+    assert (found["messages"], found["both"]) == (200, 0)
     done("mail", "learn", "--spam", "--filter", tmp_path / "d.db", stdin=SPAM)
     ran = done("mail", "merge", tmp_path / "b.db", "--filter", tmp_path / "d.db")
-    assert "added 400 messages" in ran.out
+    assert "added 200 messages" in ran.out
     learned = done("mail", "status", "--json", "--filter", tmp_path / "d.db").json["learned"]
-    assert sum(learned.values()) == 401
+    assert sum(learned.values()) == 201
     assert "line 1" in refused("load", "--filter", tmp_path / "b.db", stdin=b"hello\n")
     assert "none.txt" in refused("load", tmp_path / "none.txt", "--filter", tmp_path / "b.db")
     assert "none.db" in refused("merge", tmp_path / "none.db", "--filter", tmp_path / "b.db")

@@ -105,7 +105,7 @@ def test_a_misspelt_path_learns_nothing(tmp_path, boxes):
 def test_only_errors_are_learned_where_that_is_asked(tmp_path):
     mine = tmp_path / "mail.db"
     with MailFilter(mine) as mail:
-        mail.learn_all(stream(400))
+        mail.learn_all(stream(200))
     path = written(tmp_path / "x.eml", SPAM.decode())
     found = done("mail", "learn", "--train", "error", "--spam", path, "--json", "--filter", mine).json
     assert (found["learned"], found["passed"]) == (0, 1)
@@ -155,7 +155,7 @@ def test_one_file_of_two_classes_is_refused(tmp_path, boxes):
 def test_a_correction_that_the_filter_does_not_follow_is_told(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.learn_all(stream(400))
+        mail.learn_all(stream(200))
     ran = done("mail", "correct", "--spam", "--filter", path, stdin=message("stubborn", "lunch"))
     assert "1 learned, though the filter does not agree yet" in ran.out
     found = done("mail", "correct", "--spam", "--json", "--filter", path, stdin=message("other", "noon")).json

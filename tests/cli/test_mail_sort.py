@@ -23,7 +23,7 @@ pytestmark = pytest.mark.needs("posix")
 @pytest.fixture
 def mine(tmp_path) -> Path:
     with MailFilter(tmp_path / "mail.db") as mail:
-        mail.learn_all(stream(400))
+        mail.learn_all(stream(200))
     return tmp_path / "mail.db"
 
 
@@ -87,7 +87,7 @@ def test_a_dry_run_changes_no_byte_of_the_filter(box, mine):
     with MailFilter(mine) as mail:
         assert mail.store().ask("SELECT COUNT(*) FROM filed") == [(0,)]
         assert mail.store().ask("SELECT COUNT(*) FROM settled") == [(0,)]
-        assert sum(mail.store().state().messages) == 400
+        assert sum(mail.store().state().messages) == 200
     assert mine.read_bytes() == before
 
 

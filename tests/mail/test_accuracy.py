@@ -35,7 +35,7 @@ def corpus() -> Corpus:
 
 
 def test_in_the_order_of_the_index():
-    """Measured: 0.050 overall, 0.010 after the first 2,000, 7.4 % of spam missed at 0.1 % of ham lost."""
+    """Measured: 0.048 overall, 0.010 after the first 2,000, 7.6 % of spam missed at 0.1 % of ham lost."""
     outcome = online(corpus())
     assert outcome.roca <= 0.07
     assert outcome.after(2000).roca <= 0.02
@@ -43,7 +43,7 @@ def test_in_the_order_of_the_index():
 
 
 def test_in_other_orders():
-    """Measured over five: mean 0.045; after the first 2,000 mean 0.013; 6.4 % missed at 0.1 % lost."""
+    """Measured over five: mean 0.044; after the first 2,000 mean 0.013; 6.2 % missed at 0.1 % lost."""
     outcomes = [online(corpus(), shuffled(corpus(), seed)) for seed in range(5)]
     assert np.mean([outcome.roca for outcome in outcomes]) <= 0.07
     assert np.mean([outcome.after(2000).roca for outcome in outcomes]) <= 0.02
@@ -91,16 +91,16 @@ def curves(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_after_fifty_messages_it_is_ahead_of_naive_bayes():
-    """Measured in the order of the index: 29.3 against 17.2 after 20 messages, 7.4 against 7.7 after 50, then ahead."""
+def test_after_thirty_messages_it_is_ahead_of_naive_bayes():
+    """Measured in the order of the index: 25.3 against 17.2 after 20 messages, 5.6 against 7.7 after 50, then ahead."""
     ours, theirs = curves(list(range(200)))
-    late = np.array(POINTS) >= 50
+    late = np.array(POINTS) >= 30
     assert (ours[late] <= theirs[late]).all()
 
 
 @pytest.mark.slow
 def test_on_average_it_is_never_behind_naive_bayes():
-    """Measured over 40 orders: 20.0 against 20.4 after 20, 11.5 against 16.3 after 40, 2.7 against 8.0 after 200."""
+    """Measured over 40 orders: 16.7 against 20.4 after 20, 9.5 against 16.3 after 40, 2.3 against 8.0 after 200."""
     both = [curves(shuffled(corpus(), seed)[:200]) for seed in range(40)]
     ours, theirs = (np.mean([each[i] for each in both], axis=0) for i in (0, 1))
     assert (ours <= theirs).all()

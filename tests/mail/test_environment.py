@@ -23,7 +23,7 @@ SPAM = message("x", TOPICS["spam"])
 @pytest.fixture
 def mine(tmp_path) -> Path:
     with MailFilter(tmp_path / "mail.db") as mail:
-        mail.learn_all(stream(400))
+        mail.learn_all(stream(200))
     return tmp_path / "mail.db"
 
 
@@ -135,7 +135,7 @@ def test_watch_learns_into_the_filter_that_took_the_place_of_the_old_one(tmp_pat
         time.sleep(0.5)  # the round that moved it ends
         if fate == "replaced":
             with MailFilter(mine) as old, MailFilter(tmp_path / "copy.db") as copy:
-                copy.learn_all(stream(400))
+                copy.learn_all(stream(200))
                 assert old.classify(SPAM).label == "spam"
             (tmp_path / "copy.db").replace(mine)
         else:

@@ -195,8 +195,8 @@ def test_the_regressions_agree_after_a_correction(trained, tmp_path, which):
 
 
 def test_a_correction_is_taught_until_the_verdict_agrees(mine):
-    mine.learn_all(stream(400))
-    held = message("held", "cheap pills winner offer prize lunch garden stone river hill table lamp window")
+    mine.learn_all(stream(200))
+    held = message("held", "cheap pills winner lunch garden stone river hill table lamp window")
     assert mine.classify(held).label != "spam"
     assert mine.correct(held, "spam") == "learned"
     assert mine.store().ask("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"
@@ -326,8 +326,7 @@ def test_three_classes_are_told_apart(mine):
     pairs = stream(60, 1, ("ham", "spam", "work"))
     verdicts = mine.classify_all([data for data, _ in pairs])
     right = [verdict.label == label for verdict, (_, label) in zip(verdicts, pairs, strict=True)]
-    assert sum(right) > 40
-    assert sum(right) + sum(verdict.label == "unsure" for verdict in verdicts) > 55
+    assert sum(right) > 50
     for verdict in verdicts:
         assert sum(verdict.probabilities.values()) == pytest.approx(1)
         assert verdict.probability == verdict.probabilities["spam"]

@@ -17,7 +17,7 @@ from suffice.mail.errors import MailError
 from suffice.mail.filter import Train
 from suffice.mail.heaps import heaps
 from suffice.mail.measures import Outcome
-from suffice.mail.reading import read, threads
+from suffice.mail.reading import read, threads, token_count
 from suffice.mail.verdict import CUTS, discount, judged
 
 
@@ -153,7 +153,6 @@ class _Passing:
         self.classes, self.train, self.cuts = classes, train, cuts
         self.state = _native.mail.State(len(classes))
         self.scores: list[float] = []
-        self.discounts: list[float] = []
         self.labels: list[int] = []
 
     def take(self, letters: _native.mail.Letters, members: list[int], labels: list[int]) -> None:
@@ -162,9 +161,9 @@ class _Passing:
             counts = _counts(self.state, self.classes)
             flat = self.state.learn_all(letters, members, labels, 1.0, 0)
             wide = len(flat) // len(members)
-            for i, label in enumerate(labels):
-                self.scores.append(_log_odds(flat[i * wide : (i + 1) * wide], self.classes))
-                self.discounts.append(discount(counts))
+            for k, (i, label) in enumerate(zip(members, labels, strict=True)):
+                share = discount(token_count(letters, i), counts)
+                self.scores.append(share * _log_odds(flat[k * wide : (k + 1) * wide], self.classes))
                 counts[self.classes[label]] += 1
         else:
             for i, label in zip(members, labels, strict=True):
@@ -172,18 +171,17 @@ class _Passing:
         self.labels += labels
 
     def _one(self, letters: _native.mail.Letters, i: int, label: int) -> None:
-        totals = _totals(self.state, letters, i)
         counts = _counts(self.state, self.classes)
+        totals = _totals(self.state, letters, i, counts)
         verdict = judged(totals, self.classes, self.cuts, (), counts)
         self.scores.append(_log_odds(totals, self.classes))
-        self.discounts.append(discount(counts))
         right = verdict.label == self.classes[label]
         if not (right and (self.train == "error" or verdict.certain)):
             self.state.learn(letters, i, label, 1.0, 0, 1)
 
     def outcome(self) -> Outcome:
         """Return all of it."""
-        return _outcome(self.classes, self.labels, self.scores, self.cuts, self.discounts)
+        return _outcome(self.classes, self.labels, self.scores, self.cuts)
 
 
 def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, float] = CUTS) -> Outcome:
@@ -194,23 +192,25 @@ def folded(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[float, floa
     random.Random(seed).shuffle(order)
     places = corpus.places()
     scores = [0.0] * len(corpus)
-    discounts = [1.0] * len(corpus)
     for fold in range(folds):
         state = _native.mail.State(len(corpus.classes))
         rest = [k for j, k in enumerate(order) if j % folds != fold]
         for heap, members in _runs(places, rest):
             labels = [corpus.labels[k] for k in members]
             state.learn_all(corpus.heaps[heap], [places[k][1] for k in members], labels, 1.0, 0)
-        share = discount(_counts(state, corpus.classes))
+        counts = _counts(state, corpus.classes)
         for k in order[fold::folds]:
             heap, i = places[k]
-            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i), corpus.classes)
-            discounts[k] = share
-    return _outcome(corpus.classes, corpus.labels, scores, cuts, discounts)
+            scores[k] = _log_odds(_totals(state, corpus.heaps[heap], i, counts), corpus.classes)
+    return _outcome(corpus.classes, corpus.labels, scores, cuts)
 
 
-def _totals(state: _native.mail.State, letters: _native.mail.Letters, i: int) -> list[float]:
-    return [score[0] for score in state.score(letters, i)]
+def _totals(
+    state: _native.mail.State, letters: _native.mail.Letters, i: int, counts: Mapping[str, float]
+) -> list[float]:
+    """Return the log-odds of a message as a verdict reads them."""
+    share = discount(token_count(letters, i), counts)
+    return [share * score[0] for score in state.score(letters, i)]
 
 
 def _counts(state: _native.mail.State, classes: Sequence[str]) -> dict[str, float]:
@@ -240,14 +240,8 @@ def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple
         yield places[members[0]][0], members
 
 
-def _outcome(
-    classes: Sequence[str],
-    labels: Sequence[int],
-    scores: list[float],
-    cuts: tuple[float, float],
-    discounts: list[float],
-) -> Outcome:
+def _outcome(classes: Sequence[str], labels: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:
     spam = classes.index("spam")
     low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
     answers: Any = [label == spam for label in labels]
-    return Outcome(answers, scores, high, (low, high), discounts)  # type: ignore[arg-type]
+    return Outcome(answers, scores, high, (low, high))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from suffice.mail.errors import MailError
-from suffice.mail.reading import read
+from suffice.mail.reading import read, token_count
 from suffice.mail.verdict import Verdict, discount
 from suffice.printable import printable
 
@@ -168,7 +168,7 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> Expla
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
-    share = sign * discount(mail.store().facts().counts)
+    share = sign * discount(token_count(letters, 0), mail.store().facts().counts)
     total = state.score(letters, 0)[column][0]
     mix = state.mix[4 * column : 4 * column + 4]
     parts = state.contributions(letters, 0, column)

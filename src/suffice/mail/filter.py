@@ -12,10 +12,10 @@ from suffice import _native
 from suffice.mail.errors import MailError
 from suffice.mail.identity import identity
 from suffice.mail.places import default_place
-from suffice.mail.reading import read, threads
+from suffice.mail.reading import read, threads, token_count
 from suffice.mail.store import STEPS, Event, Store, today
 from suffice.mail.tally import Became, Tally
-from suffice.mail.verdict import Verdict, check_cuts, judged
+from suffice.mail.verdict import Verdict, check_cuts, discount, judged
 
 if TYPE_CHECKING:
     from suffice.mail.explaining import Explanation
@@ -120,9 +120,17 @@ class MailFilter:
         totals = store.state().scores(letters, cores)
         classes, cuts, counts = store.facts()
         wide = 1 if len(classes) == 2 else len(classes)
+        shares = (discount(token_count(letters, i), counts) for i in range(len(letters)))
         return [
-            judged(totals[i * wide : (i + 1) * wide], classes, cuts, letters.trouble(i), counts, anyway=anyway)
-            for i in range(len(letters))
+            judged(
+                [share * total for total in totals[i * wide : (i + 1) * wide]],
+                classes,
+                cuts,
+                letters.trouble(i),
+                counts,
+                anyway=anyway,
+            )
+            for i, share in enumerate(shares)
         ]
 
     def explain(self, message: bytes) -> Explanation:

@@ -13,7 +13,7 @@ from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
 from suffice.mail.schema import FEATURES
 from suffice.mail.store import Store, today
-from suffice.mail.verdict import ENOUGH, MANY, is_ready, missing
+from suffice.mail.verdict import ENOUGH, PLENTY, is_ready, missing
 
 #: The cut for spam below which one token can decide: odds of 3 to 1.
 ALONE = 0.75
@@ -48,8 +48,8 @@ class Status:
             uneven = f", for {spam:,} spam against {ham:,} ham are too uneven" if min(spam, ham) >= ENOUGH else ""
             said = " and ".join(short)
             return f"not ready to act: learn {said}{uneven} (suffice mail learn --spam MAIL --ham MAIL)"
-        if min(spam, ham) < MANY:
-            return f"ready to act, with caution: more is left unsure until {MANY:,} of each are learned"
+        if min(spam, ham) < PLENTY:
+            return f"ready to act, with caution: more is left unsure until {PLENTY} of each are learned"
         return "ready to act"
 
     def as_dict(self) -> dict[str, Any]:

@@ -61,12 +61,9 @@ class Outcome:
     score
         The log-odds of spam that it was given, (n,); infinite ones are allowed.
     cut
-        A message is filed as spam where its score, discounted, is this or more.
+        A message is filed as spam where its score is this or more.
     unsure
         Where the zone of doubt starts and ends: a score from the first up to, but not at, the second lies in it.
-    discount
-        By which the filter made each score smaller before it compared it with the cuts, because it had learned little,
-        (n,); None for no discount. Messages are ranked by the scores as they are.
 
     Examples
     --------
@@ -83,7 +80,6 @@ class Outcome:
     score: FloatArray  # (n,)
     cut: float = 0.0
     unsure: tuple[float, float] | None = None
-    discount: FloatArray | None = None  # (n,)
 
     def __post_init__(self) -> None:
         spam, score = np.array(self.spam), np.array(self.score, dtype=np.float64)
@@ -109,15 +105,10 @@ class Outcome:
     @property
     def filed(self) -> npt.NDArray[np.bool_]:
         """Whether each message was filed as spam, (n,)."""
-        return self._discounted >= self.cut
-
-    @property
-    def _discounted(self) -> FloatArray:
-        return self.score if self.discount is None else self.score * np.asarray(self.discount, dtype=np.float64)
+        return self.score >= self.cut
 
     def _part(self, some: slice) -> Self:
-        discount = None if self.discount is None else np.asarray(self.discount)[some]
-        return replace(self, spam=self.spam[some], score=self.score[some], discount=discount)
+        return replace(self, spam=self.spam[some], score=self.score[some])
 
     @property
     def ham_lost(self) -> int:
@@ -168,7 +159,7 @@ class Outcome:
     def unsure_share(self) -> Unsure:
         """The percentages of ham and of spam whose scores lie in the zone of doubt; 0 where there is no zone."""
         low, high = self.unsure or (0.0, 0.0)
-        within = (low <= self._discounted) & (self._discounted < high)
+        within = (low <= self.score) & (self.score < high)
         return Unsure(
             _percent((within & ~self.spam).sum(), self._hams), _percent((within & self.spam).sum(), self._spams)
         )
@@ -296,7 +287,7 @@ class Outcome:
         """
         if index(bins) < 1:
             raise ValueError(f"bins must be 1 or more; got {bins!r}")
-        p = logistic(self._discounted)
+        p = logistic(self.score)
         place = np.minimum((p * bins).astype(np.int64), bins - 1)  # certainty belongs to the last bin
         counts = np.bincount(place, minlength=bins)
         full = counts > 0

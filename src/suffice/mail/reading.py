@@ -60,6 +60,17 @@ def read(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
     return letters
 
 
+def token_count(letters: _native.mail.Letters, i: int) -> int:
+    r"""Return how many different tokens a message has.
+
+    Examples
+    --------
+    >>> token_count(read([b"Subject: free money\n\nhello hello"]), 0)
+    5
+    """
+    return len(letters.hashes(i)) // 8  # bytes of a hash
+
+
 def _opened(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
     """Return messages with their text in characters, not yet taken apart into tokens."""
     letters = _native.mail.Letters(list(messages), threads)
