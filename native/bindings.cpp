@@ -14,6 +14,7 @@
 #include "checked.hpp"
 #include "kernels.hpp"
 #include "mail_bindings.hpp"
+#include "row_bindings.hpp"
 #include "text_bindings.hpp"
 
 namespace nb = nanobind;
@@ -543,6 +544,7 @@ NB_MODULE(_native, m) {
     active = kernels(nullptr);
     bind_text(m);
     bind_mail(m);
+    bind_rows(m);
     nb::set_leak_warnings(false);  // caches of Python's hold tokenisers until the process ends
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("check_csr", &check_csr, nb::arg("indices"), nb::arg("indptr"), nb::arg("columns"), nb::arg("stored"));

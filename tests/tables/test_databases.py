@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -16,10 +17,10 @@ import pytest
 
 import suffice
 from suffice.statistics import Labels
-from suffice.tables import TableError, TableModel, databases, fit, open_table, pushing, reading
+from suffice.tables import TableError, TableModel, databases, drawing, fit, open_table, pushing, reading
 from suffice.tables.blocks import Block
 from suffice.tables.databases import chosen
-from suffice.tables.drawing import order_by_content
+from suffice.tables.drawing import Sample, hash_rows, order_by_content
 from tests.tables.servers import postgres
 
 #: A name that ends a string, a name and a query.
@@ -316,20 +317,15 @@ def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: 
     assert (chosen(source, None) is not None) == on_a_server
     assert chosen(source, False) is None
     assert chosen(source, True) is not None
-    monkeypatch.setattr(databases, "MANY", 100)
-    assert chosen(source, None) is not None
     assert chosen(source, None, "gda") is None  # its products are many
-    for narrow in ("NARROW", "NARROW_ON_SERVER"):
-        monkeypatch.setattr(databases, narrow, 1000)
-    assert chosen(source, None, "gda") is not None
-    assert fit(place, "sold", "nb", columns=KINDS).summed_ in (
-        "in DuckDB, of words here",
-        "in PostgreSQL, of words here",
-    )
+    monkeypatch.setattr(databases, "NARROW", 1000)
+    assert (chosen(source, None, "gda") is not None) == on_a_server
+    expected = "in PostgreSQL, of words here" if on_a_server else "here"
+    assert fit(place, "sold", "nb", columns=KINDS).summed_ == expected
 
 
-def test_a_date_counts_as_the_columns_that_it_becomes(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "MANY", 100)
+@pytest.mark.parametrize("put", ["postgresql"], indirect=True)
+def test_a_date_counts_as_the_columns_that_it_becomes(put: Put) -> None:
     rows = table()
     narrow = put(rows.select(["spread", "new", "price"]))
     assert chosen(open_table(narrow), None, "linear") is not None
@@ -416,6 +412,81 @@ def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
         assert other.candidates_[0].temperature == pytest.approx(here.candidates_[0].temperature, rel=1e-12)
         assert other.candidates_[0].loss == pytest.approx(here.candidates_[0].loss, rel=1e-12)
         np.testing.assert_allclose(other.predict_proba(rows), expected, atol=1e-12)
+
+
+def same_choice(model: TableModel, other: TableModel) -> None:
+    """Check that models were compared and calibrated by the same rows."""
+    for mine, theirs in zip(model.candidates_, other.candidates_, strict=True):
+        assert theirs.model == mine.model
+        assert theirs.temperature == pytest.approx(mine.temperature, rel=1e-12)
+        assert theirs.loss == pytest.approx(mine.loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("model", ["nb", "gda"])
+def test_rows_are_drawn_by_their_contents_wherever_they_lie(
+    put: Put, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "COMPARED", 300)  # of 670
+    rows = overlapping()
+    here = fit(rows, "sold", model)
+    path = tmp_path / "rows.csv"
+    shuffled(rows, 1).to_pandas().to_csv(path, index=False)
+    place = put(shuffled(rows, 2))
+    there = fit(place, "sold", model, in_database=True)
+    others = [fit(each, "sold", model) for each in (shuffled(rows, 3), path)]
+    others.append(fit(place, "sold", model, in_database=False))
+    if there.summed_ == "in DuckDB":
+        others.append(there)
+    expected = here.predict_proba(rows)
+    for other in others:
+        same_choice(here, other)
+        np.testing.assert_allclose(other.predict_proba(rows), expected, atol=1e-12)
+    assert there.candidates_[0].temperature == pytest.approx(here.candidates_[0].temperature, rel=0.5)
+    another = fit(rows, "sold", model, random_state=1)
+    assert another.candidates_[0].loss != pytest.approx(here.candidates_[0].loss, rel=1e-6)
+
+
+def test_a_regression_is_fitted_to_the_same_drawn_rows_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "COMPARED", 200)
+    rows = overlapping()
+    one, two = (fit(each, "sold", "logistic", most_rows=400) for each in (rows, shuffled(rows)))
+    assert one.fitted_rows_ == two.fitted_rows_ == 400
+    assert one.candidates_[0].penalty == two.candidates_[0].penalty
+    np.testing.assert_allclose(two.predict_proba(rows), one.predict_proba(rows), atol=1e-6)
+
+
+def drawn(cells: npt.NDArray[np.float64], most: int, seed: int = 0, batch: int = 1000) -> npt.NDArray[np.float64]:
+    """Return the sorted cells that a sample of them holds."""
+    sample = Sample(most, seed)
+    for start in range(0, len(cells), batch):
+        some = cells[start : start + batch]
+        block = Block((), (some,), len(some))
+        sample.add(pa.record_batch({"x": some}), hash_rows(block, np.zeros(len(some)), Labels()))
+    return np.sort(sample.table().column("x").to_numpy())
+
+
+def test_a_sample_depends_on_neither_order_nor_batches() -> None:
+    random = np.random.default_rng(0)
+    cells = np.concatenate([random.normal(size=5000), np.full(4000, 7.0), random.integers(0, 3, 1000), [np.nan, -0.0]])
+    expected = drawn(cells, 500)
+    assert len(expected) == 500
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(cells))
+        np.testing.assert_array_equal(drawn(cells[order], 500, batch=177 + 300 * seed), expected)
+    assert not np.array_equal(drawn(cells, 500, seed=1), expected)
+    np.testing.assert_array_equal(drawn(cells[:300], 500), np.sort(cells[:300]))  # all of them where they are few
+
+
+def test_a_row_that_comes_often_is_drawn_as_often_as_its_share() -> None:
+    cells = np.concatenate([np.zeros(6000), np.random.default_rng(0).normal(size=4000)])
+    shares = [np.mean(drawn(cells, 1000, seed) == 0) for seed in range(5)]
+    np.testing.assert_allclose(shares, 0.6, atol=0.06)
+
+
+def test_rows_beyond_those_that_are_counted_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_COUNTED", 100)
+    cells = np.repeat(np.random.default_rng(0).normal(size=500), 2)
+    assert len(drawn(cells, 200)) == pytest.approx(200, abs=2)
 
 
 @pytest.mark.parametrize("model", ["logistic", "auto"])

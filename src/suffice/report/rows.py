@@ -14,7 +14,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables import Evaluation, TableError, TableModel
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, Names
-from suffice.tables.drawing import Sample
+from suffice.tables.drawing import Sample, hash_rows
 from suffice.tables.errors import listed
 from suffice.tables.measures import deviances
 from suffice.tables.reading import rows_of
@@ -121,7 +121,9 @@ class Seen:
                 seen.evaluation.add(found, values, unknown)
                 seen.rows += block.rows
                 seen._count_gaps(batch, block)
-                sample.add(batch if not unknown else batch.filter(arrow().array(values >= 0)))
+                hashes = hash_rows(block, answers.values, answers.labels)
+                known = slice(None) if not unknown else values >= 0
+                sample.add(batch if not unknown else batch.filter(arrow().array(known)), hashes[known])
                 hard.add(seen._wrongness(found, values), places, values, found, batch)
                 if seen.task == "classes":
                     unsure.add(-lead(found), places, values, found, batch)

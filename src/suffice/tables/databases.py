@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from suffice.engines.sql.dialect import DUCKDB, Dialect
@@ -16,20 +16,15 @@ if TYPE_CHECKING:
 
     from suffice.tables.source import Source
 
-# When sums are taken where the rows lie, and nobody has said. Measured by ``python -m benchmarks.sql``, in seconds of
-# processor: of 1e7 rows and 20 columns of Parquet, DuckDB takes the sums of naive Bayes, and draws rows, in 3.3, while
-# reading and summing them here takes 3.8; of 1e6 rows, both take 0.8. Sums of products grow as the square of the
-# columns while reading grows as their number: of 1e7 rows, 5 columns take 2.4 beside 3.6, 10 take 4.2 beside 3.8, 20
-# take 12.7 beside 6.1. A server's rows come over a wire: naive Bayes is always summed there, and so are products of few
-# columns (of 1e6 rows, 10 columns take 4.4 beside 3.6, and 20 take 17.7 beside 5.4). What counts is the columns of the
+# When sums are taken where the rows lie, and nobody has said. DuckDB hands rows over as fast as it sums them, and they
+# are read anyway for the sample that models are compared by: of 1e6 rows and 20 columns of Parquet, naive Bayes takes
+# 1.4 seconds of processor by reading and 2.1 by DuckDB's sums. A server's rows come over a wire: naive Bayes is always
+# summed there, and so are products of few columns, which grow as the square of the columns while reading grows as their
+# number (of 1e6 rows, 10 columns take 4.4 beside 3.6, and 20 take 17.7 beside 5.4). What counts is the columns of the
 # matrix: a date becomes 18 of them, and a moment 41.
 
-#: Of files and DuckDB's own tables: with fewer rows than these, both ways take a fraction of a second.
-MANY = 1_000_000
-#: Products of so many columns of a matrix, and no more, are summed by DuckDB sooner than rows are read and multiplied.
-NARROW = 6
-#: The same of a server, whose rows take longer to arrive.
-NARROW_ON_SERVER = 10
+#: Products of so many columns of a matrix, and no more, are summed by a server sooner than rows arrive.
+NARROW = 10
 #: What a date and a moment become in a matrix: their time, and a column for each month, weekday and hour but one.
 _DATE_COLUMNS = {"date": 1 + 11 + 6, "moment": 1 + 11 + 6 + 23}
 
@@ -52,11 +47,16 @@ def chosen(source: Source, wanted: bool | None, model: str = "auto") -> TableDat
         return None
     if wanted:
         return database
-    if not database.is_faster(source.rows()):
+    if not database.is_server:
         return None
     products = model in FORMS and FORMS[model].exact and FORMS[model].reads == "design"
-    wide = products and not database.multiplies_faster(matrix_columns(source.schema()) - 1)
+    wide = products and not multiplies_faster(matrix_columns(source.schema()) - 1)
     return None if wide else database  # one reading takes all sums, where some must be taken here
+
+
+def multiplies_faster(columns: int) -> bool:
+    """Whether products of so many columns of a matrix are summed by a server sooner than by reading rows."""
+    return columns <= NARROW
 
 
 def matrix_columns(schema: pa.Schema) -> int:
@@ -81,6 +81,7 @@ class TableDatabase(ABC):
     """
 
     dialect: Dialect
+    is_server: bool  # whether rows come over a wire
 
     def __init__(self, select: str) -> None:
         self.select = select
@@ -99,16 +100,11 @@ class TableDatabase(ABC):
         """Return what a query gives as an Arrow table."""
 
     @abstractmethod
-    def draw(self, columns: str, where: str, share: float, rows: int, seed: int) -> pa.Table:
-        """Return about so many rows, drawn at random; the share that they are of all is known."""
+    def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
+        """Yield the rows of a query that so many are to be drawn from by their contents, a known share of all.
 
-    @abstractmethod
-    def is_faster(self, rows: int | None) -> bool:
-        """Whether sums are taken sooner there than by reading so many rows."""
-
-    @abstractmethod
-    def multiplies_faster(self, columns: int) -> bool:
-        """Whether products of so many columns of a matrix are summed sooner there than by reading rows."""
+        These are all rows; where rows come over a wire, somewhat more than are wanted, drawn there at random.
+        """
 
     def close(self) -> None:  # noqa: B027  (few have to)
         """Let go of the table."""
@@ -121,18 +117,21 @@ class DuckDatabase(TableDatabase):
     ----------
     asked
         Returns what a query gives.
+    streamed
+        Yields what a query gives, batch by batch.
     select
         A query that gives the table.
-    fast
-        Whether going through the table several times costs little.
     """
 
     dialect = DUCKDB
+    is_server = False
 
-    def __init__(self, asked: Callable[..., Any], select: str, fast: bool) -> None:
+    def __init__(
+        self, asked: Callable[..., Any], streamed: Callable[[str], Iterable[pa.RecordBatch]], select: str
+    ) -> None:
         super().__init__(select)
         self._asked = asked
-        self._fast = fast
+        self._streamed = streamed
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows that a query gives."""
@@ -143,15 +142,6 @@ class DuckDatabase(TableDatabase):
         """Return what a query gives as an Arrow table."""
         return self._asked(sql, arrow=True)
 
-    def draw(self, columns: str, where: str, share: float, rows: int, seed: int) -> pa.Table:
-        """Return so many rows, drawn at random."""
-        wanted = f"select {columns} from {self.source}{where}"
-        return self.arrow(f"select * from ({wanted}) using sample {rows} rows (reservoir, {seed})")
-
-    def is_faster(self, rows: int | None) -> bool:
-        """Whether sums are taken sooner there than by reading so many rows."""
-        return self._fast and rows is not None and rows >= MANY
-
-    def multiplies_faster(self, columns: int) -> bool:
-        """Whether products of so many columns of a matrix are summed sooner there than by reading rows."""
-        return columns <= NARROW
+    def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
+        """Yield all rows of a query."""
+        return self._streamed(select)

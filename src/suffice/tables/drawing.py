@@ -1,27 +1,39 @@
-"""Rows drawn at random from a stream of unknown length, and a random order that depends on their contents alone."""
+"""Rows drawn at random from a stream of unknown length, by their contents alone."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice import _native
 from suffice.statistics import Labels
-from suffice.tables.blocks import Block
-from suffice.tables.ledger import Digests, Ledger
+from suffice.tables.blocks import Block, Names
+from suffice.tables.cells import TRUTH_WORDS
 from suffice.tables.source import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Bits of a number's mantissa that do not count in its order: readers of text differ in the last one.
+Hashes = npt.NDArray[np.uint64]
+
+#: Bits of a number's mantissa that do not count: readers of text differ in the last one.
 _LOOSE_BITS = 20
+#: Different rows that are counted, at most, to tell equal rows apart: their table takes 96 MiB.
+_COUNTED = 1 << 22
+_ALL = (1 << 64) - 1
 
 
 class Sample:
-    """The rows of a stream whose random numbers are lowest: all of them while they are few.
+    """A random sample of a stream of rows that depends on their contents and a seed alone, not on their order.
+
+    Each row has a random number, derived from its hash, the seed, and how many rows of this hash came before. The rows
+    whose numbers are lowest are held: all of them while they are few. Equal rows have different numbers, so a row that
+    comes a thousand times is drawn a thousand times as often. Beyond four million different rows, equal ones among the
+    others are drawn together or not at all.
 
     Parameters
     ----------
@@ -33,22 +45,22 @@ class Sample:
     Examples
     --------
     >>> sample = Sample(2)
-    >>> sample.add(arrow().record_batch({"a": [1, 2, 3]}))
+    >>> sample.add(arrow().record_batch({"a": [1, 2, 3]}), np.array([17, 5, 23], dtype=np.uint64))
     >>> sample.table().num_rows
     2
     """
 
     def __init__(self, most: int, seed: int = 0) -> None:
         self.most = most
-        self._random = np.random.default_rng(seed)
-        self._parts: list[tuple[npt.NDArray[np.float64], pa.RecordBatch]] = []
+        self._numbers = _native.rows.RowKeys(seed & _ALL, _COUNTED)
+        self._parts: list[tuple[Hashes, pa.RecordBatch]] = []
         self._held = 0
-        self._bar = 1.0
+        self._bar = np.uint64(_ALL)
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Draw from a batch."""
-        keys = self._random.random(batch.num_rows)
-        places = np.flatnonzero(keys < self._bar)
+    def add(self, batch: pa.RecordBatch, hashes: Hashes) -> None:
+        """Draw from a batch, given the hashes of its rows."""
+        keys = self._numbers.keys(hashes)
+        places = np.flatnonzero(keys <= self._bar)
         if not len(places):
             return
         self._parts.append((keys[places], batch if len(places) == len(keys) else batch.take(arrow().array(places))))
@@ -61,10 +73,11 @@ class Sample:
         if self._held <= self.most:
             return
         pa = arrow()
-        self._bar = float(np.partition(np.concatenate([keys for keys, _ in self._parts]), self.most)[self.most])
+        held = np.concatenate([keys for keys, _ in self._parts])
+        self._bar = np.partition(held, self.most - 1)[self.most - 1]
         parts = []
         for keys, rows in self._parts:
-            kept = np.flatnonzero(keys < self._bar)
+            kept = np.flatnonzero(keys <= self._bar)
             if len(kept):
                 parts.append((keys[kept], rows if len(kept) == len(keys) else rows.take(pa.array(kept))))
         self._parts = parts
@@ -102,35 +115,61 @@ def order_by_content(
     >>> cells[orders[0]].tolist() == cells[::-1][orders[1]].tolist()
     True
     """
-    ledger = Ledger.empty(0)
-    hashes: list[tuple[Digests, Digests]] = []
-    ranks = np.argsort(np.argsort([str(name) for name in labels.names])).astype(np.float64)
-    for block, values in batches:
-        # Classes by their rank: no and yes of a file are false and true of a database.
-        columns = ledger.encode(block, ranks[values] if len(labels) else values, Labels()).T
-        is_number = [*(isinstance(column, np.ndarray) for column in block.columns), True]
-        rounded = [_rounded(cells) if number else cells for cells, number in zip(columns, is_number, strict=True)]
-        hashes.append((_hash(rounded), _hash(columns)))
+    hashes = [(hash_rows(block, values, labels), hash_rows(block, values, labels, 0)) for block, values in batches]
     coarse, fine = (np.concatenate(parts) for parts in zip(*hashes, strict=True))
     order = np.lexsort((fine, coarse))
-    ordered = coarse[order]
-    repeats = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)  # how many equal rows come before
-    start = np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
-    return order[np.argsort(_hash([start, ordered, repeats.astype(np.uint64)]), kind="stable")]
+    keys = _native.rows.RowKeys(seed & _ALL, len(order)).keys(coarse[order])
+    return order[np.argsort(keys, kind="stable")]
 
 
-def _rounded(cells: Digests) -> Digests:
-    """Return the bits of numbers without those of the mantissa that do not count."""
-    half, loose = np.uint64(1 << (_LOOSE_BITS - 1)), np.uint64((1 << _LOOSE_BITS) - 1)
-    return (cells + half) & ~loose
+def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int = _LOOSE_BITS) -> Hashes:
+    """Return a hash of each row's cells and target, (n,): the same wherever the row was read from.
+
+    Parameters
+    ----------
+    block, values, labels
+        The rows, with codes of the labels, or numbers where there are no labels.
+    loose
+        How many of the lowest bits of a number's mantissa do not count.
+
+    Examples
+    --------
+    >>> block = Block((), (np.array([0.1, 0.1 + 1e-16, 0.2]),), 3)
+    >>> one, two, three = hash_rows(block, np.array([1, 1, 1]), Labels(("no", "yes")))
+    >>> bool(one == two), bool(one == three)
+    (True, False)
+    """
+    hashes = np.zeros(block.rows, dtype=np.uint64)
+    *factors, last = _mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
+    for column, factor in zip(block.columns, factors, strict=True):
+        if isinstance(column, Names):
+            hashes += _name_hashes(map(str, column.vocabulary.names), factor)[column.codes]
+        elif isinstance(column, list):
+            hashes += _name_hashes(column, factor)[:-1]
+        else:
+            _native.rows.add_numbers(hashes, np.ascontiguousarray(column), int(factor), loose)
+    if len(labels):
+        hashes += _name_hashes(map(_class_word, labels.names), last)[values]
+    else:
+        _native.rows.add_numbers(hashes, np.ascontiguousarray(values, dtype=np.float64), int(last), loose)
+    return _mixed(hashes)
 
 
-def _hash(columns: Iterable[Digests]) -> Digests:
-    """Return a hash of each row of 64-bit columns, (n,): the finaliser of SplitMix64, column by column."""
-    found: Digests = np.zeros(1, dtype=np.uint64)
-    for column in columns:
-        found = (found ^ column) + np.uint64(0x9E3779B97F4A7C15)
-        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        found = found ^ (found >> np.uint64(31))
-    return found
+def _name_hashes(names: Iterable[str], factor: np.uint64) -> Hashes:
+    """Return the hash of each name times a factor, and 0 for missing cells, whose code is -1."""
+    digests = (hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest() for name in names)
+    return np.frombuffer(b"".join((*digests, bytes(8))), dtype="<u8").astype(np.uint64) * factor
+
+
+def _class_word(name: Any) -> str:
+    """Return the name of a class as it is hashed: no and yes of a file are false and true of a database."""
+    word = str(name)
+    return str(TRUTH_WORDS.get(word.casefold(), word))
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Return one random number for another: the finaliser of SplitMix64."""
+    found = numbers + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return found ^ (found >> np.uint64(31))

@@ -39,8 +39,6 @@ _ANONYMOUS = re.compile(r"column\d+")
 class DuckSource(Source):
     """A table that DuckDB reads: a query over files, or over a database of its own."""
 
-    _sums_fast = True  # whether going through it several times costs little
-
     def __init__(
         self,
         name: str,
@@ -103,10 +101,14 @@ class DuckSource(Source):
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
         names = "*" if columns is None else ", ".join(map(quoted, columns))
+        return self.streamed(f"select {names} from ({self._sql()}\n)")
+
+    def streamed(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that a query over the table gives, in their order."""
         done = 0
         while True:
             rest = f" offset {done}" if done else ""  # which would keep DuckDB to one thread
-            with self._reader(f"select {names} from ({self._sql()}\n){rest}") as reader:
+            with self._reader(f"{sql}{rest}") as reader:
                 try:
                     for batch in reader:
                         done += batch.num_rows
@@ -131,7 +133,7 @@ class DuckSource(Source):
 
     def database(self) -> DuckDatabase:
         """Return DuckDB, which can sum the rows where they lie."""
-        return DuckDatabase(self.asked, self._sql(), self._sums_fast)
+        return DuckDatabase(self.asked, self.streamed, self._sql())
 
     def asked(self, sql: str, arrow: bool = False) -> Any:
         """Return what a query over the table gives: rows, or an Arrow table."""
@@ -156,8 +158,6 @@ class DuckSource(Source):
 
 class TextSource(DuckSource):
     """Delimited text, as DuckDB reads it."""
-
-    _sums_fast = False  # finding cells in text takes longer than summing them
 
     def __init__(
         self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]

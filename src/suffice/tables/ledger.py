@@ -90,7 +90,7 @@ class Ledger:
 
     def _digests(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
         """Return the digest of each row, (n,)."""
-        rows = np.ascontiguousarray(self.encode(block, values, labels)).view(np.uint8)
+        rows = np.ascontiguousarray(self._rows_encoded(block, values, labels)).view(np.uint8)
         start = hashlib.blake2b(key=self.key, digest_size=_SIZE)
         found = bytearray()
         for row in rows:
@@ -99,7 +99,7 @@ class Ledger:
             found += digest.digest()
         return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)
 
-    def encode(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
+    def _rows_encoded(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
         """Return 64 bits for each cell and the target of each row, (n, columns + 1); the same in any batch."""
         target = Names(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
         return np.stack([self._encoded(column) for column in (*block.columns, target)], axis=1)

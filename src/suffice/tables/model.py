@@ -16,7 +16,7 @@ from suffice.tables.algebra import Algebra
 from suffice.tables.answering import with_target
 from suffice.tables.blocks import Block, ranges_of
 from suffice.tables.choosing import Candidate, judge
-from suffice.tables.databases import RowsElsewhereError, TableDatabase, chosen
+from suffice.tables.databases import RowsElsewhereError, TableDatabase, chosen, multiplies_faster
 from suffice.tables.described import Described
 from suffice.tables.describing import Description
 from suffice.tables.designed import Designed
@@ -54,21 +54,21 @@ class TableModel(Stored, Algebra):
     folds
         How many folds are held out in turn when models are compared.
     most_rows
-        Models that are no sums over rows are fitted to so many rows, drawn at random, where there are more of them; to
-        all, with None. Those that are sums take in every row in any case.
+        Regressions and other models that are not read from sums are fitted to so many rows, drawn at random, where
+        there are more of them; to all, with None. Models that are read from sums take in every row in any case.
     random_state
-        The seed of the folds, and of the rows that are drawn. Where all rows are drawn (up to 30,000), folds and all
-        that is chosen by them (temperatures, penalties) do not depend on the order of the rows, nor on where they
-        lie. Of larger tables each way of reading, here, DuckDB or PostgreSQL, draws rows of its own: a temperature
-        differs between them as it does between seeds.
+        The seed of the folds, and of the rows that are drawn. Rows are drawn by their contents: folds and all that is
+        chosen by them (temperatures, penalties) depend neither on the order of the rows nor on where they lie. Only of
+        more than 30,000 rows that PostgreSQL sums does the server draw the rows: read them (``in_database=False``) for
+        the same ones.
     in_database
-        Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL, and only the first rows
-        and those that are drawn are read. By default where that is faster: of a server always, of Parquet files and
-        DuckDB's tables from a million rows on; products of columns, which ``"gda"`` and ``"linear"`` sum, only of few.
+        Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL. A server is then read
+        only the first rows and those that are drawn. By default where that is faster: of a server always, but products
+        of columns, which ``"gda"`` and ``"linear"`` sum, only of few; of DuckDB never.
     ledger
         Whether to keep a digest of each row that is learned (8 bytes a row in the model's file), so that :meth:`forget`
-        refuses rows that were never learned. Rows are then read, even of a database. Models that are no sums over rows
-        cannot forget, and keep none.
+        refuses rows that were never learned. Rows are then read, even of a database. Models that are not read from
+        sums cannot forget, and keep none.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class TableModel(Stored, Algebra):
         if found.rows > sample.rows:
             predictor.complete(found.description)
         if found.sums is not None and isinstance(predictor, Designed) and form.exact:
-            if self.in_database or found.sums.database.multiplies_faster(predictor.design.width):
+            if self.in_database or multiplies_faster(predictor.design.width):
                 return found.sums.learnt(predictor, sample, values)
             self.summed_ += f", of products {reading.HERE}"
         if form.exact or self.most_rows is None:

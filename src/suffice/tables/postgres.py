@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,9 @@ import numpy as np
 
 from suffice.engines.sql.dialect import POSTGRESQL, quoted, quoted_path
 from suffice.engines.sql.errors import DatabaseError, explained
-from suffice.tables import databases
 from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError, masked
-from suffice.tables.source import Source, arrow
+from suffice.tables.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,6 +97,7 @@ class PostgresDatabase(TableDatabase):
     """
 
     dialect = POSTGRESQL
+    is_server = True
 
     def __init__(self, address: str, select: str, name: str) -> None:
         super().__init__(select)
@@ -134,29 +134,17 @@ class PostgresDatabase(TableDatabase):
                     cursor.execute("rollback to savepoint question")
                 raise
 
-    def draw(self, columns: str, where: str, share: float, rows: int, seed: int) -> pa.Table:
-        """Return so many rows, drawn at random."""
-        random = np.random.default_rng(seed)
-        self.ask(f"select setseed({random.random()})")
-        most = min(1.0, share + 5 * float(np.sqrt(share / max(rows, 1))))  # a few more, of which some are let go again
-        chosen = f"{where} and" if where else " where"
-        found = self.arrow(f"select {columns} from {self.source}{chosen} random() < {most!r}")
-        if found.num_rows <= rows:
-            return found
-        return found.take(arrow().array(np.sort(random.choice(found.num_rows, rows, replace=False))))
+    def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
+        """Yield somewhat more rows than are wanted, drawn by the server: reading all takes as long as summing them."""
+        self.ask(f"select setseed({np.random.default_rng(seed).random()})")
+        most = min(1.0, share + 5 * float(np.sqrt(share / max(rows, 1))))
+        found = self.arrow(f"select * from ({select}) as rows where random() < {most!r}")
+        return list(found.to_batches())
 
     def close(self) -> None:
         """Let go of the table, which others may wait to change."""
         if "_connection" in vars(self):
             _close(self._connection)
-
-    def is_faster(self, rows: int | None) -> bool:
-        """Whether sums are taken sooner there; always: rows of a server come over a wire."""
-        return True
-
-    def multiplies_faster(self, columns: int) -> bool:
-        """Whether products of so many columns of a matrix are summed sooner there than by reading rows."""
-        return columns <= databases.NARROW_ON_SERVER
 
 
 @contextmanager

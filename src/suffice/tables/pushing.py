@@ -11,6 +11,7 @@ from suffice.tables.cells import flat
 from suffice.tables.columns import Columns
 from suffice.tables.databases import TableDatabase
 from suffice.tables.describing import Description
+from suffice.tables.drawing import Sample, hash_rows
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form
 from suffice.tables.kinds import LOOKED_AT
@@ -104,6 +105,11 @@ class Pushed:
         """Return rows that have a target, drawn at random; all of them where they are few."""
         columns = ", ".join(map(quoted, [*schema.columns, schema.target]))
         where = f" where {target.known}" if target.skipped else ""
+        select = f"select {columns} from {self.database.source}{where}"
         if target.rows <= most:
-            return self.database.arrow(f"select {columns} from {self.database.source}{where}")
-        return self.database.draw(columns, where, most / target.rows, most, self._seed)
+            return self.database.arrow(select)
+        sample = Sample(most, self._seed)
+        for batch in ahead(self.database.draw(select, most / target.rows, most, self._seed)):
+            block, answers = rows_of(batch, schema)
+            sample.add(batch, hash_rows(block, answers.values, answers.labels))
+        return sample.table()

@@ -13,7 +13,7 @@ from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, KindError
 from suffice.tables.cells import flat
 from suffice.tables.describing import Description
-from suffice.tables.drawing import Sample, order_by_content
+from suffice.tables.drawing import Sample, hash_rows, order_by_content
 from suffice.tables.errors import TableError
 from suffice.tables.forms import Form
 from suffice.tables.kinds import FEW_CLASSES, LOOKED_AT, infer
@@ -290,7 +290,7 @@ class Streamed:
                     prepared = True
                 summed.labels = labels
                 summed.add(block, answers.into(labels) if bins is None else answers.values)
-            sample.add(batch)
+            sample.add(batch, hash_rows(block, answers.values, answers.labels))
         if statistics is None:
             raise TableError(
                 f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
