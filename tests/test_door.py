@@ -166,7 +166,7 @@ def test_more_columns_than_memory_are_refused_in_words(tmp_path, columns):
     ends = np.arange(17, dtype=np.int64)
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_array((np.ones(16), ends[:-1], ends), shape=(16, columns)))
     assert (tmp_path / "x.npz").stat().st_size < 2000
-    message = rf"X has shape \(16, {columns}\): one number for each column would need .* GiB"
+    message = rf"X has shape \(16, {columns}\): a coefficient for each column and its slope would need .* GiB"
     for model in MODELS.values():
         with pytest.raises(ValueError, match=message):
             clone(model).fit(sparse.load_npz(tmp_path / "x.npz"), np.arange(16) % 8)
@@ -177,8 +177,25 @@ def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
     x = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, width))
     batch = Batch(x, np.arange(4))
     for kernel in ("event_counts", "diagonal_moments", "full_moments"):
-        with pytest.raises(ValueError, match=r"sums over the rows of 4 classes would need .* hash features into fewer"):
+        with pytest.raises(ValueError, match=r"sums and parameters of 4 classes would need .* hash features"):
             getattr(NativeKernels(), kernel)(batch, 4)
+
+
+@pytest.mark.parametrize(
+    ("model", "share", "what"),
+    [
+        (suffice.MultinomialNB(), 1 / 24, "sums and parameters of 2 classes"),
+        (suffice.GaussianNB(), 1 / 40, "sums and parameters of 2 classes"),
+        (suffice.LogisticRegression(l2=1.0), 1 / 24, "theta, its slope and coef_"),
+        (suffice.SoftmaxRegression(l2=1.0), 1 / 24, "theta, its slope and coef_"),
+        (suffice.GLM("poisson"), 1 / 24, "theta, its slope and coef_"),
+    ],
+)
+def test_parameters_that_do_not_fit_in_memory_are_refused_before_they_are_made(monkeypatch, model, share, what):
+    monkeypatch.setattr(suffice.engines.memory, "host_memory", lambda: 1 << 31)
+    x = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, int((1 << 31) * share)))
+    with pytest.raises(ValueError, match=rf"{what} would need \d+ GiB, .* hash features into fewer"):
+        model.fit(x, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("columns", [2**61, 2**56, 2**55])

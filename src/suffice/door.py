@@ -62,7 +62,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if isinstance(x, np.ndarray) or is_sparse(x):
         if x.ndim == 2:
-            check_host_memory(x.shape, "one number for each column", x.shape[1])
+            check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
         x = intact_sparse(x) if is_sparse(x) else x
     if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
         if reset:

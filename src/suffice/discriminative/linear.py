@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -39,6 +38,7 @@ from suffice.solvers.gradient import diverged
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import parameters
+from suffice.user_warnings import warn_user
 
 GAUSSIAN = Response.of("gaussian")
 #: Where sums tell fewer digits of the residual than these, it is summed row by row.
@@ -441,11 +441,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if self.l2 > 0 or self.l1 > 0 or self._solved().factored.rank == self.n_features_in_:
             return
         said = [dependence(name, others) for name, others in self.dependent_columns_]
-        warnings.warn(
+        warn_user(
             f"LinearRegression: {'; '.join(said[:10])}. The rows do not tell these coefficients apart: the smallest "
             "that fit are given. Drop the columns, or give l2 > 0",
             CollinearityWarning,
-            stacklevel=4,
         )
 
 

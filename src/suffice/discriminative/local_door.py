@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import array_api_compat
@@ -14,6 +13,7 @@ from suffice.discriminative.local_fit import Answer
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
 
 #: Below this kernel weight of the nearest row, a query counts as far from all of them (Gaussian: 7.4 bandwidths).
 _FAR = float(np.log(1e-12))
@@ -28,19 +28,17 @@ def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
     count = len(answer.value)
     far = np.flatnonzero(answer.log_weight < _FAR)
     if far.size:
-        warnings.warn(
+        warn_user(
             f"{far.size} of the {count} queries lie far from all rows for bandwidth {bandwidth:g}, the first of them "
             f"X[{far[0]}]: their answers rest on the nearest rows alone",
             FarFromDataWarning,
-            stacklevel=4,
         )
     lost = np.flatnonzero(~answer.converged)
     if lost.size:
-        warnings.warn(
+        warn_user(
             f"the fits at {lost.size} of the {count} queries, the first of them X[{lost[0]}], have not converged after "
             f"max_iter={max_iter} steps: allow more, or raise l2 or tol",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

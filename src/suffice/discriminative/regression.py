@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -20,11 +19,15 @@ from suffice.discriminative.solving import CollinearityWarning, dependence, solv
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.cluster import Shards, engine_of
+from suffice.engines.memory import check_host_memory
+from suffice.engines.results import beside
+from suffice.families import Response
 from suffice.solvers import ElasticNet, Solution
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY, flat, shaped
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
 
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
@@ -147,6 +150,8 @@ class Regression(Arriving):
         else:
             rows, targets = self._rows_spread(spread)
         self._forget_facts()
+        if isinstance(rows, Batch):
+            check_host_memory(rows.x.shape, "theta, its slope and coef_", 4, *self._shape(rows, targets))
         with door.naming_cells():
             try:
                 self._learn(rows, targets)
@@ -258,7 +263,7 @@ class Regression(Arriving):
             factored = Symmetric.of(solution.information)
             rank -= theta.size - factored.rank
             if factored.rank < theta.size and self.l2 == 0:
-                self._say_collinear(solution.information, theta.shape)
+                self._say_collinear(likelihood, solution.information, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
         self.facts_ = facts_of(likelihood, theta, value, rank)
         self.dispersion_ = self.facts_.dispersion
@@ -314,26 +319,41 @@ class Regression(Arriving):
             why = f"the {found.of} are separated: no finite theta is best"
         self.solution_ = replace(self.solution_, converged=False, why=why)
         self._notes.append(words)
-        warnings.warn(f"{type(self).__name__}: {words}", SeparationWarning, stacklevel=6)
+        warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
     def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
         """Return what the penalty takes from the log-likelihood."""
         theta = solution.theta[int(self.fit_intercept) :]
         return float(self.l2 / 2 * (theta * theta).sum() + self.l1 * np.abs(theta).sum())
 
-    def _say_collinear(self, information: FloatArray, shape: tuple[int, ...]) -> None:
+    def _say_collinear(self, likelihood: Likelihood, information: FloatArray, shape: tuple[int, ...]) -> None:
+        """Name the columns that depend on others, where the curvature is singular.
+
+        At the end of a link's range the curvature of a few rows can outweigh all others, or vanish: it is singular then
+        though the columns are not, so the columns themselves are asked.
+        """
         names = np.array(self._names())
         if self._layout.kept is not None:
             names = names[self._layout._places()]
-        found = dependencies(information[: shape[0], : shape[0]])
+        products = information[: shape[0], : shape[0]]
+        rows = likelihood.rows
+        if isinstance(rows, Batch):
+            plain = Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
+            least_squares = Likelihood(likelihood.engine, plain, Response.of("gaussian"), likelihood.intercept)
+            products = least_squares.curvature(np.zeros((shape[0], 1))).information
+        found = dependencies(products)
+        if not found:
+            self._notes.append(
+                "the curvature of the log-likelihood is singular, though no column depends on others: some means are "
+                "at the end of their range, and some standard errors are not known"
+            )
         sentences = [dependence(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
         if sentences:
             self._notes.append(f"dependent columns: {'; '.join(sentences)}")
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}: {'; '.join(sentences[:10])}. The rows do not tell these coefficients apart: "
                 "the smallest that fit are given. Drop the columns, or give l2 > 0",
                 CollinearityWarning,
-                stacklevel=5,
             )
 
 

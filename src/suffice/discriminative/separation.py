@@ -6,7 +6,6 @@ A direction may tell classes apart without an error, or reach rows of counts tha
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from suffice.engines import Batch, Engine, complaints
 from suffice.engines.array_blocks import to_host
 from suffice.families import Response
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
 
 #: Rows that a linear programme starts with; it is given as many of those that it wronged, until there are none.
 ROWS = 1_000
@@ -176,10 +176,9 @@ def find_separation(
     try:
         found = search.find()
     except _Undecided as reason:
-        warnings.warn(
+        warn_user(
             f"whether the classes are separated was not settled: {reason}; if coefficients are large, give l2 > 0",
             SeparationWarning,
-            stacklevel=2,
         )
         return None
     if found is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice import solvers
 from suffice.solvers import Solution
+from suffice.user_warnings import warn_user
 
 #: Of a name: the solver, given tol, max_iter, whether the curvature at the end is wanted, and a seed.
 NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
@@ -35,20 +35,18 @@ def warn_unless_converged(model: Any, solution: Solution) -> None:
     """Warn where a solver has not converged, with the last line of its trace."""
     if not solution.converged:
         last = f"; {solution.trace[-1]}" if solution.trace else ""
-        warnings.warn(
+        warn_user(
             f"{type(model).__name__} did not converge: {solution.why}{last}. Raise max_iter, or try another solver",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 
 def warn_unsolved(model: Any, l1: float) -> None:
     """Warn where an elastic net could not be read from sums."""
-    warnings.warn(
+    warn_user(
         f"{type(model).__name__} did not converge: the conditions for a minimum do not hold at l1={l1:g}, as columns "
         "nearly depend on each other. Standardise the columns, or give l2 > 0",
         ConvergenceWarning,
-        stacklevel=4,
     )
 
 

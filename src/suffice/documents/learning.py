@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
@@ -29,6 +28,7 @@ from suffice.text.counts import SAMPLED
 from suffice.text.features import features_of
 from suffice.text.rows import new_rows
 from suffice.text.vocabulary import Columns, vocabulary_of
+from suffice.user_warnings import warn_user
 
 Codes = npt.NDArray[np.int64]
 #: Documents wait to be added until they have so many bytes: adding to a sum touches every word of its vocabulary.
@@ -124,10 +124,9 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         self.skipped_ = skipped
         if skipped:
             some = "; ".join(f"{path}: {why}" for path, why in skipped[:3])
-            warnings.warn(
+            warn_user(
                 f"{len(skipped)} files could not be read and were left out ({some}{' …' if len(skipped) > 3 else ''}); "
                 "skipped_ lists them",
-                stacklevel=3,
             )
         return self
 

@@ -149,8 +149,8 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
         return weight, value, gradient, hessian
 
     def _check_room(self, batch: Batch, classes: int, *lengths: int) -> None:
-        """Raise where sums of so many numbers for each class cannot fit in memory."""
-        check_host_memory(batch.x.shape, f"sums over the rows of {classes} classes", classes, *lengths)
+        """Raise where sums of so many numbers for each class, and what is read from them, cannot fit in memory."""
+        check_host_memory(batch.x.shape, f"sums and parameters of {classes} classes", 2, classes, *lengths)
 
     def _per_class(self, kernel: Callable[..., R], batch: Batch, classes: int, *arguments: Any) -> R:
         return self._call(kernel, batch, read_codes(batch, classes), classes, classes, *arguments)

@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 import tempfile
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import TableError, UsageError, listed, masked, nearest
 from suffice.tables.source import BATCH, ArrowSource, Source, arrow
+from suffice.user_warnings import warn_user
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".data"), "csv"),
@@ -202,11 +202,10 @@ def _check_fetchable(frame: Any, kind: type) -> None:
             "it to Parquet and give the folder, which is read in batches; or use a model that is summed where the rows "
             "are, such as suffice.MixedNB().fit(frame, 'target')"
         )
-    warnings.warn(
+    warn_user(
         f"{size}, are fetched from {library} to this machine; collect=True (suffice.fit, open_table) does so without "
         "this warning, and models such as suffice.MixedNB are fitted where the rows are",
         FetchWarning,
-        stacklevel=2,
     )
 
 

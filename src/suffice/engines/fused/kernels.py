@@ -6,7 +6,6 @@ more classes than fit. The array code then reads the rows in its own way, and sa
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -18,6 +17,7 @@ from suffice.engines.batch import Batch
 from suffice.engines.fused.rows import DeviceRows, device_rows
 from suffice.engines.kernels import FloatArray
 from suffice.engines.memory import out_of_memory
+from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
@@ -59,10 +59,9 @@ def asked(batch: Batch, ask: Callable[[Fused], R | None]) -> R | None:
         if out_of_memory(error):
             raise
         _broken.append(error)
-        warnings.warn(
+        warn_user(
             f"no CUDA kernel could be compiled ({type(error).__name__}: {error}): array code sums instead, more slowly",
             RuntimeWarning,
-            stacklevel=4,
         )
         return None
 
