@@ -159,7 +159,7 @@ def test_a_logistic_regression_is_no_sum(
     model = copied(logistic)
     before = model.read_bytes()
     sentence = refused(command, model, houses, code=1)
-    assert "'logistic' is no sum over rows" in sentence
+    assert "a 'logistic' model cannot" in sentence
     assert "nb, gda, linear or text" in sentence
     assert model.read_bytes() == before
 

@@ -172,10 +172,10 @@ def forged(path, change, words):
         ("statistics", [], "damaged"),
         ("statistics", {"events": "Oracle"}, "damaged"),
         ("statistics", KINDS | {"events": "Oracle"}, "'events' of kind 'Oracle', which suffice .* does not know"),
-        ("statistics", KINDS | {"events": "ClassCounts"}, "no sum over rows"),
+        ("statistics", KINDS | {"events": "ClassCounts"}, "arrays that no fit gives"),
         ("statistics", KINDS | {"events": []}, "damaged"),
         ("statistics", KINDS | {"events": "TiedMoments"}, "stored as the"),
-        ("statistics", KINDS | {"more": "EventCounts"}, "'more', which is no sum over rows"),
+        ("statistics", KINDS | {"more": "EventCounts"}, "'more' with arrays that no fit gives"),
         ("format", True, "claims format True"),
     ],
 )
@@ -225,7 +225,7 @@ def test_forged_tensors(path, tensor, array, words):
 
 @pytest.mark.parametrize("tensor", [name for name in tensors_of(sample()) if name.startswith("statistics")])
 def test_missing_tensors(path, tensor):
-    forged(path, lambda about, tensors: tensors.pop(tensor), "is no sum over rows")
+    forged(path, lambda about, tensors: tensors.pop(tensor), "arrays that no fit gives")
 
 
 def test_bools_of_neither_kind(path):

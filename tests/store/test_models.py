@@ -42,8 +42,89 @@ def test_classes_that_are_not_those_of_the_sum_are_refused(tmp_path, model, name
 )
 def test_classes_that_do_not_fit_the_coefficients_are_refused(tmp_path, model, names):
     _with_settings(model.fit(X, Y), tmp_path / "model", classes={"names": names, "dtype": "i"})
-    with pytest.raises(ValueError, match=r"two classes at least|coef_ has . rows|of its classes"):
-        store.load(tmp_path / "model").predict(X)
+    with pytest.raises(store.StoreError, match=r"two classes at least|array '(theta|coef)' must have shape"):
+        store.load(tmp_path / "model")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (suffice.LogisticRegression(l2=1.0), [0, 1, 2]),
+        (suffice.LogisticRegression(), [0, 1, 2, 3, 4]),
+        (suffice.SoftmaxRegression(l2=1.0), [0, 1]),
+    ],
+)
+def test_more_or_fewer_classes_than_columns_of_theta_are_refused(tmp_path, model, names):
+    y = Y if len(names) == 3 else np.arange(12) % 3
+    _with_settings(model.fit(X, y), tmp_path / "model", classes={"names": names, "dtype": "i"})
+    with pytest.raises(store.StoreError, match=r"array 'theta' must have shape \(5, .\), by the model's classes"):
+        store.load(tmp_path / "model")
+
+
+MODELS = [
+    suffice.MultinomialNB(),
+    suffice.BernoulliNB(),
+    suffice.PoissonNB(),
+    suffice.CategoricalNB(),
+    suffice.GaussianNB(),
+    suffice.GDA(shrinkage=0.5),
+    suffice.MixedNB(),
+    suffice.LogisticRegression(l2=1.0),
+    suffice.LogisticRegression(penalty="firth"),
+    suffice.SoftmaxRegression(l2=1.0),
+    suffice.GLM("poisson"),
+    suffice.LinearRegression(),
+    suffice.NBLogisticRegression(l2=1.0),
+    suffice.Perceptron(max_iter=2),
+    suffice.LocallyWeightedRegression(bandwidth=1.0),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("features", [3, 5])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_another_number_of_features_is_refused(tmp_path, model, features):
+    _with_settings(model.fit(X, Y), tmp_path / "model", features=features)
+    with pytest.raises(store.StoreError, match=rf"shape \(|the model of {features}|for {features} features"):
+        store.load(tmp_path / "model")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_names_of_other_features_are_refused(tmp_path, model):
+    _with_settings(model.fit(X, Y), tmp_path / "model", feature_names=["a", "b", "c"])
+    with pytest.raises(store.StoreError, match="feature_names has 3 names for 4 features"):
+        store.load(tmp_path / "model")
+
+
+def _assigned(model: Any) -> Any:
+    model.fit(X, Y)
+    model.coef_ = np.asarray(model.coef_) * 2
+    return model
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "model",
+    [
+        suffice.LogisticRegression(l2=1.0),
+        suffice.SoftmaxRegression(l2=1.0),
+        suffice.GLM("poisson"),
+        suffice.LinearRegression(covariance="HC1"),
+        suffice.NBLogisticRegression(l2=1.0),
+        suffice.Perceptron(max_iter=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_array_of_another_shape_is_refused_by_its_name(tmp_path, model):
+    _assigned(model).save(tmp_path / "model")
+    contents = store.read(tmp_path / "model")
+    for name, array in contents.arrays.items():
+        wrong = np.concatenate([np.atleast_1d(array), np.atleast_1d(array)])
+        store.write(tmp_path / "model", replace(contents, arrays={**contents.arrays, name: wrong}))
+        with pytest.raises(store.StoreError, match=rf"array '({name}|covariance)' must have shape"):
+            store.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("names", [[], ["a"], ["a", "b", "c"]])

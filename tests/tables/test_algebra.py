@@ -222,7 +222,7 @@ def test_models_that_are_no_sums_say_so(form: str) -> None:
         (lambda: model.update(B), "learn more rows exactly"),
         (lambda: model.forget(B), "forget rows"),
     ):
-        with pytest.raises(TableError, match=f"'{form}' is no sum over rows, and cannot {what}: fit it again"):
+        with pytest.raises(TableError, match=f"a '{form}' model cannot {what}: it is fitted to the rows themselves"):
             refused()
 
 

@@ -49,7 +49,7 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
     show_default=True,
     callback=_most_rows,
     metavar="N|all",
-    help="Rows, drawn at random, that models are fitted to which are no sums over rows.",
+    help="Rows, drawn at random, that regressions and other models which are not read from sums are fitted to.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
 @click.option(

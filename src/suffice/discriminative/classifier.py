@@ -179,6 +179,11 @@ class LinearClassifier(ScoredClasses, Growing):
         columns = self.solution_.theta.shape[1]
         return [f"{label}: {name}" for label in self.classes_[:columns] for name in names]
 
+    def _theta_columns(self, columns: int) -> tuple[int, int]:
+        if self._two:
+            return 1, 1
+        return len(self._labels) - 1, len(self._labels) - 1 + int(self._treats_classes_alike)
+
     def _more_settings(self) -> dict[str, Any]:
         return self._classes_written()
 

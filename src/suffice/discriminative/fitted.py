@@ -21,7 +21,7 @@ from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.solvers.objective import flat
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, parameters
+from suffice.store import Contents, check_shapes, parameters
 
 
 class Fitted(LinearPredictor):
@@ -137,6 +137,10 @@ class Fitted(LinearPredictor):
             arrays=arrays,
         )
 
+    def _theta_columns(self, columns: int) -> tuple[int, int]:
+        """Return how many columns theta has at least and at most, by the classes; as many as it has, without any."""
+        return columns, columns
+
     def _more_settings(self) -> dict[str, Any]:
         """Return what else a file must hold for the model to go on."""
         return {}
@@ -146,6 +150,12 @@ class Fitted(LinearPredictor):
         settings, arrays = contents.settings, contents.arrays
         model = cls._with_parameters(settings, solvers_read)._restore_features(settings)
         model._restore(settings)
+        size, columns = model.n_features_in_ + int(model._params.fit_intercept), arrays["theta"].shape[1]
+        least, most = model._theta_columns(columns)
+        check_shapes(arrays, {"theta": (size, min(max(columns, least), most))})
+        coef, intercept = model._shown(arrays["theta"])
+        shapes = {"gradient": arrays["theta"].shape, "coef": np.shape(coef), "intercept": np.shape(intercept)}
+        check_shapes(arrays, shapes)
         model._resume(settings["progress"], arrays)
         if settings["facts"] is not None:
             model.facts_ = Facts(**settings["facts"])
@@ -155,6 +165,7 @@ class Fitted(LinearPredictor):
         model._covariance = model.separation_ = None
         if "covariance" in arrays:
             known = np.flatnonzero(arrays["known"])
+            check_shapes(arrays, {"known": (arrays["theta"].size,), "covariance": (len(known), len(known))})
             model._covariance = np.full((len(arrays["known"]), len(arrays["known"])), np.nan)
             model._covariance[np.ix_(known, known)] = arrays["covariance"]
         about = dict(settings["solution"])

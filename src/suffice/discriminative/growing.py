@@ -28,6 +28,7 @@ from suffice.solvers.gradient import diverged
 from suffice.solvers.objective import MANY
 from suffice.solvers.stochastic import chosen_pace
 from suffice.statistics.base import FloatArray
+from suffice.store import check_shapes
 
 #: A step that we choose is not made shorter than this.
 SHORTEST = 1e-12
@@ -208,6 +209,8 @@ class Growing(Regression):
     def _resume(self, progress: Any, arrays: Mapping[str, Any]) -> None:
         self._seen, self._warm = float(progress["seen"]), bool(progress.get("warm", False))
         self._pace = None if progress["pace"] is None else Pace(**progress["pace"])
+        size = arrays["theta"].size
+        check_shapes(arrays, {"curvature": (size, size)})
         self._curvature = arrays.get("curvature")
         sample = {name.removeprefix("sample."): each for name, each in arrays.items() if name.startswith("sample.")}
         self._sample = RowSample.from_arrays(sample) if sample else None

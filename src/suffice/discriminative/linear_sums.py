@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -24,7 +23,8 @@ from suffice.solvers.linear_algebra import dependencies
 from suffice.solvers.objective import flat
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, parameters
+from suffice.store import Contents, check_shapes, parameters
+from suffice.user_warnings import warn_user
 
 #: Fewer known digits of the residual variance than these are mentioned.
 FEW_DIGITS = 4.0
@@ -248,7 +248,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if solved.df_residual > 0:
             notes += self._notes_on_digits()
             if not solved.digits.all():
-                warnings.warn(f"{type(self).__name__}: {notes[-1]}", PrecisionWarning, stacklevel=4)
+                warn_user(f"{type(self).__name__}: {notes[-1]}", PrecisionWarning)
         deviance = np.where(solved.digits > 0, np.diagonal(solved.residual), np.nan)
         null = np.diagonal(products_of(sums, bool(params.fit_intercept)).yy)
         return Inference(
@@ -300,12 +300,18 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         statistics = contents.statistics["sum"]
         if not isinstance(statistics, NormalEquations):
             raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
+        if statistics.features != model.n_features_in_:
+            raise ValueError(f"the sum is of {statistics.features} features, the model of {model.n_features_in_}")
+        size, targets = model.n_features_in_ + int(model._params.fit_intercept), statistics.targets
+        shapes = {"robust": (size, size), "found": (size, targets), "residual": (targets, targets)}
+        check_shapes(contents.arrays, shapes)
         model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
         model._residual = contents.arrays.get("residual")
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)
         model._remember(statistics)
         if "coef" in contents.arrays:
+            check_shapes(contents.arrays, {"coef": model.coef_.shape, "intercept": np.shape(model.intercept_)})
             intercept = contents.arrays["intercept"]
             model.coef_, model.intercept_ = contents.arrays["coef"], intercept if intercept.ndim else float(intercept)
         return model

@@ -348,9 +348,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         model = cls._with_parameters(settings)
         model._check_settings()
         model.bandwidth_ = float(settings["bandwidth"])
-        model.n_features_in_ = int(settings["features"])
-        if settings["feature_names"] is not None:
-            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        parameters.restore_features(model, settings)
         if settings["classes"] is not None:
             like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
             model.classes_ = door.classes_array(Labels(tuple(settings["classes"]["names"])), like)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,8 @@ from suffice.engines.choice import engine_for, is_foreign
 from suffice.engines.complaints import negative_count, not_finite
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, parameters
+from suffice.store import Contents, check_shapes, parameters
+from suffice.user_warnings import warn_user
 
 #: The penalties among which ``l2="auto"`` chooses, and on how many parts of the rows it tries them.
 PENALTIES = (1.0, 0.5, 0.2, 0.1, 0.05)
@@ -165,11 +165,10 @@ class NBLogisticRegression(ScoredClasses):
         self.ratios_ = corrected.scale.T
         self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
         if not self.gap_ <= self.tol:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
                 f"falls short of the optimum by about {self.gap_:.2g} per row. Raise max_iter, tol or l2",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -277,6 +276,9 @@ class NBLogisticRegression(ScoredClasses):
         settings, arrays = contents.settings, contents.arrays
         model = cls._with_parameters(settings)._restore_features(settings)
         model._restore_classes(settings)
+        rows = 1 if model._two else len(model._labels)
+        shapes = {"coef": (rows, model.n_features_in_), "intercept": (rows,), "ratios": (rows, model.n_features_in_)}
+        check_shapes(arrays, shapes)
         model.coef_, model.intercept_, model.ratios_ = arrays["coef"], arrays["intercept"], arrays["ratios"]
         model.l2_, model.gap_, model.n_iter_ = settings["penalty"], settings["gap"], settings["rounds"]
         model.losses_ = dict(settings["losses"])

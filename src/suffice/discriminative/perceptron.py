@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from functools import partial
 from typing import Any, Self
 
@@ -28,7 +27,8 @@ from suffice.fitted_parameters import FittedParameters
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, Stored, parameters
+from suffice.store import Contents, Stored, check_shapes, parameters
+from suffice.user_warnings import warn_user
 
 #: With ``tol``, how many epochs in a row may pass without fewer mistakes.
 _PATIENCE = 5
@@ -174,12 +174,11 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
             if self.separated_ or self._stands_still(least, x.shape[0]):
                 return self
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
-        warnings.warn(
+        warn_user(
             f"the rows are not separated: {self.mistakes_[-1]} of {x.shape[0]} were mistakes in the last of "
             f"{self.max_iter} epochs. If no line separates them, none will be found: use average=True, or logistic "
             "regression; else raise max_iter",
             ConvergenceWarning,
-            stacklevel=3,
         )
         return self
 
@@ -364,14 +363,9 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
         labels = Labels(tuple(settings["classes"]["names"]))
         if len(labels) < 2:
             raise ValueError(f"a perceptron has two classes at least; the file names {list(labels)!r}")
-        model.n_features_in_ = int(settings["features"])
-        if settings["feature_names"] is not None:
-            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        parameters.restore_features(model, settings)
         model._begin(labels, np.empty(0, dtype=settings["classes"]["dtype"]), contents.arrays["theta"])
-        for name in ("theta", "total"):
-            if contents.arrays[name].shape != model._total.shape:
-                seen = contents.arrays[name].shape
-                raise ValueError(f"{name} must have the shape {model._total.shape} of its classes; it has {seen}")
+        check_shapes(contents.arrays, {"theta": model._total.shape, "total": model._total.shape})
         model._total, model._visits = contents.arrays["total"], int(settings["visits"])
         model.mistakes_ = [int(mistakes) for mistakes in settings["mistakes"]]
         model.n_iter_ = len(model.mistakes_)
@@ -379,6 +373,7 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
         model.why_ = str(settings["why"])
         model.coef_, model.intercept_ = model._shown()
         if "coef" in contents.arrays:
+            check_shapes(contents.arrays, {"coef": model.coef_.shape, "intercept": model.intercept_.shape})
             model.coef_, model.intercept_ = contents.arrays["coef"], contents.arrays["intercept"]
         return model
 

@@ -19,7 +19,7 @@ from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined
 from suffice.fitted_parameters import FittedParameters
 from suffice.statistics.base import FloatArray
-from suffice.store import Stored
+from suffice.store import Stored, parameters
 
 
 class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
@@ -138,9 +138,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
 
     def _restore_features(self, settings: Any) -> Self:
         """Take back the number and names of the features from a file's settings."""
-        self.n_features_in_ = int(settings["features"])
-        if settings["feature_names"] is not None:
-            self.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        parameters.restore_features(self, settings)
         return self
 
 

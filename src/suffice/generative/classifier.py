@@ -47,9 +47,7 @@ class GenerativeClassifier(Stored, afar.ClusterClassifierMixin, Learning, Answer
         model = cls._with_parameters(settings)
         labels = Labels(tuple(settings["classes"]["names"]))
         model._chosen = dict(settings["chosen"])
-        model.n_features_in_ = int(settings["features"])
-        if settings["feature_names"] is not None:
-            model.feature_names_in_ = np.array(settings["feature_names"], dtype=object)
+        parameters.restore_features(model, settings)
         if settings["digits_lost"]:
             model.digits_lost_ = float(settings["digits_lost"])
         model._restore(settings)
@@ -57,6 +55,9 @@ class GenerativeClassifier(Stored, afar.ClusterClassifierMixin, Learning, Answer
         statistics: Any = contents.statistics["sum"]
         if statistics.labels != labels:
             raise ValueError(f"the sum is of the classes {list(statistics.labels)!r}, the model of {list(labels)!r}")
+        features = getattr(statistics, "features", model.n_features_in_)
+        if features != model.n_features_in_:
+            raise ValueError(f"the sum is of {features} features, the model of {model.n_features_in_}")
         model._memory = Memory(labels, statistics, bool(settings["classes_fixed"]))
         model.classes_ = door.classes_array(labels, like)
         _ = model._joint

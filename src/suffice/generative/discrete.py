@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-4, 4, 33))
 FORCED = 1e-10  # what an alpha below it becomes, unless it is forced
@@ -45,10 +45,9 @@ class DiscreteNB(GenerativeClassifier):
         """Return the smoothing of each feature, (d,)."""
         alpha = check_alpha(self._setting("alpha"), features)
         if not self._params.force_alpha and alpha.min(initial=np.inf) < FORCED:
-            warnings.warn(
+            warn_user(
                 f"alpha too small will result in numeric errors, setting alpha = {FORCED:.1e}. Use `force_alpha=True` "
                 "to keep alpha unchanged.",
-                stacklevel=2,
             )
             alpha = np.maximum(alpha, FORCED)
         return alpha

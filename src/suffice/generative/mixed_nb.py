@@ -259,6 +259,8 @@ class MixedNB(PriorsGiven):
 
     def _restore(self, settings: Any) -> None:
         self.column_kinds_ = dict(settings["column_kinds"])
+        if len(self.column_kinds_) != self.n_features_in_:
+            raise ValueError(f"column_kinds has {len(self.column_kinds_)} kinds for {self.n_features_in_} features")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

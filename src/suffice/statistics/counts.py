@@ -45,6 +45,11 @@ class ClassCounts(Statistics):
         """The total weight of the rows."""
         return float(self.rows.sum())
 
+    @property
+    def features(self) -> int:
+        """How many features a row has."""
+        return int(self.counts.shape[1])
+
     def aligned(self, labels: Labels) -> Self:
         """Return the same counts over a vocabulary that holds these classes and perhaps more."""
         if labels == self.labels:
@@ -156,6 +161,11 @@ class CategoryCounts(ClassCounts):
         super()._validate()
         if any(size < 0 for size in self.sizes) or sum(self.sizes) != self.counts.shape[1]:
             raise ValueError(f"sizes {self.sizes} must sum to the {self.counts.shape[1]} columns of counts")
+
+    @property
+    def features(self) -> int:
+        """How many features a row has."""
+        return len(self.sizes)
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if self.sizes != other.sizes:

@@ -40,6 +40,11 @@ class VocabularyCounts(ClassCounts):
         """How many names the vocabulary of each feature holds; 0 where a feature was only ever missing."""
         return tuple(len(vocabulary) for vocabulary in self.vocabularies)
 
+    @property
+    def features(self) -> int:
+        """How many features a row has."""
+        return len(self.vocabularies)
+
     def feature(self, index: int) -> FloatArray:
         """Return the counts of one feature's names, (k, size)."""
         start = sum(self.sizes[:index])

@@ -1,7 +1,7 @@
 """One safe, versioned file per model: arrays and strict JSON, never code."""
 
-from suffice.store.contents import FORMAT, Contents, StoreError
+from suffice.store.contents import FORMAT, Contents, StoreError, check_shapes
 from suffice.store.files import read, write
 from suffice.store.stored import Stored, load
 
-__all__ = ["FORMAT", "Contents", "StoreError", "Stored", "load", "read", "write"]
+__all__ = ["FORMAT", "Contents", "StoreError", "Stored", "check_shapes", "load", "read", "write"]

@@ -72,6 +72,23 @@ class Contents:
     arrays: Mapping[str, Array]
 
 
+def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise about the first array whose shape does not go with the rest of a model.
+
+    Examples
+    --------
+    >>> check_shapes({"theta": np.zeros((3, 1))}, {"theta": (3, 2)})
+    Traceback (most recent call last):
+    ValueError: array 'theta' must have shape (3, 2), by the model's classes and features; it has (3, 1)
+    """
+    for name in (each for each in expected if each in arrays):
+        if arrays[name].shape != expected[name]:
+            raise ValueError(
+                f"array {name!r} must have shape {expected[name]}, by the model's classes and features; it has "
+                f"{arrays[name].shape}"
+            )
+
+
 def pack(contents: Contents) -> bytes:
     """Return the bytes of a model's file, or say what no file can hold."""
     tensors = {f"arrays.{_text(name)}": _dense(f"arrays[{name!r}]", each) for name, each in contents.arrays.items()}
@@ -149,11 +166,11 @@ def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
             _check_values(field, field, array)
         return Statistics.kinds[kind].from_arrays(fields)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"holds the statistic {name!r}, which is no sum over rows ({error}): {CURE}") from error
+        raise StoreError(f"holds the statistic {name!r} with arrays that no fit gives ({error}): {CURE}") from error
 
 
 def _check_values(where: str, field: str, array: Array) -> None:
-    """Raise where an array of a statistic holds what no sum over rows can be."""
+    """Raise where an array of a statistic holds numbers that no fit gives."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{where} holds {array[~np.isfinite(array)][0]:g}; it must be finite")
     if field in NOT_NEGATIVE and (array < 0).any():

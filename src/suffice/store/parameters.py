@@ -32,6 +32,16 @@ def feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def restore_features(model: Any, settings: Mapping[str, Any]) -> None:
+    """Give a model the number and the names of its features, as a file's settings say them."""
+    model.n_features_in_ = int(settings["features"])
+    names = settings["feature_names"]
+    if names is not None:
+        if len(names) != model.n_features_in_:
+            raise ValueError(f"feature_names has {len(names)} names for {model.n_features_in_} features")
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

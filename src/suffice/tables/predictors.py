@@ -95,8 +95,8 @@ class Predictor(ABC):
 
     def _refused(self, what: str) -> TableError:
         return TableError(
-            f"a model of the form {self.form.name!r} is no sum over rows, and cannot {what}: fit it again to the rows "
-            "that shall count, or use nb, gda, linear or text"
+            f"a {self.form.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums of them. "
+            "Fit it again to the rows that shall count, or use nb, gda, linear or text"
         )
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
