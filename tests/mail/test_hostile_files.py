@@ -52,6 +52,19 @@ def doing(command: str, *values: object) -> Callable[[sqlite3.Connection], objec
     return lambda connection: connection.execute(command, values)
 
 
+def nulled(name: str) -> Callable[[sqlite3.Connection], object]:
+    """Put NULL where the schema allows none, as a damaged page may."""
+
+    def put(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE loose (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        connection.execute("INSERT INTO loose VALUES (?, NULL)", (name,))
+        connection.execute("INSERT INTO loose SELECT name, value FROM settings WHERE name <> ?", (name,))
+        connection.execute("DROP TABLE settings")
+        connection.execute("ALTER TABLE loose RENAME TO settings")
+
+    return put
+
+
 DAMAGE = {
     "a bomb in the journal": doing("UPDATE journal SET features = ?", BOMB),
     "a journal that is cut short": doing("UPDATE journal SET features = substr(features, 1, 20)"),
@@ -80,7 +93,8 @@ DAMAGE = {
     "classes of numbers": setting("classes", [1, 2]),
     "classes in another order": setting("classes", ["spam", "ham"]),
     "settings that are no JSON": setting("classes", b"\xff\xfe"),
-    "settings that are deep": setting("classes", b"[" * 100_000),
+    "settings that are deep": doing("UPDATE settings SET value = ? WHERE name = 'classes'", "[" * 100_000),
+    "settings that are NULL": nulled("classes"),
     "a half-life of none": setting("half_life", 0),
     "a half-life below none": setting("half_life", -3),
     "a half-life that is no number": setting("half_life", "soon"),
@@ -126,6 +140,8 @@ LESS = {
         lambda connection: (setting("half_life", 30)(connection), setting("clock", ["a", 1])(connection)),
         lambda mail: mail.classify(message("x")),
     ),
+    "cuts that are NULL": (nulled("cuts"), lambda mail: mail.classify(message("x"))),
+    "a last day that is NULL": (nulled("last"), lambda mail: mail.store().number("last")),
     "a last day that is text": (setting("last", "monday"), lambda mail: mail.store().number("last")),
 }
 
@@ -148,3 +164,11 @@ def test_the_heaviest_numbers_that_are_taken_make_a_verdict(tmp_path, whole):
 
     with changed(tmp_path / "mail.db", whole, heavy) as mail:
         assert math.isfinite(mail.classify(message("x")).log_odds)
+
+
+def test_a_setting_without_a_value_is_named(tmp_path, whole):
+    with (
+        changed(tmp_path / "mail.db", whole, nulled("classes")) as mail,
+        pytest.raises(MailError, match="settings: classes holds nothing"),
+    ):
+        mail.classify(message("x"))

@@ -158,7 +158,7 @@ class Database:
 
     def settings(self) -> Settings:
         """Return what the file says about itself."""
-        kept = {name: self._value(value) for name, value in self.ask("SELECT name, value FROM settings")}
+        kept = {name: self._value(name, value) for name, value in self.ask("SELECT name, value FROM settings")}
         try:
             half_life, classes = kept.get("half_life"), kept["classes"]
             if not isinstance(classes, list) or not all(isinstance(name, str) and name for name in classes):
@@ -183,7 +183,7 @@ class Database:
     def get(self, name: str, otherwise: Any = None) -> Any:
         """Return a setting."""
         found = self.ask("SELECT value FROM settings WHERE name = ?", name)
-        return self._value(found[0][0]) if found else otherwise
+        return self._value(name, found[0][0]) if found else otherwise
 
     def number(self, name: str, otherwise: int = 0) -> int:
         """Return a setting that is a whole number from 0 on."""
@@ -194,8 +194,10 @@ class Database:
             raise self.damaged(f"settings: {name} is {str(found)[:60]}, but must be a whole number")
         return found
 
-    def _value(self, text: str) -> Any:
+    def _value(self, name: Any, text: Any) -> Any:
+        if not isinstance(text, str):  # a damaged page may hold NULL or bytes where the schema allows text alone
+            raise self.damaged(f"settings: {str(name)[:60]} holds {'nothing' if text is None else 'no text'}")
         try:
             return json.loads(text)
-        except (RecursionError, TypeError, ValueError) as error:
-            raise self.damaged(f"settings: {error}") from error
+        except (RecursionError, ValueError) as error:
+            raise self.damaged(f"settings: {str(name)[:60]}: {error}") from error
