@@ -19,7 +19,7 @@ def test_curves_as_json(houses: Path) -> None:
     assert set(found["curves"]) == {"nb", "logistic"}
     assert found["generative"] == {"nb": True, "logistic": False}
     assert (found["measure"], found["rows"]) == ("log loss", 800)
-    assert all(0 <= value < 5 for curve in found["curves"].values() for value in curve)
+    assert all(0 <= value <= 1 for curve in found["curves"].values() for value in curve)
     assert found["best"] == min(found["curves"], key=lambda name: found["curves"][name][-1])
 
 

@@ -31,8 +31,9 @@ def scores_of_refits(
     name = type(models[0]).__name__
     if cluster_of(X) is not None:
         raise ValueError(
-            f"{name} is fitted anew for every fold, and rows of a cluster cannot be taken one by one: fetch them, or "
-            "fit and score the model on parts that you choose"
+            f"{name} is fitted anew for every fold, to rows of this machine, and X is spread over {cluster_of(X)}: "
+            "fetch it (compute(), toPandas()); split it yourself (random_split, randomSplit), then fit and score on "
+            "the parts; or cross-validate a model that is read from sums, such as GaussianNB"
         )
     classifies = is_classifier(models[0])
     if scoring in ("accuracy", "neg_log_loss") and not classifies:
