@@ -134,7 +134,7 @@ def test_a_large_spark_frame_is_not_fetched(spark_cluster: Spark, monkeypatch: p
 @PANDAS
 @pytest.mark.xdist_group("spark")
 def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyspark.errors import PythonException
+    from pyspark.errors import PySparkException
 
     rows = table()
     frame = spark_cluster.frame(rows[[*FEATURES, "kind"]])
@@ -142,5 +142,5 @@ def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkey
     monkeypatch.setattr("suffice.engines.spark.own_version", lambda: "0.0.1")
     with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
         GaussianNB().fit(frame, "kind")
-    with pytest.raises(PythonException, match=r"here is suffice 0\.0\.1"):
+    with pytest.raises(PySparkException, match=r"here is suffice 0\.0\.1"):
         model.predict(frame).collect()
