@@ -52,11 +52,11 @@ def writer(path: Path, how: str, seed: int, first: int, last: int) -> subprocess
     )
 
 
-def told(process: subprocess.Popen[bytes]) -> set[int]:
-    """Return the messages that a process said it has learned."""
+def told(process: subprocess.Popen[bytes], before: bytes = b"") -> set[int]:
+    """Return the messages that a process said it has learned, in what was read of its output before, too."""
     out, err = process.communicate(timeout=120)
     assert not err, err.decode()
-    return {int(line) for line in out.decode().split("\n")[:-1] if line.isdecimal()}
+    return {int(line) for line in (before + out).decode().split("\n")[:-1] if line.isdecimal()}
 
 
 def learned(path: Path) -> set[bytes]:
@@ -86,26 +86,27 @@ def check_counts(path: Path, pairs: Iterable[tuple[bytes, str]], tmp_path: Path)
 
 @pytest.mark.parametrize("how", ["single", "fold", "bulk"])
 def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
-    """Killed at random moments and started again: nothing that was acknowledged is lost, nothing counts twice."""
+    """Killed while it goes on from a message that it told, and started again: what was told is kept and counts once."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(make=True)
     pairs = stream(2000, 7)
     rng = random.Random(1)
     first = before = 0
-    for _ in range(8):
+    for _ in range(4):
         process = writer(path, how, 7, max(0, first - 30), 2000)
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
-        time.sleep(rng.uniform(0.0, 0.4))
+        out = b"".join(process.stdout.readline() for _ in range(rng.randrange(100)))
+        time.sleep(rng.uniform(0.0, 0.02))
         os.kill(process.pid, signal.SIGKILL)
-        done = told(process)
+        done = told(process, out)
         total = check_counts(path, pairs, tmp_path)
         assert total >= before
         with MailFilter(path) as mail:
             assert all(mail.learned_as(pairs[i][0]) == pairs[i][1] for i in done)
         first, before = max([first, *(i + 1 for i in done)]), total
-    assert before > 100, "the processes did something"
+    assert before > 60, "the processes did something"
 
 
 MAKER = """
@@ -122,7 +123,7 @@ with MailFilter(sys.argv[1]) as mail:
 
 def test_a_killed_creator_does_not_block_the_next_one(tmp_path):
     rng = random.Random(2)
-    for turn in range(6):
+    for turn in range(3):
         path = tmp_path / f"{turn}.db"
         maker = subprocess.Popen(
             [sys.executable, "-c", MAKER, str(path), "0"],
@@ -146,7 +147,7 @@ def test_a_killed_creator_does_not_block_the_next_one(tmp_path):
 
 def test_processes_that_make_a_filter_together(tmp_path):
     failures = []
-    for turn in range(4):
+    for turn in range(2):
         path = tmp_path / f"{turn}.db"
         makers = [
             subprocess.Popen(
@@ -156,7 +157,7 @@ def test_processes_that_make_a_filter_together(tmp_path):
                 stderr=subprocess.PIPE,
                 cwd=Path(__file__).parents[2],
             )
-            for i in range(4)
+            for i in range(3)
         ]
         for maker in makers:
             assert maker.stdout is not None
@@ -168,7 +169,7 @@ def test_processes_that_make_a_filter_together(tmp_path):
         failures += [maker.communicate(timeout=60)[1].decode() for maker in makers]
         if not any(failures):
             with MailFilter(path) as mail:
-                assert mail.store().state().messages == [4, 0]
+                assert mail.store().state().messages == [3, 0]
     assert not any(failures), next(filter(None, failures))
 
 
@@ -177,7 +178,7 @@ def test_writers_that_come_together_count_every_message_once(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(make=True)
-    ranges = [("single", 0, 220), ("fold", 100, 320), ("bulk", 0, 400), ("bulk", 200, 420)]
+    ranges = [("single", 0, 60), ("fold", 30, 90), ("bulk", 0, 200), ("bulk", 100, 220)]
     writers = [writer(path, how, 3, first, last) for how, first, last in ranges]
     reads = 0
     with MailFilter(path) as reader:
@@ -186,12 +187,12 @@ def test_writers_that_come_together_count_every_message_once(tmp_path):
             assert 0 <= verdict.probability <= 1
             with MailFilter(path) as fresh:
                 whole = fresh.store().state()
-                assert sum(whole.messages) <= 420
+                assert sum(whole.messages) <= 220
             reads += 1
     for process, (_, first, last) in zip(writers, ranges, strict=True):
         assert told(process) == set(range(first, last))
-    assert reads > 3
-    assert check_counts(path, stream(2000, 3), tmp_path) == 420
+    assert reads > 0
+    assert check_counts(path, stream(2000, 3), tmp_path) == 220
 
 
 def test_a_reader_sees_one_moment(tmp_path):
@@ -199,7 +200,7 @@ def test_a_reader_sees_one_moment(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(make=True)
-    process = writer(path, "fold", 5, 0, 150)
+    process = writer(path, "fold", 5, 0, 60)
     while process.poll() is None:
         with MailFilter(path) as reader:
             store = reader.store()
@@ -207,7 +208,7 @@ def test_a_reader_sees_one_moment(tmp_path):
             listed = store.ask("SELECT COUNT(*) FROM learned")[0][0]
             assert sum(store.state().messages) == listed
             store.ask("COMMIT")
-    assert len(told(process)) == 150
+    assert len(told(process)) == 60
 
 
 def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):

@@ -104,7 +104,7 @@ def test_the_line_that_mailboxes_begin_with_makes_no_difference(raw, day):
     assert known(b"From a@example.org day %d\n" % day + raw) == known(raw)
 
 
-@given(st.lists(sent(), max_size=40))
+@given(st.lists(sent(), max_size=8))
 def test_many_are_read_as_one_by_one(raw):
     together = read(raw, threads=3)
     assert len(together) == len(raw)

@@ -1,4 +1,4 @@
-"""Bad mail is what it says, the same each time, and made in no time; Python's parser is the witness where it can be."""
+"""Bad mail is what it says and the same each time; Python's parser is the witness where it can be."""
 
 from __future__ import annotations
 
@@ -70,15 +70,17 @@ def test_large_kinds_are_as_large_as_they_say(name: str, size: int) -> None:
 
 
 def test_counts_are_as_they_say() -> None:
-    count = {name: HOSTILE[name].make().count for name in HOSTILE}
-    assert count["deep_multiparts"](b"Content-Type: multipart/mixed; boundary=b") == 3000
-    assert count["deep_messages"](b"Content-Type: message/rfc822") == 1500
-    assert count["many_parts"](b"\n--b\n") == 100_000
-    assert count["many_encoded_words"](b"=?utf-8?q?a?=") == 20_000
-    assert count["html_nested_tables"](b"<table>") == count["html_nested_tables"](b"</table>") == 10_000
-    assert count["repeated_parameters"](b"charset=") == count["many_continuations"](b"name*") == 10_000
+    def count(name: str, part: bytes) -> int:
+        return HOSTILE[name].make().count(part)
+
+    assert count("deep_multiparts", b"Content-Type: multipart/mixed; boundary=b") == 3000
+    assert count("deep_messages", b"Content-Type: message/rfc822") == 1500
+    assert count("many_parts", b"\n--b\n") == 100_000
+    assert count("many_encoded_words", b"=?utf-8?q?a?=") == 20_000
+    assert count("html_nested_tables", b"<table>") == count("html_nested_tables", b"</table>") == 10_000
+    assert count("repeated_parameters", b"charset=") == count("many_continuations", b"name*") == 10_000
     assert len(set(HOSTILE["million_tokens"].make().split())) > 1_000_000
-    assert count["html_unclosed_comment"](b"-->") == count["html_style_never_closed"](b"</style>") == 0
+    assert count("html_unclosed_comment", b"-->") == count("html_style_never_closed", b"</style>") == 0
 
 
 def test_few_levels_are_what_many_are() -> None:

@@ -207,7 +207,7 @@ def test_a_kill_while_moving_loses_no_message(box, request, across):
     data = [b"Subject: %d\n\n" % i + bytes([i]) * 100_000 for i in range(8)]
     for each in data:
         box.deliver(each)
-    for _ in range(6):
+    for _ in range(4):
         with subprocess.Popen(
             [sys.executable, "-c", LOOP, str(box.path), str(there.path)], stdout=subprocess.PIPE
         ) as process:
