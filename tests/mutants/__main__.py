@@ -158,9 +158,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     run = Run(asked.tests.resolve(), asked.jobs, asked.longest)
-    verdicts = run.judge(faults)
-    if asked.whole:
-        verdicts = [verdict if verdict.caught else run.judge_by_all(verdict.fault) for verdict in verdicts]
+    try:
+        verdicts = run.judge(faults)
+        if asked.whole:
+            verdicts = [verdict if verdict.caught else run.judge_by_all(verdict.fault) for verdict in verdicts]
+    except KeyboardInterrupt:
+        return 130
     caught = sum(verdict.caught for verdict in verdicts)
     print(f"\n{caught} of {len(verdicts)} faults caught in {time.monotonic() - start:.0f} s")
     for verdict in verdicts:
