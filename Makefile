@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*.* native/*/*)
 SANITIZED := .venv-sanitize
+OLDEST := .venv-oldest
 SANITIZERS := address,undefined
 # Python itself is not instrumented: the sanitizers' libraries go in first, its own leaks are not ours to report, and
 # memory that there is not is an error to raise.
@@ -16,19 +17,26 @@ SEED ?= 0
 # Words in the names or areas of the faults that make mutants seeds; all if none.
 FAULTS ?=
 
-.PHONY: help demo test test-all check format bench sanitize fuzz mutants docs clean
+.PHONY: help demo test test-all coverage lint types check format hooks bench sanitize fuzz mutants wheel wheel-test test-oldest docs clean
 
 help:
-	@echo "make demo      take the two-minute tour: a table, some text, a mailbox, a report"
-	@echo "make test      run the tests        (make test-all: the slow ones too)"
-	@echo "make check     style, types, arrows of the house, examples in docstrings"
-	@echo "make format    put the code into its style"
-	@echo "make bench     measure against other libraries and the machine's limits"
-	@echo "make sanitize  run the kernels' tests under address and undefined-behaviour sanitizers"
-	@echo "make fuzz      fuzz mail, text, sparse rows and files under these sanitizers: TIME=60 seconds each, SEED=0"
-	@echo "make mutants   seed faults, one at a time, and report which of them the tests notice"
-	@echo "make docs      build the site into docs/_build/html"
-	@echo "make clean     remove everything that was built"
+	@echo "make demo         take the two-minute tour: a table, some text, a mailbox, a report"
+	@echo "make test         run the tests; what was skipped is listed at the end, with what enables it"
+	@echo "make test-all     run the slow tests too"
+	@echo "make test-oldest  run the core of the suite with the oldest dependencies that pyproject.toml allows"
+	@echo "make coverage     run the tests and list the lines and branches that none of them runs"
+	@echo "make check        style, types, import layers, examples in docstrings and pages"
+	@echo "make lint         style alone           (make types: types alone)"
+	@echo "make format       put the code into its style"
+	@echo "make hooks        check style and types before each git commit"
+	@echo "make bench        measure against other libraries and the machine's limits"
+	@echo "make sanitize     run the kernels' tests under address and undefined-behaviour sanitizers"
+	@echo "make fuzz         fuzz mail, text, sparse rows and files under these sanitizers: TIME=60 seconds each, SEED=0"
+	@echo "make mutants      seed faults, one at a time, and report which of them the tests notice"
+	@echo "make wheel        build the source archive and the wheel into dist"
+	@echo "make wheel-test   install that wheel without a compiler into an empty environment, and run its demo there"
+	@echo "make docs         build the site into docs/_build/html"
+	@echo "make clean        remove everything that was built"
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,8 +45,14 @@ $(VENV)/made:
 	touch $@
 
 # One stamp per set of extras, so that `make demo` installs no more than a user needs.
+# The tools that build the kernels are installed beside the package: in an environment of their own, which pip makes anew
+# each time, nothing that was compiled before could be used again.
 $(VENV)/installed: $(VENV)/made $(SOURCES)
-	$(PIP) --editable .
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build.txt
+	$(PIP) --requirement $(VENV)/build.txt
+	$(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")' > $(VENV)/build.txt
+	$(PIP) --requirement $(VENV)/build.txt
+	$(PIP) --no-build-isolation --editable .
 	touch $@
 
 # What an extra names, without building the kernels again.
@@ -56,10 +70,24 @@ test: $(VENV)/installed-test
 test-all: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-check: $(VENV)/installed-check $(VENV)/installed-test
+coverage: $(VENV)/installed-test
+	rm -rf build/coverage
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=
+	$(BIN)/python -m coverage html --quiet
+	$(BIN)/python -m coverage report --sort=miss
+	@echo "line by line: build/coverage/html/index.html"
+
+lint: $(VENV)/installed-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed-check
 	$(BIN)/mypy
+
+hooks: $(VENV)/installed-check
+	$(BIN)/pre-commit install
+
+check: lint types $(VENV)/installed-test
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md' --ignore=src/suffice/engines/fused
 
@@ -85,18 +113,26 @@ sanitize: $(SANITIZED)/installed
 fuzz: $(SANITIZED)/installed
 	$(WITH_SANITIZERS) -m tests.fuzz --time $(TIME) --seed $(SEED)
 
-# What builds the kernels, where it is called without pip.
-$(VENV)/installed-build: $(VENV)/installed
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build.txt
-	$(PIP) --requirement $(VENV)/build.txt
-	touch $@
-
-mutants: $(VENV)/installed-test $(VENV)/installed-build
+mutants: $(VENV)/installed-test
 	$(BIN)/python -m tests.mutants $(FAULTS)
+
+wheel: $(VENV)/installed-package
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --sdist --wheel
+
+wheel-test: wheel
+	PYTHON=$(PYTHON) .ci/test-wheel
+
+# The oldest versions of what pyproject.toml names; what these in turn need is as new as they allow.
+test-oldest:
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python .ci/oldest.py pyproject.toml > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/oldest.txt -Cbuild-dir=build/oldest ".[test]"
+	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" -p no:cacheprovider tests/statistics tests/generative tests/discriminative tests/store
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "the site is in docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SANITIZED) $(OLDEST) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
