@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as stn
 
 from suffice.engines.batch import Batch
 from suffice.families.response import Response
+from tests.each import for_each
 
 from . import oracle
 from .agreement import agree
@@ -60,7 +61,7 @@ def complains(backend: Backend, kernel: str, host: Batch, error: type[Exception]
 
 
 @pytest.mark.parametrize("kernel", READ_X)
-@pytest.mark.parametrize("value", [NAN, INF, -INF])
+@for_each("value", [NAN, INF, -INF])
 def test_features_must_be_finite(kernels_and_arrays, kernel, value):
     host = well(kernel)
     x = spoilt(spoilt(spoilt(host.x, (17, 1), value), (17, 3), NAN), (1, 1), NAN)  # row 17 weighs 0, row 1 is left out
@@ -72,7 +73,7 @@ def test_features_must_be_finite(kernels_and_arrays, kernel, value):
 
 
 @pytest.mark.parametrize("kernel", READ_WEIGHT)
-@pytest.mark.parametrize(("value", "shown"), [(-1.0, "-1"), (NAN, "nan"), (INF, "inf"), (-1e-300, "-1e-300")])
+@for_each("value, shown", [(-1.0, "-1"), (NAN, "nan"), (INF, "inf"), (-1e-300, "-1e-300")])
 def test_weights_must_be_finite_and_not_negative(kernels_and_arrays, kernel, value, shown):
     host = well(kernel)
     weight = spoilt(spoilt(spoilt(host.weight, (19,), -5), (13,), value), (22,), NAN)
@@ -81,7 +82,7 @@ def test_weights_must_be_finite_and_not_negative(kernels_and_arrays, kernel, val
 
 
 @pytest.mark.parametrize("kernel", CLASS_KERNELS)
-@pytest.mark.parametrize("value", [5, 3, -1])
+@for_each("value", [5, 3, -1])
 def test_codes_must_be_in_range(kernels_and_arrays, kernel, value):
     host = well(kernel)
     y = spoilt(spoilt(spoilt(host.y, (12,), 99), (7,), value), (0,), 9)
@@ -120,7 +121,7 @@ def test_counts_must_not_be_negative(kernels_and_arrays):
     complains(kernels_and_arrays, "event_counts", replace(host, x=x), ValueError, message)
 
 
-@pytest.mark.parametrize("value", [9, 1.5, -1, 3])
+@for_each("value", [9, 1.5, -1, 3])
 def test_categories_must_be_whole_numbers_in_range(kernels_and_arrays, value):
     host = well("category_counts")
     x = spoilt(spoilt(host.x, (8, 3), -1), (8, 2), value)
@@ -153,7 +154,7 @@ def test_features_must_be_real_numbers(kernels_and_arrays, kernel):
     complains(kernels_and_arrays, kernel, replace(host, x=host.x.astype(complex)), TypeError, message)
 
 
-@pytest.mark.parametrize("name", ["y", "weight", "offset"])
+@for_each("name", ["y", "weight", "offset"])
 def test_columns_must_be_real_numbers(kernels_and_arrays, name):
     host = well("curvature")
     host = replace(host, **{name: getattr(host, name).astype(complex)})
@@ -251,7 +252,7 @@ def wild_batches(draw: st.DrawFn) -> Batch:
     return replace(batch, start=start, stop=draw(st.integers(start, n)))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("kernel", [*CLASS_KERNELS, *REGRESSIONS, "linear_scores"])
 @given(host=wild_batches())
 def test_any_input_is_summed_or_refused(kernels_and_arrays, kernel, host):

@@ -8,6 +8,7 @@ import pytest
 
 from suffice.engines.array_blocks import to_host
 from suffice.engines.batch import Batch
+from tests.each import for_each
 
 from . import oracle
 from .agreement import agree, check
@@ -37,14 +38,14 @@ def test_sums_per_class_equal_the_oracle(kernels_and_arrays, question, cast, wei
 
 
 @every_question
-@pytest.mark.parametrize(("start", "stop"), RANGES)
+@for_each("start, stop", RANGES)
 def test_only_rows_from_start_to_stop_count(kernels_and_arrays, question, start, stop):
     check(kernels_and_arrays, question, replace(labelled(question.features, True), start=start, stop=stop))
 
 
 @every_question
 @maybe_weighted
-@pytest.mark.parametrize("n", [0, 1, 14])
+@for_each("n", [0, 1, 14])
 def test_one_class_needs_no_y(kernels_and_arrays, question, weighted, n):
     check(kernels_and_arrays, question, replace(labelled(question.features, weighted, n), y=None), classes=1)
 
@@ -68,7 +69,7 @@ def test_rows_may_have_no_features(kernels_and_arrays, question):
     check(kernels_and_arrays, empty, replace(host, x=host.x[:, :0]))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.bool_])
+@for_each("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.bool_])
 def test_codes_are_integers_of_any_kind(kernels_and_arrays, dtype):
     host = labelled(counts, False)
     check(kernels_and_arrays, Question("event_counts"), replace(host, y=host.y.astype(dtype)))
@@ -87,12 +88,12 @@ def test_counts_are_exact(kernels_and_arrays):
 @maybe_weighted
 def test_an_offset_costs_no_digits(kernels_and_arrays, kernel, weighted):
     rng = np.random.default_rng(1)
-    noise = rng.normal(size=(100, 4))
-    x = 1e8 * np.array([1, -1, 1, 3]) + noise + np.linspace(0, 3, 100)[:, None]  # drifts from block to block
-    host = Batch(x[:, :3], x[:, 3], weights_of(rng, 100) if weighted else None)
+    noise = rng.normal(size=(60, 4))
+    x = 1e8 * np.array([1, -1, 1, 3]) + noise + np.linspace(0, 3, 60)[:, None]  # drifts from block to block
+    host = Batch(x[:, :3], x[:, 3], weights_of(rng, 60) if weighted else None)
     classes = ()
     if kernel != "normal_equations":
-        host, classes = replace(host, y=rng.integers(0, 3, size=100)), (3,)
+        host, classes = replace(host, y=rng.integers(0, 3, size=60)), (3,)
     *_, spread = getattr(kernels_and_arrays.kernels, kernel)(kernels_and_arrays.batch(host), *classes)
     *_, truth = getattr(oracle, kernel)(host, *classes)
     root = np.sqrt(truth if kernel == "diagonal_moments" else np.diagonal(truth, axis1=-2, axis2=-1))
@@ -123,7 +124,7 @@ def test_scatters_are_exactly_symmetric(kernels_and_arrays, kernel, weighted):
 
 @every_dtype
 @maybe_weighted
-@pytest.mark.parametrize("targets", [None, 1, 2], ids=["y (n,)", "y (n, 1)", "y (n, 2)"])
+@for_each("targets", [None, 1, 2], ids=["y (n,)", "y (n, 1)", "y (n, 2)"])
 def test_normal_equations_equal_the_oracle(kernels_and_arrays, cast, weighted, targets):
     rng = np.random.default_rng(2)
     y = rng.normal(size=23 if targets is None else (23, targets))
@@ -135,9 +136,9 @@ def test_normal_equations_equal_the_oracle(kernels_and_arrays, cast, weighted, t
 
 
 @pytest.mark.parametrize(("response", "predictors", "row_curve"), RESPONSES.values(), ids=RESPONSES.keys())
-@pytest.mark.parametrize("intercept", [False, True], ids=["through 0", "intercept"])
+@for_each("intercept", [False, True], ids=["through 0", "intercept"])
 @maybe_weighted
-@pytest.mark.parametrize("columns", [None, 1, 2], ids=["no offset", "offset (n,)", "offset (n, t)"])
+@for_each("columns", [None, 1, 2], ids=["no offset", "offset (n,)", "offset (n, t)"])
 def test_curvature_equals_the_oracle(kernels_and_arrays, response, predictors, row_curve, intercept, weighted, columns):
     rng = np.random.default_rng(3)
     host = Batch(
@@ -162,7 +163,7 @@ def test_curvature_equals_the_oracle(kernels_and_arrays, response, predictors, r
 
 
 @every_dtype
-@pytest.mark.parametrize(("start", "stop"), RANGES)
+@for_each("start, stop", RANGES)
 def test_linear_scores_equal_the_oracle(kernels_and_arrays, cast, start, stop):
     rng = np.random.default_rng(4)
     host = Batch(cast(real(rng, 23, 4)), start=start, stop=stop)
@@ -190,7 +191,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@for_each("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 @every_question
 def test_any_layout_read_only(kernels_and_arrays, layout, question):
     host = labelled(question.features, True)

@@ -12,12 +12,13 @@ import pytest
 from suffice.engines.batch import Batch
 from suffice.engines.native import NativeKernels
 from suffice.engines.neighbourhood import Neighbourhood
+from tests.each import for_each
 
 from . import oracle_local
 from .backends import Backend, every_dtype, maybe_weighted, weights_of
 
-every_shape = pytest.mark.parametrize("shape", ["gaussian", "epanechnikov", "tricube", "uniform"])
-every_degree = pytest.mark.parametrize("degree", [0, 1, 2])
+every_shape = for_each("shape", ["gaussian", "epanechnikov", "tricube", "uniform"])
+every_degree = for_each("degree", [0, 1, 2])
 
 
 def drawn(weighted: bool = True, n: int = 150, d: int = 2, targets: int = 2) -> tuple[Batch, Batch]:
@@ -65,8 +66,8 @@ def test_types_of_rows_and_queries(kernels_and_arrays, cast):
     check(kernels_and_arrays, queries, rows, Neighbourhood("gaussian", 1.3, 1))
 
 
-@pytest.mark.parametrize("d", [1, 3, 6])
-@pytest.mark.parametrize("targets", [1, 3])
+@for_each("d", [1, 3, 6])
+@for_each("targets", [1, 3])
 def test_widths(kernels_and_arrays, d, targets):
     check(kernels_and_arrays, *drawn(d=d, targets=targets), Neighbourhood("gaussian", 2.0, 2))
 
@@ -85,17 +86,17 @@ def test_ranges_of_queries_and_rows(kernels_and_arrays, shape):
     check(kernels_and_arrays, queries, rows, Neighbourhood(shape))
 
 
-@pytest.mark.parametrize("bandwidth", [0.02, 0.3, 4.0])
+@for_each("bandwidth", [0.02, 0.3, 4.0])
 @every_degree
 def test_many_rows_of_one_feature(kernels_and_arrays, bandwidth, degree):
     """Native kernels answer from strips of rows, expanded once: in order, with gaps between them, out of order."""
     rng = np.random.default_rng(5)
-    x = np.sort(np.concatenate([rng.normal(size=600), 40 + rng.random(300), np.full(70, 45.0)]))
-    x[:200] = rng.permutation(x[:200])
-    rows = Batch(x[:, None], rng.normal(size=(970, 2)) + np.array([0.0, 1e6]))
+    x = np.sort(np.concatenate([rng.normal(size=300), 40 + rng.random(150), np.full(35, 45.0)]))
+    x[:100] = rng.permutation(x[:100])
+    rows = Batch(x[:, None], rng.normal(size=(485, 2)) + np.array([0.0, 1e6]))
     queries = Batch(np.array([[-3.0], [0.01], [2.5], [7.0], [39.9], [40.5], [45.0], [60.0]]))
     check(kernels_and_arrays, queries, rows, Neighbourhood("gaussian", bandwidth, degree))
-    own = np.array([3, 250, 650, 900, 969])
+    own = np.array([3, 125, 325, 450, 484])
     check(kernels_and_arrays, Batch(rows.x[own], own), rows, Neighbourhood("gaussian", bandwidth, degree))
 
 
@@ -106,7 +107,7 @@ def test_far_queries_are_summed_about_the_nearest_row(kernels_and_arrays, shape)
     check(kernels_and_arrays, queries, rows, Neighbourhood(shape, 5.0, 1))
 
 
-@pytest.mark.parametrize("d", [1, 2])
+@for_each("d", [1, 2])
 def test_an_offset_costs_no_digits(kernels_and_arrays, d):
     rng = np.random.default_rng(2)
     x = rng.integers(-400, 400, size=(100, d)) / 128  # exact beside 1e8
@@ -130,7 +131,7 @@ def test_rows_that_weigh_nothing_are_no_neighbours(kernels_and_arrays):
     assert all(np.all(part == 0) for part in sums[1:])
 
 
-@pytest.mark.parametrize("shape", ["gaussian", "tricube"])
+@for_each("shape", ["gaussian", "tricube"])
 def test_one_query_does_not_depend_on_the_others(kernels_and_arrays, shape):
     backend = kernels_and_arrays
     queries, rows = drawn()
@@ -150,8 +151,8 @@ def test_instruction_sets_agree(instruction_set):
         agree(seen, oracle_local.local_moments(queries, rows, Neighbourhood(shape, 0.9, 2), True))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
+    "change, message",
     [
         (lambda q, r: (replace(q, x=np.where(np.arange(9)[:, None] == 4, np.nan, q.x)), r), "x[4, 0] is nan"),
         (lambda q, r: (q, replace(r, x=np.where(r.x == r.x[7, 1], np.inf, r.x))), "x[7, 1] is inf"),
@@ -176,9 +177,7 @@ def test_theta_has_one_row_per_query(kernels_and_arrays):
         backend.kernels.local_curvature(backend.batch(queries), backend.batch(rows), Neighbourhood(), np.zeros((8, 3)))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"kernel": "box"}, {"bandwidth": 0.0}, {"bandwidth": float("nan")}, {"degree": 3}], ids=str
-)
+@for_each("wrong", [{"kernel": "box"}, {"bandwidth": 0.0}, {"bandwidth": float("nan")}, {"degree": 3}])
 def test_neighbourhoods_that_make_no_sense(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Neighbourhood(**wrong)

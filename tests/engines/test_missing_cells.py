@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from suffice.engines import Batch
+from tests.each import for_each
 
 from . import oracle
 from .agreement import agree
@@ -42,7 +43,7 @@ def check(backend: Backend, question: Question, host: Batch, classes: int = CLAS
 
 @every_question
 @maybe_weighted
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9, 1.0])
+@for_each("share", [0.02, 0.3, 0.9, 1.0])
 def test_cells_that_are_missing_are_skipped(kernels_and_arrays, question, weighted, share):
     host = labelled(question.features, weighted)
     host = replace(host, x=gaps(host.x, share))
@@ -82,7 +83,7 @@ def test_where_no_cell_is_missing_all_is_as_without(kernels_and_arrays, question
 
 
 @every_question
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+@for_each("dtype", [np.float32, np.int64, bool])
 def test_any_number_type_may_miss_cells(kernels_and_arrays, question, dtype):
     host = labelled(lambda *shape: np.abs(np.rint(question.features(*shape))) % 2, True)
     x = gaps(host.x) if np.issubdtype(dtype, np.floating) else host.x
@@ -98,7 +99,7 @@ def test_any_layout_may_miss_cells(kernels_and_arrays, question):
 
 
 @maybe_weighted
-@pytest.mark.parametrize("rows", [60, 9000])
+@for_each("rows", [60, 9000])
 def test_an_offset_costs_no_digits(kernels_and_arrays, weighted, rows):
     """Each column has its own first known row, far into the others' and perhaps far from its mean."""
     rng = np.random.default_rng(1)
@@ -145,8 +146,8 @@ def complains(backend: Backend, question: Question, host: Batch, message: str) -
 
 
 @every_question
-@pytest.mark.parametrize("value", [INF, -INF])
-@pytest.mark.parametrize("row", [4, 17])
+@for_each("value", [INF, -INF])
+@for_each("row", [4, 17])
 def test_infinity_is_no_missing_cell(kernels_and_arrays, question, value, row):
     host = labelled(categories, True)
     host = replace(host, start=2, stop=20, weight=spoilt(host.weight, (17,), 0))
@@ -162,7 +163,7 @@ def test_counts_must_not_be_negative(kernels_and_arrays):
     complains(kernels_and_arrays, QUESTIONS[0], replace(host, x=x), r"x\[8, 2\] is -0.5; counts must not be negative$")
 
 
-@pytest.mark.parametrize("value", [9, 1.5, -0.5, 3])
+@for_each("value", [9, 1.5, -0.5, 3])
 def test_a_category_is_a_code_or_missing(kernels_and_arrays, value):
     host = labelled(categories, True)
     x = spoilt(spoilt(host.x, np.s_[:8, 1], -1), np.s_[2, :], -7)
@@ -184,7 +185,7 @@ def test_sums_that_overflow_name_the_feature(kernels_and_arrays, kernel):
         ask(kernels_and_arrays, Question(kernel), replace(host, x=x, y=np.zeros(23, dtype=int)))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @every_question
 @given(host=wild_batches())
 def test_any_input_is_summed_or_refused(kernels_and_arrays, question, host):

@@ -9,6 +9,7 @@ from scipy import sparse
 from suffice.engines.batch import Batch
 from suffice.engines.native import NativeKernels
 from suffice.engines.quartic_blocks import quartic_moments
+from tests.each import for_each
 
 from . import oracle
 from .backends import CLASSES, FEATURES, RANGES, Backend, counts, every_dtype, labelled, maybe_weighted, real
@@ -31,13 +32,13 @@ def test_powers_equal_the_oracle(kernels_and_arrays, cast, weighted):
     check(kernels_and_arrays, replace(host, x=cast(host.x)))
 
 
-@pytest.mark.parametrize(("start", "stop"), RANGES)
+@for_each("start, stop", RANGES)
 def test_only_rows_from_start_to_stop_count(kernels_and_arrays, start, stop):
     check(kernels_and_arrays, replace(labelled(real, True), start=start, stop=stop))
 
 
 @maybe_weighted
-@pytest.mark.parametrize("n", [0, 1, 14])
+@for_each("n", [0, 1, 14])
 def test_one_class_needs_no_y(kernels_and_arrays, weighted, n):
     check(kernels_and_arrays, replace(labelled(real, weighted, n), y=None), MEAN[:1])
 
@@ -55,8 +56,8 @@ def test_a_row_of_weight_0_adds_nothing_however_far_away(kernels_and_arrays):
     check(kernels_and_arrays, replace(host, x=x, weight=weight))
 
 
-@pytest.mark.parametrize(
-    ("spoil", "error", "message"),
+@for_each(
+    "spoil, error, message",
     [
         (lambda x, y, w: x.__setitem__((9, 1), np.nan), ValueError, "x[9, 1] is nan; it must be finite"),
         (lambda x, y, w: y.__setitem__(9, 5), ValueError, "y[9] is 5; class codes must be 0 to 2"),
@@ -98,7 +99,7 @@ def test_means_must_fit(kernels_and_arrays):
         kernels.quartic_moments(replace(batch, y=None), CLASSES, MEAN)
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@for_each("layout", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 @maybe_weighted
 def test_native_blocks_of_five_rows(layout, weighted):
     host = replace(labelled(counts, weighted), start=1, stop=22)

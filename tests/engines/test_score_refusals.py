@@ -8,6 +8,7 @@ import pytest
 
 from suffice.engines.batch import Batch
 from suffice.engines.reading import JOINT, Reading
+from tests.each import for_each
 
 from .backends import Backend
 from .test_scores import INF, KERNELS, NAN, features_of, parameters
@@ -32,8 +33,8 @@ def spoilt(array: np.ndarray, *cells: tuple[tuple[int, ...], float]) -> np.ndarr
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("features", [4, 40])
-@pytest.mark.parametrize("value", [INF, -INF])
+@for_each("features", [4, 40])
+@for_each("value", [INF, -INF])
 def test_infinity(kernels_and_arrays, kernel, features, value):
     rng = np.random.default_rng(0)
     x = spoilt(
@@ -65,7 +66,7 @@ def test_nan_where_no_cell_may_be_missing(kernels_and_arrays, kernel):
         refuses(kernels_and_arrays, kernel, x, arguments, "x[99, 38] is nan; it must be finite", threshold=0.5)
 
 
-@pytest.mark.parametrize("value", [3, 9, 1.5, -0.5, -1.5, 1e300])
+@for_each("value", [3, 9, 1.5, -0.5, -1.5, 1e300])
 def test_what_is_no_category(kernels_and_arrays, value):
     rng = np.random.default_rng(0)
     x = spoilt(features_of("category_scores", 90, 4, rng), ((80, 1), value), ((80, 3), 0.5), ((85, 0), 9))
@@ -73,7 +74,7 @@ def test_what_is_no_category(kernels_and_arrays, value):
     refuses(kernels_and_arrays, "category_scores", x, parameters("category_scores", 4, 3, rng), message)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int64])
+@for_each("dtype", [np.int8, np.uint8, np.uint64, np.int64])
 def test_what_is_no_category_among_integers(kernels_and_arrays, dtype):
     rng = np.random.default_rng(0)
     x = features_of("category_scores", 90, 4, rng).astype(dtype)
@@ -115,7 +116,7 @@ BAD_ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "position", "bad", "message"), BAD_ARGUMENTS, ids=lambda value: str(value)[:40])
+@for_each("kernel, position, bad, message", BAD_ARGUMENTS)
 def test_parameters_must_fit_and_be_in_range(kernels_and_arrays, kernel, position, bad, message):
     rng = np.random.default_rng(0)
     arguments = list(parameters(kernel, 4, 2, rng))
@@ -142,8 +143,8 @@ def test_a_prior_must_name_the_classes(kernels_and_arrays, kernel):
         )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@for_each(
+    "arguments, message",
     [
         ({"what": "mode"}, "what must be one of joint, log_posterior, posterior, evidence, best; got 'mode'"),
         ({"temperature": 0.0}, "temperature must be finite and greater than 0; got 0"),
@@ -161,8 +162,8 @@ def test_readings_that_make_no_sense(arguments, message):
         Reading(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("scores", "error", "message"),
+@for_each(
+    "scores, error, message",
     [
         (spoilt(np.zeros((90, 3)), ((80, 1), NAN), ((85, 0), NAN)), ValueError, f"scores[80, 1] is nan; {RULE}"),
         (spoilt(np.zeros((90, 3)), ((80, 1), INF)), ValueError, f"scores[80, 1] is inf; {RULE}"),

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as stn
 from suffice.engines.array_blocks import to_host
 from suffice.engines.batch import Batch
 from suffice.engines.reading import JOINT, Reading
+from tests.each import for_each
 
 from . import oracle_scores
 from .backends import RANGES, Backend, every_dtype
@@ -26,9 +27,7 @@ READINGS = [
     Reading("evidence", temperature=3.0),
     Reading("best", temperature=3.0),
 ]
-every_reading = pytest.mark.parametrize(
-    "reading", READINGS, ids=lambda reading: f"{reading.what}, {reading.temperature}"
-)
+every_reading = for_each("reading", READINGS)
 KERNELS = ["linear_scores", "diagonal_scores", "quadratic_scores", "category_scores"]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
@@ -79,15 +78,15 @@ def agree(seen: np.ndarray, expected: np.ndarray) -> None:
 
 @every_kernel
 @every_reading
-@pytest.mark.parametrize("classes", [1, 2, 3, 7, 41])
+@for_each("classes", [1, 2, 5, 41])
 def test_every_reading_of_every_score(kernels_and_arrays, kernel, reading, classes):
     rng = np.random.default_rng(classes)
-    host = Batch(features_of(kernel, 90, 6, rng), start=3, stop=88)
+    host = Batch(features_of(kernel, 40, 6, rng), start=3, stop=38)
     check(kernels_and_arrays, kernel, host, *parameters(kernel, 6, classes, rng), reading)
 
 
 @every_kernel
-@pytest.mark.parametrize("features", [0, 1, 2, 3, 5, 7, 8, 20, 31, 33, 70])
+@for_each("features", [0, 1, 2, 3, 5, 7, 8, 20, 31, 33, 70])
 def test_any_number_of_features(kernels_and_arrays, kernel, features):
     rng = np.random.default_rng(features)
     host = Batch(features_of(kernel, 70, features, rng))
@@ -96,7 +95,7 @@ def test_any_number_of_features(kernels_and_arrays, kernel, features):
 
 @every_kernel
 @every_dtype
-@pytest.mark.parametrize(("start", "stop"), RANGES)
+@for_each("start, stop", RANGES)
 def test_every_dtype_and_range(kernels_and_arrays, kernel, cast, start, stop):
     rng = np.random.default_rng(4)
     host = Batch(cast(features_of(kernel, 23, 5, rng)), start=start, stop=stop)
@@ -105,7 +104,7 @@ def test_every_dtype_and_range(kernels_and_arrays, kernel, cast, start, stop):
 
 
 @every_kernel
-@pytest.mark.parametrize("layout", ["Fortran", "spaced", "reversed"])
+@for_each("layout", ["Fortran", "spaced", "reversed"])
 def test_any_layout(kernels_and_arrays, kernel, layout):
     rng = np.random.default_rng(5)
     x = features_of(kernel, 100, 37, rng)
@@ -133,10 +132,10 @@ def test_impossible_classes(kernels_and_arrays, kernel, reading):
         check(kernels_and_arrays, kernel, host, *model, barred, reading)  # where all are impossible: uniform
 
 
-@pytest.mark.parametrize("reading", [JOINT, Reading("best")], ids=["joint", "best"])
-@pytest.mark.parametrize("threshold", [None, 0.0, 0.7, -0.4, -INF])
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
-@pytest.mark.parametrize("classes", [2, 5])
+@for_each("reading", [JOINT, Reading("best")])
+@for_each("threshold", [None, 0.0, 0.7, -0.4, -INF])
+@for_each("gaps", [False, True])
+@for_each("classes", [2, 5])
 def test_presences_and_missing_cells_in_linear_scores(kernels_and_arrays, reading, threshold, gaps, classes):
     rng = np.random.default_rng(7)
     x = np.where(rng.random((150, 35)) < 0.5, rng.normal(size=(150, 35)), 0)
@@ -169,8 +168,8 @@ def test_missing_cells_are_integrated_out_of_gaussians(kernels_and_arrays, readi
     check(kernels_and_arrays, "diagonal_scores", Batch(x, start=2), *model, reading)
 
 
-@pytest.mark.parametrize("reading", [JOINT, Reading("best")], ids=["joint", "best"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.int64])
+@for_each("reading", [JOINT, Reading("best")])
+@for_each("dtype", [np.float64, np.float32, np.int8, np.int64])
 def test_missing_and_impossible_categories(kernels_and_arrays, reading, dtype):
     rng = np.random.default_rng(9)
     x = features_of("category_scores", 150, 6, rng)

@@ -12,6 +12,7 @@ import pytest
 from suffice.engines import Batch, ThreadEngine
 from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, NormalEquations
+from tests.each import for_each
 from tests.tables.servers import postgres
 
 from . import oracle
@@ -113,14 +114,14 @@ def test_sums_per_class_equal_the_oracle(base, question, cast, weighted):
 
 
 @every_question
-@pytest.mark.parametrize(("start", "stop"), RANGES)
+@for_each("start, stop", RANGES)
 def test_only_rows_from_start_to_stop_count(base, question, start, stop):
     check(base, question, replace(labelled(question.features, True), start=start, stop=stop))
 
 
 @every_question
 @maybe_weighted
-@pytest.mark.parametrize("n", [0, 1, 14])
+@for_each("n", [0, 1, 14])
 def test_one_class_needs_no_y(base, question, weighted, n):
     check(base, question, replace(labelled(question.features, weighted, n), y=None), classes=1)
 
@@ -134,8 +135,8 @@ def test_classes_may_be_missing_or_weigh_nothing(base, question):
 
 @pytest.mark.parametrize("question", GAPPED, ids=lambda question: question.kernel)
 @maybe_weighted
-@pytest.mark.parametrize("null", [False, True], ids=["NaN", "NULL"])
-@pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
+@for_each("null", [False, True], ids=["NaN", "NULL"])
+@for_each("share", [0.02, 0.3, 1.0])
 def test_cells_that_are_missing_are_skipped(base, question, weighted, null, share):
     host = labelled(question.features, weighted)
     host = replace(host, x=gaps(host.x, share))
@@ -145,7 +146,7 @@ def test_cells_that_are_missing_are_skipped(base, question, weighted, null, shar
 
 @every_dtype
 @maybe_weighted
-@pytest.mark.parametrize("targets", [None, 2], ids=["y (n,)", "y (n, 2)"])
+@for_each("targets", [None, 2], ids=["y (n,)", "y (n, 2)"])
 def test_normal_equations_equal_the_oracle(base, cast, weighted, targets):
     rng = np.random.default_rng(2)
     y = rng.normal(size=23 if targets is None else (23, targets))
@@ -170,7 +171,7 @@ def test_an_offset_costs_no_digits(base, kernel, weighted):
 
 
 @pytest.mark.parametrize("kernel", ["diagonal_moments", "full_moments", "tied_moments"])
-@pytest.mark.parametrize("first", [0.0, 1e8, -1e12])
+@for_each("first", [0.0, 1e8, -1e12])
 def test_classes_that_lie_far_apart_cost_no_digits(base, kernel, first):
     """The first rows are all of one class, so the first reference is far from the other's mean."""
     rng = np.random.default_rng(3)
@@ -222,8 +223,8 @@ def complains(base: Base, kernel: str, host: Batch, message: str, *more: Any) ->
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in CLASS_KERNELS if kernel != "class_weights"])
-@pytest.mark.parametrize("value", [NAN, INF, -INF])
-@pytest.mark.parametrize("null", [False, True], ids=["NaN", "NULL"])
+@for_each("value", [NAN, INF, -INF])
+@for_each("null", [False, True], ids=["NaN", "NULL"])
 def test_features_must_be_finite(base, kernel, value, null):
     host = well(kernel)
     x = spoilt(spoilt(host.x, (17, 1), value), (1, 1), NAN)  # row 17 weighs 0, row 1 is left out
@@ -236,7 +237,7 @@ def test_targets_must_be_finite(base):
 
 
 @pytest.mark.parametrize("kernel", [*CLASS_KERNELS, "normal_equations"])
-@pytest.mark.parametrize("value", [NAN, INF, -0.5])
+@for_each("value", [NAN, INF, -0.5])
 def test_weights_must_be_finite_and_not_negative(base, kernel, value):
     host = well(kernel)
     message = f"weight[11] is {value:g}; weights must be finite and not negative"
@@ -244,7 +245,7 @@ def test_weights_must_be_finite_and_not_negative(base, kernel, value):
 
 
 @pytest.mark.parametrize("kernel", CLASS_KERNELS)
-@pytest.mark.parametrize("code", [-1, CLASSES])
+@for_each("code", [-1, CLASSES])
 def test_codes_must_be_of_classes(base, kernel, code):
     host = well(kernel)
     complains(base, kernel, replace(host, y=spoilt(host.y, (4,), code)), f"y[4] is {code}; class codes must be 0 to 2")

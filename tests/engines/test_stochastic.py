@@ -11,6 +11,7 @@ from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.engines.descent import Pace
 from suffice.engines.native import NativeKernels
 from suffice.families.response import Response
+from tests.each import for_each
 
 from . import oracle, oracle_walks
 from .backends import RESPONSES, Backend, every_dtype, maybe_weighted, weights_of
@@ -61,7 +62,7 @@ def check(backend: Backend, host: Batch, walk: Any, order: Any, pace: Pace, inte
 
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS.keys())
-@pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())
+@for_each("pace", PACES.values(), ids=PACES.keys())
 @maybe_weighted
 def test_descents_equal_plain_loops(kernels_and_arrays, walk, pace, weighted):
     order = np.random.default_rng(0).permutation(23)
@@ -69,8 +70,8 @@ def test_descents_equal_plain_loops(kernels_and_arrays, walk, pace, weighted):
     check(kernels_and_arrays, rows(walk[1], weighted), walk, order, pace, False, 0.1)
 
 
-@pytest.mark.parametrize("walk", [WALKS["bernoulli"], WALKS["multinomial"], WALKS["cloglog"]], ids=lambda walk: walk[0])
-@pytest.mark.parametrize("offset", [1, 2])
+@for_each("walk", [WALKS["bernoulli"], WALKS["multinomial"], WALKS["cloglog"]])
+@for_each("offset", [1, 2])
 def test_offsets_count(kernels_and_arrays, walk, offset):
     check(kernels_and_arrays, rows(walk[1], offset=offset), walk, np.arange(23), PACES["constant"], True, 0.01)
 
@@ -82,7 +83,7 @@ def test_features_of_any_type(kernels_and_arrays, cast):
     check(kernels_and_arrays, host, WALKS["bernoulli"], np.arange(22, -1, -1), PACES["root"], True, 0.0)
 
 
-@pytest.mark.parametrize("l2", [1.0, 5.0, 10.0, 15.0])
+@for_each("l2", [1.0, 5.0, 10.0, 15.0])
 def test_a_ridge_may_shrink_at_once_or_overshoot(kernels_and_arrays, l2):
     """A step of 0.1 multiplies theta by 0.9, 0.5, 0 or -0.5, rows in plenty."""
     host = rows(1, n=60)
@@ -114,7 +115,7 @@ def test_divergence_is_told(kernels_and_arrays):
         assert seen.steps < len(order)
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "cloglog"])
+@for_each("family", ["bernoulli", "cloglog"])
 @pytest.mark.parametrize("kernel", ["descend", "correct"])
 def test_bad_rows_are_named(kernels_and_arrays, kernel, family):
     host = replace(rows(1, True), start=2, stop=20, offset=np.zeros(23))
@@ -190,8 +191,8 @@ def test_bad_arguments_are_named(kernels_and_arrays):
         assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@for_each(
+    "settings, message",
     [
         ({"step": 0.0}, "step must be finite and above 0; got 0"),
         ({"step": NAN}, "step must be finite and above 0; got nan"),
@@ -209,9 +210,9 @@ def test_a_pace_must_make_sense(settings, message):
 # The perceptron's rule.
 
 
-@pytest.mark.parametrize("classes", [2, 3, 11])
+@for_each("classes", [2, 3, 11])
 @maybe_weighted
-@pytest.mark.parametrize("intercept", [False, True])
+@for_each("intercept", [False, True])
 def test_corrections_equal_plain_loops(kernels_and_arrays, classes, weighted, intercept):
     host = rows(classes - 1, weighted, n=60)
     order = np.random.default_rng(1).permutation(np.arange(3, 57))
