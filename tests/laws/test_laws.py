@@ -30,48 +30,34 @@ def test_every_kind_there_is_is_under_the_laws():
 
 @every_kind
 @given(data=st.data())
-def test_zero_is_an_identity(kind: Kind, data: st.DataObject):
-    some = kind.of(data.draw(st.composite(kind.draw)()))
-    zero = kind.statistic.zero()
+def test_sums_are_a_commutative_monoid(kind: Kind, data: st.DataObject):
+    rows = data.draw(st.composite(kind.draw)())
+    some, zero, empty = kind.of(rows), kind.statistic.zero(), kind.of(rows[:0])
     assert zero.is_zero
-    assert zero.weight == 0
+    assert zero.weight == empty.weight == 0
     assert zero + some == some == some + zero
     assert some - zero == some
     assert zero + zero == zero
     assert sum([some, zero]) == some
-
-
-@every_kind
-@given(data=st.data())
-def test_addition_is_associative(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    assert some + empty == some == some - empty
+    kind.close(empty + some, some, rows, 1)
     one, two, three = (kind.of(rows[part::3]) for part in range(3))
     kind.close((one + two) + three, one + (two + three), rows, 2)
-
-
-@every_kind
-@given(data=st.data())
-def test_addition_is_commutative(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
-    one, two = kind.of(rows[::2]), kind.of(rows[1::2])
     kind.close(one + two, two + one, rows, 2)
 
 
 @every_kind
 @given(data=st.data())
-def test_split_then_add_is_whole(kind: Kind, data: st.DataObject):
+def test_parts_in_any_order_add_up_to_the_whole(kind: Kind, data: st.DataObject):
     rows = data.draw(st.composite(kind.draw)())
+    whole = kind.of(rows)
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3))), len(rows)]
     parts = [kind.of(rows[start:stop]) for start, stop in pairwise(cuts)]
-    kind.close(sum(parts), kind.of(rows), rows, 1)
-
-
-@every_kind
-@given(data=st.data())
-def test_order_does_not_matter(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    kind.close(sum(parts), whole, rows, 1)
     order = np.array(data.draw(st.permutations(range(len(rows)))), dtype=int)
-    kind.close(kind.of(rows[order]), kind.of(rows), rows, 1)
+    kind.close(kind.of(rows[order]), whole, rows, 1)
+    if len(rows):
+        kind.close(sum(kind.of(rows[i : i + 1]) for i in order), whole, rows, 1)
 
 
 @every_kind
@@ -82,11 +68,11 @@ def test_add_then_subtract_returns(kind: Kind, data: st.DataObject):
     whole, part = kind.of(kept) + kind.of(gone), kind.of(gone)
     left, digits_lost, _ = whole.remove(part, digits_allowed=np.inf)
     assert digits_lost >= 0
-    kind.close(left, kind.of(kept), rows, max(2.0, rows.weight.sum() / max(kept.weight.sum(), 0.01)) ** 2)
     if digits_lost > 9:
         with pytest.raises(LostDigitsError, match="sum the remaining rows anew"):
             whole - part
     else:
+        kind.close(left, kind.of(kept), rows, max(2.0, rows.weight.sum() / max(kept.weight.sum(), 0.01)) ** 2)
         assert whole - part == left
 
 
@@ -111,37 +97,13 @@ def test_what_was_never_there_cannot_be_taken(kind: Kind, data: st.DataObject):
 
 @every_kind
 @given(data=st.data())
-def test_weights_equal_repetition(kind: Kind, data: st.DataObject):
+def test_weights_equal_repetition_and_none_is_one_each(kind: Kind, data: st.DataObject):
     rows = data.draw(st.composite(kind.draw)())
-    rows = dataclasses.replace(rows, weight=np.floor(rows.weight))
-    kind.close(kind.of(rows), kind.of(rows.repeated()), rows, 1)
-
-
-@every_kind
-@given(data=st.data())
-def test_no_weights_means_one_each(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    whole = dataclasses.replace(rows, weight=np.floor(rows.weight))
+    kind.close(kind.of(whole), kind.of(whole.repeated()), whole, 1)
     plain = ENGINE.accumulate(kind.summarise(CLASSES), Batch(rows.x, rows.y))
     ones = dataclasses.replace(rows, weight=np.ones(len(rows)))
     kind.close(plain, kind.of(ones), ones, 1)
-
-
-@every_kind
-@given(data=st.data())
-def test_an_empty_batch_changes_nothing(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
-    some, empty = kind.of(rows), kind.of(rows[:0])
-    assert empty.weight == 0
-    assert some + empty == some
-    kind.close(empty + some, some, rows, 1)
-    assert some - empty == some
-
-
-@every_kind
-@given(data=st.data())
-def test_rows_one_by_one_add_up(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)(least=1))
-    kind.close(sum(kind.of(rows[i : i + 1]) for i in range(len(rows))), kind.of(rows), rows, 1)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if hasattr(kind.statistic, "aligned")], ids=str)
@@ -176,8 +138,7 @@ def test_scaling_is_weighing(kind: Kind, data: st.DataObject):
 
 
 @every_kind
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int16, np.uint8, bool])
-@given(data=st.data())
+@given(data=st.data(), dtype=st.sampled_from([np.float32, np.int64, np.int16, np.uint8, bool]))
 def test_any_number_type_is_summed_in_float64(kind: Kind, dtype: type, data: st.DataObject):
     n = data.draw(st.integers(0, 8))
     x = np.array(data.draw(st.lists(st.integers(0, 1 if dtype is bool else 4), min_size=3 * n, max_size=3 * n)))
