@@ -8,10 +8,17 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
+import pytest
+
+from suffice.cli import main
 from tests.cli.command import COMMAND
 
 #: What moves the cursor or sets a colour.
@@ -30,23 +37,51 @@ class Shown(NamedTuple):
 
 def on_terminal(*words: object, out: Path | None = None, columns: int = 100, **environment: str) -> Shown:
     """Run a command whose standard error is a terminal, and its standard output too unless that goes to a file."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    ours, theirs = _open_terminal(columns)
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    settings = {**plain, "TERM": "xterm-256color", "COLUMNS": str(columns), **environment}
+    with ThreadPoolExecutor(1) as pool:
+        screen = pool.submit(_read_all, ours)
+        with ExitStack() as streams:
+            error = streams.enter_context(os.fdopen(theirs, "w", encoding="utf-8"))
+            answer = error if out is None else streams.enter_context(out.open("w", encoding="utf-8"))
+            given = streams.enter_context(Path(os.devnull).open(encoding="utf-8"))
+            arguments = ["suffice", *map(str, words)]
+            streams.enter_context(patch.multiple(sys, argv=arguments, stdin=given, stdout=answer, stderr=error))
+            streams.enter_context(patch.dict(os.environ, settings, clear=True))
+            with pytest.raises(SystemExit) as left:
+                main()
+        seen = screen.result(60)
+    os.close(ours)
+    return Shown(left.value.code, seen, b"" if out is None else out.read_bytes())
+
+
+def on_terminal_of_its_own(*words: object, columns: int = 100) -> bytes:
+    """Run a command in a process of its own, with a terminal of a width that no variable names; return its screen."""
+    ours, theirs = _open_terminal(columns)
     plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
-    stdout = theirs if out is None else os.open(out, os.O_WRONLY | os.O_CREAT)
     command = subprocess.Popen(
         [*COMMAND, *map(str, words)],
         stdin=subprocess.DEVNULL,
-        stdout=stdout,
+        stdout=theirs,
         stderr=theirs,
-        env={**plain, "TERM": "xterm-256color", **environment},
+        env={**plain, "TERM": "xterm-256color"},
     )
     os.close(theirs)
-    if out is not None:
-        os.close(stdout)
-    screen = b"".join(iter(lambda: _read(ours), b""))
+    screen = _read_all(ours)
     os.close(ours)
-    return Shown(command.wait(timeout=60), screen, b"" if out is None else out.read_bytes())
+    assert command.wait(timeout=60) == 0
+    return screen
+
+
+def _open_terminal(columns: int) -> tuple[int, int]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    return ours, theirs
+
+
+def _read_all(terminal: int) -> bytes:
+    return b"".join(iter(lambda: _read(terminal), b""))
 
 
 def _read(terminal: int) -> bytes:

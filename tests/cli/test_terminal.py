@@ -11,7 +11,7 @@ from tests.requirements import require
 
 require("posix")
 
-from tests.cli.terminal import COLOUR, ESCAPE, on_terminal  # noqa: E402
+from tests.cli.terminal import COLOUR, ESCAPE, on_terminal, on_terminal_of_its_own  # noqa: E402
 
 
 def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Path) -> None:
@@ -25,7 +25,6 @@ def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Pat
     assert not ESCAPE.search(shown.out)
 
 
-@pytest.mark.slow
 def test_quiet_shows_no_bar(nb: Path, houses: Path) -> None:
     assert "━".encode() not in on_terminal("evaluate", nb, houses, "-q").screen
 
@@ -54,10 +53,9 @@ def test_a_dumb_terminal_sees_no_bar(nb: Path, houses: Path) -> None:
     assert shown.screen.replace(b"\r\n", b"\n").startswith(b"800 rows\n"), "no line is left of a bar"
 
 
-@pytest.mark.slow
 def test_tables_fit_the_terminal(nb: Path, houses: Path) -> None:
-    shown = on_terminal("outliers", nb, houses, "-n", 3, columns=70)
-    lines = ESCAPE.sub(b"", shown.screen).decode().replace("\r\n", "\n").splitlines()
+    screen = on_terminal_of_its_own("outliers", nb, houses, "-n", 3, columns=70)
+    lines = ESCAPE.sub(b"", screen).decode().replace("\r\n", "\n").splitlines()
     assert max(map(len, lines)) <= 70
 
 
