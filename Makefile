@@ -65,10 +65,10 @@ demo: $(VENV)/installed-cli
 	$(BIN)/suffice demo --folder suffice-demo
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-all: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=exhaustive
 
 coverage: $(VENV)/installed-test
 	rm -rf build/coverage

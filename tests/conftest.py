@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Generator
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: as many processes as there are cores run tests
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.requirements import REQUIREMENTS, MissingRequirement, demanded, require
 
-# Machines that run tests are shared and slow at times: no example is too slow, and the examples are the same each time.
+# Machines that run tests are shared and slow at times: no example is too slow. Examples are the same each time.
 settings.register_profile(
-    "suffice", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "suffice", deadline=None, derandomize=True, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("exhaustive", parent=settings.get_profile("suffice"), max_examples=200)
 settings.load_profile("suffice")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one process start Dask, and one Spark: under pytest 9.2 marks of groups do not reach xdist."""
-    from xdist.scheduler import LoadGroupScheduling
+    """Give whole files to processes, so that fixtures are made once; a cluster and the reports go to one process."""
+    from xdist.scheduler import LoadScopeScheduling
 
-    class ByCluster(LoadGroupScheduling):
+    class ByFileOrCluster(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            path, _, test = nodeid.partition("::")
-            clusters = [name for name in ("dask", "spark") if "test_cluster" in path and name in test]
-            return clusters[0] if clusters else str(super()._split_scope(nodeid))
+            file = nodeid.partition("::")[0]
+            return _cluster_of(nodeid) or ("report" if file.startswith("tests/report/") else file)
 
-    return ByCluster(config, log) if config.getvalue("dist") == "loadgroup" else None
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return ByFileOrCluster(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the clusters: their tests wait for other processes, so that the rest runs beside them."""
+    first = {"spark": 0, "dask": 1}
+    items.sort(key=lambda item: first.get(_cluster_of(item.nodeid), 2))
+
+
+def _cluster_of(nodeid: str) -> str:
+    path, _, test = nodeid.partition("::")
+    return next((name for name in ("dask", "spark") if "test_cluster" in path and name in test), "")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -100,8 +100,17 @@ def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def _has_cuda() -> bool:
+def _has_torch() -> bool:
     if not _has_module("torch"):
+        return False
+    import torch
+
+    torch.set_num_threads(1)  # as many processes as there are cores run tests
+    return True
+
+
+def _has_cuda() -> bool:
+    if not _has_torch():
         return False
     import torch
 
@@ -143,7 +152,7 @@ def _program(name: str, package: str = "") -> Requirement:
 
 
 REQUIREMENTS = {
-    "torch": Requirement(lambda: _has_module("torch"), ".venv/bin/python -m pip install torch"),
+    "torch": Requirement(_has_torch, ".venv/bin/python -m pip install torch"),
     "cuda": Requirement(_has_cuda, "a machine with an NVIDIA GPU, and torch for CUDA"),
     "no cuda": Requirement(lambda: not _has_cuda(), "CUDA_VISIBLE_DEVICES= make test"),
     "triton": Requirement(

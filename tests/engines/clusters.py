@@ -157,8 +157,8 @@ def spark_session(master: str, **settings: str) -> Any:
 PANDAS = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 #: A test that every cluster must pass asks for ``cluster``.
 CLUSTERS = [
-    pytest.param("dask", marks=pytest.mark.xdist_group("dask")),
-    pytest.param("spark", marks=[pytest.mark.xdist_group("spark"), PANDAS]),
+    pytest.param("dask"),
+    pytest.param("spark", marks=PANDAS),
 ]
 
 

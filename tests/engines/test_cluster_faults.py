@@ -62,7 +62,6 @@ def dealt_by_dask(made: Callable[[pd.DataFrame, int], pd.DataFrame]) -> Any:
     return dd.from_map(made, pieces, range(PARTS), meta=table().iloc[:0])
 
 
-@pytest.mark.xdist_group("dask")
 def test_a_dask_worker_dies_while_it_reads(dask_cluster: Dask, tmp_path: Path) -> None:
     died = tmp_path / "died"
 
@@ -77,7 +76,6 @@ def test_a_dask_worker_dies_while_it_reads(dask_cluster: Dask, tmp_path: Path) -
     check(model)
 
 
-@pytest.mark.xdist_group("dask")
 def test_a_dask_worker_dies_between_passes(dask_cluster: Dask) -> None:
     pids = dask_cluster.client.run(os.getpid)
     holders: list[str] = []
@@ -118,7 +116,6 @@ def dealt_by_spark(spark: Spark, made: Callable[[Any, int], Any]) -> Any:
 
 @PANDAS
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_a_spark_executor_dies_while_it_reads(spark_cluster: Spark, tmp_path: Path) -> None:
     died = tmp_path / "died"
 
@@ -136,7 +133,7 @@ def test_a_spark_executor_dies_while_it_reads(spark_cluster: Spark, tmp_path: Pa
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
+@pytest.mark.slow
 def test_a_spark_executor_dies_between_passes(spark_cluster: Spark) -> None:
     executors: list[int] = []
 
@@ -151,7 +148,7 @@ def test_a_spark_executor_dies_between_passes(spark_cluster: Spark) -> None:
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
+@pytest.mark.slow
 def test_files_of_spark_executors_are_lost_between_passes(spark_cluster: Spark) -> None:
     lost: list[Path] = []
 
@@ -191,7 +188,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.xdist_group("dask")
 def test_a_driver_of_dask_that_dies_leaves_the_model_as_it_was(dask_cluster: Dask, tmp_path: Path) -> None:
     script, path = tmp_path / "driver.py", tmp_path / "model"
     script.write_text(DRIVER)

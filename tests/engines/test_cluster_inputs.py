@@ -201,7 +201,6 @@ def test_rows_give_the_same_model_each_time(cluster: Cluster) -> None:
 # Dask alone.
 
 
-@pytest.mark.xdist_group("dask")
 def test_unknown_sizes_of_dask_are_taken_part_by_part(dask_cluster: Dask) -> None:
     rows = numeric()
     x, y = dask_cluster.array(rows[["a", "b"]], SIZES), dask_cluster.array(rows["y"], SIZES)
@@ -218,7 +217,6 @@ def test_unknown_sizes_of_dask_are_taken_part_by_part(dask_cluster: Dask) -> Non
         model.fit(x, y[:-1])
 
 
-@pytest.mark.xdist_group("dask")
 def test_series_and_columns_of_a_dask_frame_go_together(dask_cluster: Dask) -> None:
     rows = numeric()
     there = dask_cluster.frame(rows, SIZES)
@@ -228,7 +226,6 @@ def test_series_and_columns_of_a_dask_frame_go_together(dask_cluster: Dask) -> N
     np.testing.assert_allclose(model.theta_, here.theta_, rtol=1e-10)
 
 
-@pytest.mark.xdist_group("dask")
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_dask_chunks_may_be_sparse(dask_cluster: Dask, kind: Callable[..., Any]) -> None:
     rows = numeric()
@@ -240,7 +237,6 @@ def test_dask_chunks_may_be_sparse(dask_cluster: Dask, kind: Callable[..., Any])
     np.testing.assert_allclose(model.predict_proba(there).compute(), here.predict_proba(dense), rtol=1e-10)
 
 
-@pytest.mark.xdist_group("dask")
 def test_dask_partitions_that_differ_are_named(dask_cluster: Dask) -> None:
     import dask
     import dask.array as da
@@ -277,7 +273,6 @@ sys.meta_path.insert(0, Hidden())
 """
 
 
-@pytest.mark.xdist_group("dask")
 def test_dask_workers_without_us_are_told_of() -> None:
     import distributed
 
@@ -295,7 +290,6 @@ def test_dask_workers_without_us_are_told_of() -> None:
 
 @PANDAS
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_spark_workers_without_us_are_told_of(spark_cluster: Spark, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDING)
     there = spark_cluster.frame(table(), SIZES)
@@ -309,7 +303,6 @@ def test_spark_workers_without_us_are_told_of(spark_cluster: Spark, tmp_path: Pa
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
 def test_spark_columns_of_arrays_are_rows_of_numbers(spark_cluster: Spark) -> None:
     rows = numeric()
     wide = pd.DataFrame({"x": rows[["a", "b"]].to_numpy().tolist(), "y": rows["y"]})
@@ -326,7 +319,6 @@ def test_spark_columns_of_arrays_are_rows_of_numbers(spark_cluster: Spark) -> No
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
 def test_what_spark_alone_can_get_wrong_is_said_at_once(spark_cluster: Spark) -> None:
     rows = table()
     there = spark_cluster.frame(rows, SIZES)

@@ -89,7 +89,6 @@ def test_score_on_workers(cluster: Cluster) -> None:
     assert words.score(cluster.frame(texts), "y") == 1.0
 
 
-@pytest.mark.xdist_group("dask")
 def test_another_version_on_dask_workers_is_told(dask_cluster: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = dask_cluster.frame(table()[[*FEATURES, "kind"]])
     monkeypatch.setattr("suffice.engines.dask.own_version", lambda: "0.0.1")
@@ -111,7 +110,6 @@ def test_a_key_stays_beside_texts(cluster: Cluster) -> None:
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
 def test_keys_stay_beside_arrays_on_spark(spark_cluster: Spark) -> None:
     rows = table()
     arrays = pd.DataFrame({"id": [f"row {i}" for i in range(ROWS)], "x": rows[FEATURES].to_numpy().tolist()})
@@ -124,7 +122,6 @@ def test_keys_stay_beside_arrays_on_spark(spark_cluster: Spark) -> None:
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
 def test_a_large_spark_frame_is_not_fetched(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.tables.sources.MOST_CELLS", 100)
     with pytest.raises(TableError, match=r"frame of Spark holds 240 rows of 4 columns, 960 cells.*collect=True"):
@@ -132,7 +129,7 @@ def test_a_large_spark_frame_is_not_fetched(spark_cluster: Spark, monkeypatch: p
 
 
 @PANDAS
-@pytest.mark.xdist_group("spark")
+@pytest.mark.slow
 def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark.errors import PySparkException
 

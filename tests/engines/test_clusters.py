@@ -103,7 +103,6 @@ def by_name(*names: str) -> Any:
     return pytest.mark.parametrize("case", [CASES[name] for name in names], ids=str)
 
 
-@pytest.mark.xdist_group("dask")
 @by_name("GaussianNB", "GDA full", "LinearRegression, two targets", "LogisticRegression, balanced", "GLM binomial")
 def test_fit_of_dask_arrays_gives_what_threads_give(dask_cluster: Dask, case: Case) -> None:
     check(dask_cluster, case, arrays=True)
@@ -154,7 +153,6 @@ def test_documents_are_counted_on_the_workers(cluster: Cluster) -> None:
     assert cluster.fetched(model.predict(asked)).tolist() == here.predict(texts()["text"]).tolist()
 
 
-@pytest.mark.xdist_group("dask")
 def test_dask_bags_of_texts_are_counted_on_the_workers(dask_cluster: Dask) -> None:
     import dask.bag as db
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.needs("torch")
+pytestmark = [pytest.mark.needs("torch"), pytest.mark.slow]
 
 
 def test_a_small_run_measures_every_pass(monkeypatch, tmp_path):

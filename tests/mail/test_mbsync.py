@@ -19,8 +19,6 @@ from suffice.mail.sorting import sort
 from tests.mail.test_sorting import Book, Words
 from tests.requirements import find_program, require
 
-pytestmark = pytest.mark.xdist_group("mbsync")
-
 _DOVECOT = """
 protocols = imap
 ssl = no
