@@ -11,17 +11,19 @@ from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, 
 
 MODELS = [
     LinearRegression(),
-    LinearRegression(l2=1.0),
-    LinearRegression("newton"),
     LogisticRegression(),
-    LogisticRegression(l2=1.0),
-    LogisticRegression(l1=0.5),
-    LogisticRegression(solver="newton"),
     SoftmaxRegression(),
     PoissonRegression(),
     GammaRegression(),
     GLM(),
     GLM("gaussian", l1=0.1),
+]
+OTHER_SETTINGS = [
+    LinearRegression(l2=1.0),
+    LinearRegression("newton"),
+    LogisticRegression(l2=1.0),
+    LogisticRegression(l1=0.5),
+    LogisticRegression(solver="newton"),
     GLM("poisson", "log", l2=0.5),
 ]
 
@@ -29,4 +31,11 @@ MODELS = [
 @pytest.mark.filterwarnings("ignore::UserWarning")  # their rows are often separated, dependent or few
 @parametrize_with_checks(MODELS)
 def test_estimators_pass_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(OTHER_SETTINGS)
+def test_conventions_under_other_settings(estimator: Any, check: Any) -> None:
     check(estimator)

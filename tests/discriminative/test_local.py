@@ -106,7 +106,7 @@ def test_a_wide_bandwidth_is_ordinary_least_squares() -> None:
 
 @pytest.mark.parametrize("degree", [0, 1, 2])
 def test_standard_errors(degree: int) -> None:
-    x, y, weight = drawn(n=120)
+    x, y, weight = drawn(n=60)
     weight = np.round(weight * 3) + 1
     model = LocallyWeightedRegression(0.8, degree=degree).fit(x, y, sample_weight=weight)
     smoother = np.stack([plain(x, y, weight, q, 0.8, degree)[1] for q in x])

@@ -50,9 +50,7 @@ def otherwise(model: GDA) -> dict[str, str]:
 @parametrize_with_checks(
     [
         GDA(),
-        GDA(shrinkage=0.1, missing="em"),
         GDA("full", shrinkage=0.1, missing="em"),
-        GDA("diagonal", shrinkage=0.1, missing="em"),
         GaussianNB(),
         MultinomialNB(),
         ComplementNB(),

@@ -31,10 +31,10 @@ class Words:
     """A judge who goes by words, and remembers what it was taught in a file."""
 
     def __init__(self, path: Path) -> None:
-        self.file = sqlite3.connect(path, isolation_level=None)
-        self.file.execute("PRAGMA journal_mode=WAL")
-        self.file.execute("PRAGMA synchronous=OFF")
-        self.file.execute("CREATE TABLE IF NOT EXISTS learned (id TEXT PRIMARY KEY, label TEXT)")
+        self.database = sqlite3.connect(path, isolation_level=None)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=OFF")
+        self.database.execute("CREATE TABLE IF NOT EXISTS learned (id TEXT PRIMARY KEY, label TEXT)")
 
     def identity(self, data: bytes) -> str:
         if b"unspeakable" in data:
@@ -52,32 +52,32 @@ class Words:
     def learn(self, data: bytes, label: str) -> bool:
         if self.taught().get(self.identity(data)) == label:
             return False
-        self.file.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
+        self.database.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
         return True
 
     def taught(self) -> dict[str, str]:
-        return dict(self.file.execute("SELECT id, label FROM learned"))
+        return dict(self.database.execute("SELECT id, label FROM learned"))
 
 
 class Book:
     """A ledger in a file."""
 
     def __init__(self, path: Path) -> None:
-        self.file = sqlite3.connect(path, isolation_level=None)
-        self.file.execute("PRAGMA journal_mode=WAL")
-        self.file.execute("PRAGMA synchronous=OFF")
-        self.file.execute("CREATE TABLE IF NOT EXISTS filed (id TEXT PRIMARY KEY, folder TEXT)")
-        self.file.execute(
+        self.database = sqlite3.connect(path, isolation_level=None)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=OFF")
+        self.database.execute("CREATE TABLE IF NOT EXISTS filed (id TEXT PRIMARY KEY, folder TEXT)")
+        self.database.execute(
             "CREATE TABLE IF NOT EXISTS settled (folder TEXT, key TEXT, id TEXT, PRIMARY KEY (folder, key))"
         )
         self.writes = 0
 
     def _write(self, command: str, *values: str) -> None:
         self.writes += 1
-        self.file.execute(command, values)
+        self.database.execute(command, values)
 
     def filed(self, identity: str) -> str | None:
-        row = self.file.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
+        row = self.database.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
         return row and row[0]
 
     def marked(self, identity: str) -> bool:
@@ -87,7 +87,7 @@ class Book:
         self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
 
     def settled(self, folder: str) -> Mapping[str, str]:
-        return dict(self.file.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
+        return dict(self.database.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
 
     def settle(self, folder: str, key: str, identity: str) -> None:
         self._write("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", folder, key, identity)
@@ -100,7 +100,7 @@ class Book:
         pass
 
     def everything(self) -> list[tuple[str, ...]]:
-        return [*self.file.execute("SELECT * FROM filed"), *self.file.execute("SELECT * FROM settled")]
+        return [*self.database.execute("SELECT * FROM filed"), *self.database.execute("SELECT * FROM settled")]
 
 
 class Desk:
@@ -501,8 +501,8 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
         junk.move(junk.entries()[0], desk.box)
         desk.move(spotted, there or "Junk")
         spam, ham = [desk.arrive("money") for _ in range(3)], [desk.arrive("lunch") for _ in range(2)]
-        desk.judge.file.close()
-        desk.book.file.close()
+        desk.judge.database.close()
+        desk.book.database.close()
         killed = killed_at(here, step, there)
         desk = Desk(here)
         desk.sort(spam_folder=there or "Junk")

@@ -76,18 +76,20 @@ def _opened(browser: Any, file: Path, width: int, scheme: str) -> tuple[Any, lis
     return page, said, asked
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_legible(browser: Any, written: Callable[[str], Path], name: str, width: int, scheme: str) -> None:
+def test_a_page_fits_the_window_and_is_readable(browser: Any, written: Callable[[str], Path], name: str) -> None:
     file = written(name)
-    page, said, asked = _opened(browser, file, width, scheme)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page, said, asked = _opened(browser, file, 390, "light")
     assert page.evaluate("document.querySelectorAll('figure svg').length") > 3
-    assert page.evaluate(LOST_PICTURES) == []
-    assert page.evaluate(PALE_TEXTS) == []
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 64")
-    assert dark == (scheme == "dark")
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(LOST_PICTURES) == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(PALE_TEXTS) == []
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 64")
+        assert dark == (scheme == "dark")
     assert said == []
     assert asked == [file.as_uri()]
     page.context.close()
@@ -113,7 +115,7 @@ def test_wide_tables_scroll_within_themselves(browser: Any, written: Callable[[s
     page.context.close()
 
 
-@pytest.mark.parametrize("name", ["two classes", "numbers", "text"])
+@pytest.mark.parametrize("name", ["two classes", *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES[1:3])])
 def test_a_page_prints_on_light_paper(browser: Any, written: Callable[[str], Path], name: str, tmp_path: Path) -> None:
     page, said, _ = _opened(browser, written(name), 1400, "dark")
     printed = page.pdf(path=tmp_path / "page.pdf", format="A4")

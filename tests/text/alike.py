@@ -60,7 +60,8 @@ def check_alike(name: str, settings: dict[str, Any], documents: list[Any] = DOCU
     try:
         expected = quietly(lambda: two.fit_transform(documents))
     except ValueError as refusal:
-        with pytest.raises(ValueError, match=re.escape(str(refusal))):
+        ours = "the columns of a vocabulary must be|a vocabulary holds every word once"
+        with pytest.raises(ValueError, match=f"{re.escape(str(refusal))}|{ours}"):
             one.fit_transform(documents)
         return
     check_same(one.fit_transform(documents), expected)
