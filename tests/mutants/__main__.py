@@ -15,13 +15,14 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from suffice import _native
 from tests.mutants.fault import Fault
 from tests.mutants.faults import FAULTS
-from tests.mutants.workplace import ROOT, SCRATCH, Kernels, Outcome, Workplace
+from tests.mutants.workplace import ROOT, SCRATCH, Outcome, Workplace, seeded_kernels
 
 #: Seconds that the tests of one fault may take; all tests may take more.
 LONGEST = 300.0
@@ -63,9 +64,8 @@ class Run:
     def __init__(self, tests: Path, jobs: int, seconds: float) -> None:
         self._places = [Workplace(number, tests) for number in range(jobs)]
         self._jobs, self._seconds = jobs, seconds
-        self._whole = Path(_native.__file__)
-        self._kernels: Kernels | None = None
-        self._printing = threading.Lock()
+        self._seeded: Path | None = None
+        self._building, self._printing = threading.Lock(), threading.Lock()
         self.broken: set[str] = set()
 
     def judge(self, faults: list[Fault]) -> list[Verdict]:
@@ -85,26 +85,19 @@ class Run:
         return self._verdict(self._places[0], fault, ("tests",), 12 * self._seconds, workers)
 
     def _tried(self, faults: list[Fault]) -> dict[Fault, Verdict]:
-        native = deque(sorted((fault for fault in faults if fault.native), key=lambda fault: fault.file))
-        others = deque(fault for fault in faults if not fault.native)
+        waiting = deque(sorted(faults, key=lambda fault: fault.native))  # what is compiled comes last
         found: dict[Fault, Verdict] = {}
 
         def work(place: Workplace) -> None:
-            # One workplace compiles; the others need no more than the kernels that are installed.
-            while native and place is self._places[0]:
-                fault = native.popleft()
-                found[fault] = self._verdict(place, fault, fault.tests, self._seconds)
-            place.use_kernels(self._whole)
-            while others:
-                fault = others.popleft()
+            while waiting:
+                fault = waiting.popleft()
                 found[fault] = self._verdict(place, fault, fault.tests, self._seconds)
 
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 list(pool.map(work, self._places))
             except BaseException:  # as where the user interrupts
-                native.clear()
-                others.clear()
+                waiting.clear()
                 for place in self._places:
                     place.stop()
                 raise
@@ -114,22 +107,25 @@ class Run:
         self, place: Workplace, fault: Fault, tests: tuple[str, ...], seconds: float, options: tuple[str, ...] = ()
     ) -> Verdict:
         start = time.monotonic()
-        with place.broken(fault):
-            if fault.native:
-                place.use_kernels(self._built())
-            broken = [f"--deselect={test}" for test in sorted(self.broken)]
-            verdict = Verdict.of(fault, place.test(tests, fault.slug, seconds, ("-x", *broken, *options)))
+        place.use_kernels(self._kernels(fault.native))
+        options = ("-x", *(f"--deselect={test}" for test in sorted(self.broken)), *options)
+        number = FAULTS.index(fault) if fault.native else None
+        with nullcontext() if fault.native else place.broken(fault):
+            verdict = Verdict.of(fault, place.test(tests, fault.slug, seconds, options, number))
             files = tuple(dict.fromkeys(test.partition("::")[0] for test in tests))
             if verdict.survived and files != tests:
-                verdict = Verdict.of(fault, place.test(files, fault.slug, seconds, ("-x", *broken, *options)))
+                verdict = Verdict.of(fault, place.test(files, fault.slug, seconds, options, number))
         with self._printing:
             print(f"{fault.area:12} {fault.name:72} {time.monotonic() - start:4.0f} s  {verdict.said}", flush=True)
         return verdict
 
-    def _built(self) -> Path:
-        """Return the kernels as they are in the first workplace now."""
-        self._kernels = self._kernels or Kernels(self._places[0], self._jobs)
-        return self._kernels.build()
+    def _kernels(self, seeded: bool) -> Path:
+        """Return the kernels that are installed, or those with the faults in them, none of which is there."""
+        if not seeded:
+            return Path(_native.__file__)
+        with self._building:
+            self._seeded = self._seeded or seeded_kernels(FAULTS, self._jobs)
+        return self._seeded
 
     def _fail_anyway(self, verdicts: list[Verdict]) -> set[str]:
         """Return the tests that fail without a fault."""
@@ -137,7 +133,7 @@ class Run:
         for native in (False, True):
             tests = sorted({verdict.test for verdict in verdicts if verdict.test and verdict.fault.native == native})
             if tests:
-                self._places[0].use_kernels(self._built() if native else self._whole)
+                self._places[0].use_kernels(self._kernels(native))
                 outcome = self._places[0].test(tests, f"without-faults-{native}", 12 * self._seconds)
                 broken |= set(outcome.failed)
                 if outcome.code not in (0, 1):
@@ -162,9 +158,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     run = Run(asked.tests.resolve(), asked.jobs, asked.longest)
-    verdicts = run.judge(faults)
-    if asked.whole:
-        verdicts = [verdict if verdict.caught else run.judge_by_all(verdict.fault) for verdict in verdicts]
+    try:
+        verdicts = run.judge(faults)
+        if asked.whole:
+            verdicts = [verdict if verdict.caught else run.judge_by_all(verdict.fault) for verdict in verdicts]
+    except KeyboardInterrupt:
+        return 130
     caught = sum(verdict.caught for verdict in verdicts)
     print(f"\n{caught} of {len(verdicts)} faults caught in {time.monotonic() - start:.0f} s")
     for verdict in verdicts:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """A piece of text in one file, what a careless change would make of it, and where that should be noticed."""
+    """A piece of text in one file, what a careless change would make of it, and where that should be noticed.
+
+    The text of a fault in native/ is whole statements, or one expression: all of them are compiled at once.
+    """
 
     name: str  #: what is broken
     area: str
@@ -26,14 +29,23 @@ class Fault:
 
     @property
     def native(self) -> bool:
-        """Whether the kernels have to be compiled anew."""
+        """Whether it is compiled."""
         return self.file.startswith("native/")
 
     def applied(self, text: str) -> str:
         """Return the file's text with the fault."""
+        return self._replaced(text, self.new)
+
+    def switched(self, text: str, number: int) -> str:
+        """Return C++ text in which the fault is there in processes that ask for its number."""
+        if self.old.rstrip().endswith((";", "}")):
+            return self._replaced(text, f"if (seeded_fault({number})) {{ {self.new} }} else {{ {self.old} }}")
+        return self._replaced(text, f"(seeded_fault({number}) ? ({self.new}) : ({self.old}))")
+
+    def _replaced(self, text: str, new: str) -> str:
         if text.count(self.old) != 1:
             raise SystemExit(
                 f"the fault '{self.name}' no longer applies, rewrite it: its text occurs {text.count(self.old)} times "
                 f"in {self.file}, not once"
             )
-        return text.replace(self.old, self.new)
+        return text.replace(self.old, new)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,8 @@ class Workplace:
         wanted |= {f"tests/{name}": self._tests / name for name in _files_of(self._tests)}
         wanted = {name: path for name, path in wanted.items() if not name.startswith(_LEFT_OUT)}
         for name, path in wanted.items():
-            _copy(path, self.tree / name)
+            _write(self.tree / name, path.read_bytes())
+            shutil.copymode(path, self.tree / name)
         for path in [path for path in self.tree.rglob("*") if path.is_file()]:
             name = path.relative_to(self.tree).as_posix()
             if name not in wanted and "__pycache__" not in name and not name.startswith("src/suffice/_native."):
@@ -72,10 +73,12 @@ class Workplace:
         """Let the copy import these compiled kernels."""
         for old in (self.tree / "src" / "suffice").glob("_native.*.so"):
             old.unlink()
-        shutil.copy(library, self.tree / "src" / "suffice" / library.name)
+        (self.tree / "src" / "suffice" / library.name).symlink_to(library)
 
-    def test(self, tests: Iterable[str], log: str, seconds: float, options: Iterable[str] = ()) -> Outcome:
-        """Run tests that are not slow, and note which fail."""
+    def test(
+        self, tests: Iterable[str], log: str, seconds: float, options: Iterable[str] = (), fault: int | None = None
+    ) -> Outcome:
+        """Run tests that are not slow, and note which fail; with a compiled fault if its number is given."""
         record, output = (SCRATCH / "logs" / f"{log}.{ending}" for ending in ("record", "txt"))
         output.parent.mkdir(parents=True, exist_ok=True)
         record.write_text("")
@@ -85,7 +88,7 @@ class Workplace:
         ]
         # Tests on data that is not in the tree are left out: a fault is caught everywhere or nowhere.
         environment = {name: value for name, value in os.environ.items() if name not in ("SUFFICE_DATA", "PYTHONPATH")}
-        environment["SUFFICE_RECORD"] = str(record)
+        environment |= {"SUFFICE_RECORD": str(record)} | ({} if fault is None else {"SUFFICE_FAULT": str(fault)})
         with output.open("wb") as out:
             self._running = subprocess.Popen(
                 command, cwd=self.tree, env=environment, stdout=out, stderr=out, start_new_session=True
@@ -118,7 +121,7 @@ class Workplace:
 
     @contextmanager
     def broken(self, fault: Fault) -> Iterator[None]:
-        """Apply a fault, and put the code right after it. Files get the time of now: compilers look at it."""
+        """Apply a fault to Python code, and put it right again."""
         path = self.tree / fault.file
         before = path.read_text(encoding="utf-8")
         path.write_text(fault.applied(before), encoding="utf-8")
@@ -128,32 +131,38 @@ class Workplace:
             path.write_text(before, encoding="utf-8")
 
 
-class Kernels:
-    """An incremental build of the kernels of a workplace, once and without optimisation."""
+def seeded_kernels(faults: Sequence[Fault], jobs: int) -> Path:
+    """Compile the kernels once, without optimisation, with all faults in them; returns the library.
 
-    def __init__(self, place: Workplace, jobs: int) -> None:
-        self._folder, self._jobs = SCRATCH / "native", jobs
-        if not shutil.which("cmake"):
-            raise SystemExit("faults in native/ need cmake and a compiler: install them, e.g. pip install cmake ninja")
-        nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
-        found = subprocess.run(nanobind, check=True, capture_output=True, text=True).stdout.strip()
-        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        self._run("-S", place.tree, "-B", self._folder, *generator, *launcher, "-DSUFFICE_QUICK=ON",
-                  f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={found}")  # fmt: skip
+    A fault is there in processes whose environment has its place among the faults as SUFFICE_FAULT.
+    """
+    sources, folder = SCRATCH / "native" / "sources", SCRATCH / "native" / "build"
+    names = [name for name in _files_of(ROOT) if name == "CMakeLists.txt" or name.startswith("native/")]
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
+    for number, fault in enumerate(faults):
+        if fault.native:
+            texts[fault.file] = fault.switched(texts[fault.file], number)
+    for name, text in texts.items():
+        _write(sources / name, text.encode())
+    switch = Path(__file__).with_name("seeded.hpp")
+    asked = [sys.executable, "-m", "nanobind", "--cmake_dir"]
+    nanobind = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    _cmake("-S", sources, "-B", folder, *generator, *launcher, "-DSUFFICE_QUICK=ON", f"-Dnanobind_DIR={nanobind}",
+           f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_CXX_FLAGS=-include {switch}")  # fmt: skip
+    _cmake("--build", folder, "--parallel", jobs)
+    (library,) = folder.glob("_native.*.so")
+    return library
 
-    def build(self) -> Path:
-        """Compile what changed; returns the library."""
-        self._run("--build", self._folder, "--parallel", self._jobs)
-        (library,) = self._folder.glob("_native.*.so")
-        return library
 
-    def _run(self, *words: object) -> None:
-        done = subprocess.run(
-            ["cmake", *map(str, words)], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        if done.returncode:
-            raise SystemExit(f"the kernels of a fault could not be built:\n{done.stdout[-4000:]}")
+def _cmake(*words: object) -> None:
+    if not shutil.which("cmake"):
+        raise SystemExit("faults in native/ need cmake and a compiler: install them, e.g. pip install cmake ninja")
+    command = ["cmake", *map(str, words)]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise SystemExit(f"the kernels could not be built with the faults:\n{done.stdout[-4000:]}")
 
 
 def _files_of(folder: Path) -> list[str]:
@@ -167,7 +176,8 @@ def _files_of(folder: Path) -> list[str]:
     return [name for name in names if (folder / name).is_file() and "__pycache__" not in name]
 
 
-def _copy(path: Path, to: Path) -> None:
-    if not to.is_file() or to.read_bytes() != path.read_bytes():
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, to)
+def _write(path: Path, content: bytes) -> None:
+    """Write a file, unless that is what it holds: compilers look at its time."""
+    if not path.is_file() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

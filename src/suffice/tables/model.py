@@ -94,10 +94,10 @@ class TableModel(Stored, Algebra):
     >>> model.predict(pd.DataFrame({"area": [100], "street": [None]}))
     array(['y'], dtype='<U1')
     >>> print(model.explain(table[:1])[0])
-    n: probability 0.9284, log-odds +2.563 against y
+    n: probability 0.8722, log-odds +1.920 against y
          +0.000  prior and base
-         +2.146  area = 40
-         +0.417  street = loud
+         +1.608  area = 40
+         +0.312  street = loud
     """
 
     def __init__(
