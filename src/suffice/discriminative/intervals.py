@@ -36,16 +36,28 @@ class Interval:
 
     @classmethod
     def robust(
-        cls, covariance: FloatArray, intercept: bool, noise: FloatArray, df: float, level: float, of: str
+        cls,
+        covariance: FloatArray,
+        centre: FloatArray,
+        intercept: bool,
+        noise: FloatArray,
+        df: float,
+        level: float,
+        of: str,
     ) -> Self:
-        """Return what an interval depends on where the covariance of theta, (p, p), was estimated from the rows."""
+        """Return what an interval depends on where the covariance of theta, (p, p), was estimated from the rows.
+
+        The intercept is that at the centre, (d,), near which x is: the variance at 0 may be so large that it has no
+        digits of that at x.
+        """
         known = np.where(np.isfinite(covariance), covariance, 0.0)  # what is not determined has coefficients of 0
         first = int(intercept)
         slopes = Symmetric.of(known[first:, first:])
-        centre, level_variance = np.zeros(len(known) - first), 0.0
+        level_variance = 0.0
         if intercept:
-            centre = -slopes.solve(known[1:, 0])
-            level_variance = max(float(known[0, 0] + known[1:, 0] @ centre), 0.0)
+            further = -slopes.solve(known[1:, 0])
+            level_variance = max(float(known[0, 0] + known[1:, 0] @ further), 0.0)
+            centre = centre + further
         root = np.asarray(np.linalg.qr(_root(known[first:, first:])[:, ::-1], mode="r"))  # turned round: lower
         return cls(centre, np.ascontiguousarray(root[::-1, ::-1]), level_variance, np.ones(1), noise, df, level, of)
 

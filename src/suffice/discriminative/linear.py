@@ -431,11 +431,20 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _robust_covariance(self, rows: Batch | Shards) -> FloatArray:
         if not self._one_target:
             raise ValueError(f"covariance={self.covariance!r} is for one target; y has several")
-        likelihood = self._likelihood(rows)
-        bend = likelihood.curvature(self.theta_)
-        return robust_covariance(
-            self.covariance, likelihood.engine, rows, GAUSSIAN, self.theta_, self.fit_intercept, bend.information
-        )
+        laid, layout = lay_out(rows, self.fit_intercept)
+        try:
+            likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
+            information = likelihood.curvature(theta).information
+            covariance = robust_covariance(
+                self.covariance, likelihood.engine, laid, GAUSSIAN, theta, self.fit_intercept, information
+            )
+        finally:
+            if isinstance(laid, Shards) and laid is not rows:
+                laid.released()
+        if layout.kept is not None:
+            covariance = layout.covariance_outward(covariance)
+        centre = 0.0 if layout.centre is None else layout.centre
+        return self._moved(centre - self._memory.mean_x, covariance)
 
     def _say_dependent(self) -> None:
         if self.l2 > 0 or self.l1 > 0 or self._solved().factored.rank == self.n_features_in_:

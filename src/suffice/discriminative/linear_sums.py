@@ -12,6 +12,7 @@ from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.fitted import solvers_read, solvers_written
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
+from suffice.discriminative.layout import Layout
 from suffice.discriminative.least_squares import LeastSquares, products_of, solve
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.discriminative.solving import PrecisionWarning, dependence, warn_unsolved
@@ -40,7 +41,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
     _one_target: bool  # whether y came as (n,)
     _found: FloatArray | None = None  # (p, t), theta that was found from the rows
     _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
-    _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows
+    _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows, about their means
     _solution: LeastSquares | None = None  # what was last read
     _pace: Pace | None = None  # of the next batch, where theta was found row by row
     _coef: Any = None  # coef_ and intercept_ as they were shown, or assigned
@@ -197,20 +198,26 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         noise = np.diagonal(solved.noise())
         if np.isnan(noise).any():
             raise ValueError(f"there is no interval: {self._notes_on_digits()[0]}")
-        if self._params.covariance != "classical":
-            return Interval.robust(self._robust_known(), intercept, noise, solved.df_residual, level, of)
         centre = sums.mean_x if intercept else np.zeros(sums.features)
+        if self._params.covariance != "classical":
+            return Interval.robust(self._robust_known(), centre, intercept, noise, solved.df_residual, level, of)
         level_variance = 1 / sums.weight if intercept else 0.0
         return Interval(centre, solved.factored.whitener(), level_variance, noise, noise, solved.df_residual, level, of)
 
     def _robust_known(self) -> FloatArray:
-        """Return the covariance that was estimated from the rows, (p, p)."""
+        """Return the covariance that was estimated from the rows, (p, p), of an intercept at the means of X."""
         if self._robust is None:
             raise ValueError(
                 f"covariance={self._params.covariance!r} is estimated from all rows at once, by fit; rows were added, "
                 "merged or forgotten since: fit again, or use with_params(covariance='classical')"
             )
         return self._robust
+
+    def _moved(self, centre: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the covariance of theta whose intercept is this far back, (d,), from where it was."""
+        if not self._params.fit_intercept:
+            return covariance
+        return Layout(self.n_features_in_, True, centre=centre).covariance_outward(covariance)
 
     def _notes_on_digits(self) -> list[str]:
         """Return a sentence where the sums hardly know the residual variance."""
@@ -241,7 +248,8 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if params.l1 > 0:
             notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
         else:
-            covariance = solved.covariance() if params.covariance == "classical" else self._robust_known()
+            classical = params.covariance == "classical"
+            covariance = solved.covariance() if classical else self._moved(sums.mean_x, self._robust_known())
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         notes += notes_on_rows(sums.weight, solved.rank, noise=True)
@@ -275,7 +283,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
 
     def _contents(self) -> Contents:
         self._check_fitted()
-        found = {"robust": self._robust, "found": self._found, "residual": self._residual}
+        found = {"centred_robust": self._robust, "found": self._found, "residual": self._residual}
         arrays = {name: array for name, array in found.items() if array is not None}
         if self._is_assigned(self._solved().theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
@@ -303,9 +311,11 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         if statistics.features != model.n_features_in_:
             raise ValueError(f"the sum is of {statistics.features} features, the model of {model.n_features_in_}")
         size, targets = model.n_features_in_ + int(model._params.fit_intercept), statistics.targets
-        shapes = {"robust": (size, size), "found": (size, targets), "residual": (targets, targets)}
-        check_shapes(contents.arrays, shapes)
-        model._robust, model._found = contents.arrays.get("robust"), contents.arrays.get("found")
+        robust = dict.fromkeys(("centred_robust", "robust"), (size, size))
+        check_shapes(contents.arrays, {**robust, "found": (size, targets), "residual": (targets, targets)})
+        model._robust, model._found = contents.arrays.get("centred_robust"), contents.arrays.get("found")
+        if "robust" in contents.arrays:  # older files: of the intercept at x = 0
+            model._robust = model._moved(-statistics.mean_x, contents.arrays["robust"])
         model._residual = contents.arrays.get("residual")
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)
