@@ -105,6 +105,19 @@ def naming_cells() -> Iterator[None]:
         raise said from None
 
 
+def check_finite(x: Any) -> None:
+    """Raise about the first cell of X that is NaN or infinite."""
+    if all_finite(x.data if is_sparse(x) else x):
+        return
+    cells = x.tocoo() if is_sparse(x) else None
+    host = to_host(x) if cells is None else cells.data
+    place = np.argwhere(~np.isfinite(host))[0]
+    value = float(host[tuple(place)])
+    row, column = place if cells is None else (cells.row[place[0]], cells.col[place[0]])
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(f"Input X contains {kind}: X[{row}, {column}] is {value:g}; it must be finite")
+
+
 def _no_number(model: Any, x: Any) -> ValueError | None:
     """Return the complaint about the first string where a number should be, if there is one."""
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)

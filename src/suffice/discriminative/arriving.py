@@ -16,6 +16,7 @@ from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.cluster import Counted, Shards
+from suffice.engines.results import taken
 from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
 from suffice.statistics import Labels
@@ -52,7 +53,7 @@ class Arriving(Fitted):
         response = self._response()
         if levels == 1 or response.vector_targets:
             response.check_targets(targets)
-        rows = Batch(x, targets, weight, known, trials=times)
+        rows = with_weight(Batch(x, targets, weight, known, trials=times))
         return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
 
     def _rows_spread(self, spread: Spread) -> tuple[Shards, int]:
@@ -153,6 +154,22 @@ def weights_as_trials(rows: Batch) -> Batch:
     return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
 
 
+def with_weight(rows: Batch) -> Batch:
+    """Return the rows that weigh anything: the predictor of another may be so large that its terms overflow.
+
+    Examples
+    --------
+    >>> with_weight(Batch(np.array([[1.0], [1e9]]), np.array([2.0, 3.0]), np.array([4.0, 0.0]))).y
+    array([2.])
+    """
+    if rows.weight is None or rows.weight.all():
+        return rows
+    door.check_finite(rows.x)  # of all rows as they came: what is left is numbered anew
+    places = np.flatnonzero(rows.weight)
+    x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
+    return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
+
+
 class Came(NamedTuple):
     """Rows on a worker; where y is classes, it holds codes of the labels that these rows have."""
 
@@ -182,7 +199,8 @@ class Seen(NamedTuple):
     def plus(self, other: Seen) -> Seen:
         """Return what there is to know about both; codes are those of the labels of both."""
         if self.labels is None or other.labels is None:
-            return self._replace(counted=self.counted.plus(other.counted), trials=self.trials or other.trials)
+            example = self.example if len(self.example) else other.example
+            return Seen(self.counted.plus(other.counted), None, self.weights, example, self.trials or other.trials)
         labels, mine, theirs = self.labels.union(other.labels)
         weights = np.zeros(len(labels))
         weights[mine] += self.weights
@@ -210,7 +228,7 @@ def _came(model: Any, classes: bool, piece: Piece) -> Came:
         labels, codes = Labels.discover(column)
         weight = door.weights(piece.get("sample_weight"), x.shape[0])
         offset = door.per_row("offset", piece.get("offset"), x.shape[0])
-        return Came(Batch(x, codes, weight, offset), labels, column[:0])
+        return Came(with_weight(Batch(x, codes, weight, offset)), labels, column[:0])
 
 
 def _told(model: Any, trials: bool, came: Came) -> Batch:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import afar, door
-from suffice.discriminative.local_door import beside, check_finite, numbers, warn_of
+from suffice.discriminative.local_door import beside, check_rows, numbers, warn_of
 from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
 from suffice.engines import Engine
@@ -310,7 +310,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
         """Return what the fits say at the queries, warning of those far from all rows."""
         x = door.features(self, X, reset=False, accept_sparse=False)
-        check_finite(x)
+        check_rows(x)
         answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
         warn_of(answer, self.bandwidth_, self._params.max_iter)
         return answer

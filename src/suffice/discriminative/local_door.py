@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
+from suffice import door
 from suffice.discriminative.local_fit import Answer
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
@@ -42,18 +43,11 @@ def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
         )
 
 
-def check_finite(x: Any) -> None:
-    """Raise about the first number of X that is NaN or infinite."""
+def check_rows(x: Any) -> None:
+    """Raise where X is sparse, or about its first number that is NaN or infinite."""
     if is_sparse(x):
         raise TypeError("LocallyWeightedRegression keeps dense rows, and X is sparse: use X.toarray()")
-    xp = array_api_compat.array_namespace(x)
-    if bool(xp.all(xp.isfinite(x))):
-        return
-    host = to_host(x)
-    row, column = np.argwhere(~np.isfinite(host))[0]
-    value = host[row, column]
-    kind = "NaN" if np.isnan(value) else "infinity"
-    raise ValueError(f"Input X contains {kind}: X[{row}, {column}] is {value:g}; it must be finite")
+    door.check_finite(x)
 
 
 def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from suffice.discriminative.local_bandwidth import choose_bandwidth, neighbours_together
-from suffice.discriminative.local_door import check_finite
+from suffice.discriminative.local_door import check_rows
 from suffice.discriminative.local_fit import Answer, LeastSquares, LocalFit, Logistic
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
@@ -35,7 +35,7 @@ class LocalRows:
     @classmethod
     def of(cls, x: Any, targets: FloatArray, weight: FloatArray | None, in_order: bool = False) -> LocalRows:
         """Return the rows that weigh anything; those of NumPy in an order that keeps neighbours together."""
-        check_finite(x)
+        check_rows(x)
         if is_foreign(x):
             return cls._foreign(x, targets, weight)
         x = np.asarray(x, dtype=np.float64)

@@ -31,6 +31,8 @@ def choose(model: Any, rows: Rows, wanted: dict[str, tuple[float, ...]], tempera
 
     Rows are summed once, in five folds; every combination of settings is read from the same sums.
     """
+    if rows.weight is not None and not rows.weight.all():
+        rows = rows.take(np.flatnonzero(rows.weight))  # others teach nothing, and would move rows between the folds
     least = int(np.bincount(rows.codes, minlength=len(rows.labels)).min())
     count = min(FOLDS, least)
     if count < 2:
