@@ -44,8 +44,8 @@ class CategoricalNB(DiscreteNB):
         many as the largest says (0 to n - 1), other labels as many as were seen. A row of weight 0 counts as absent,
         unlike in scikit-learn: a category that only such rows hold was never seen.
     bins
-        Cut measurements into this many bins of equally many rows, by the quantiles of the rows given to :meth:`fit` (or
-        of the first batch); or a list of the inner edges of each feature's bins.
+        Cut measurements into this many bins of equally many rows, each counted by its weight, by the quantiles of the
+        rows given to :meth:`fit` (or of the first batch); or a list of the inner edges of each feature's bins.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class CategoricalNB(DiscreteNB):
 
     def _features(self, X: Any, reset: bool) -> Any:
         if self._params.bins is not None:
-            return self._binned(door.features(self, X, reset, accept_sparse=False), reset)
+            return self._binned(self._measurements(X, reset), reset)
         if isinstance(X, Coded):
             return X
         if is_sparse(X):
@@ -118,13 +118,26 @@ class CategoricalNB(DiscreteNB):
             )
         super()._meet(spread)
 
-    def _binned(self, x: Any, reset: bool) -> Coded:
+    def _first_features(self, X: Any, sample_weight: Any) -> Any:
+        if self._params.bins is None:
+            return super()._first_features(X, sample_weight)
+        values = self._measurements(X, True)
+        return self._binned(values, True, door.weights(sample_weight, len(values)))
+
+    def _measurements(self, X: Any, reset: bool) -> FloatArray:
+        """Return numbers that are to be cut into bins."""
+        if is_sparse(X):
+            raise TypeError("X is sparse, and bins cut dense columns, of which 0 is a number as any: use X.toarray()")
+        x = door.features(self, X, reset)
         values = np.asarray(to_host(x) if is_foreign(x) else x, dtype=np.float64)
         if np.isinf(values).any():
             row, column = np.argwhere(np.isinf(values))[0]
             raise ValueError(f"X[{row}, {column}] is {values[row, column]:g}; it must be finite, or NaN where missing")
+        return values
+
+    def _binned(self, values: FloatArray, reset: bool, weight: FloatArray | None = None) -> Coded:
         if reset:
-            self.bin_edges_ = _edges(self._params.bins, values)
+            self.bin_edges_ = _edges(self._params.bins, values, weight)
         codes = np.stack([np.searchsorted(edges, values[:, j], "right") for j, edges in enumerate(self.bin_edges_)], 1)
         codes[np.isnan(values)] = -1
         return Coded(codes, None, tuple(len(edges) + 1 for edges in self.bin_edges_))
@@ -297,7 +310,7 @@ def _named(counted: CategoryCounts, names: list[Labels]) -> NamedCategoryCounts:
     return _seen(NamedCategoryCounts(counted.labels, counted.rows, counted.counts, tuple(spare)))
 
 
-def _edges(bins: Any, values: FloatArray) -> list[FloatArray]:
+def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[FloatArray]:
     """Return the inner edges of each feature's bins."""
     if not isinstance(bins, int | np.integer):
         edges = [np.sort(np.asarray(each, dtype=np.float64)) for each in bins]
@@ -305,6 +318,30 @@ def _edges(bins: Any, values: FloatArray) -> list[FloatArray]:
             raise ValueError(f"bins must list the edges of {values.shape[1]} features; got {len(edges)} lists")
         return edges
     shares = np.arange(1, int(bins)) / int(bins)
-    return [
-        np.unique(np.nanquantile(column, shares)) if (~np.isnan(column)).any() else np.empty(0) for column in values.T
-    ]
+    weights = np.ones(len(values)) if weight is None else weight
+    return [np.unique(_quantiles(column, shares, weights)) for column in values.T]
+
+
+def _quantiles(column: FloatArray, shares: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the values below which lie these shares of the weight of what is known of a column; none of nothing.
+
+    Where a share ends between two values, their mean is the quantile (Hyndman and Fan's second definition): a row of
+    weight 2 is two rows, and one of weight 0 is none.
+
+    Examples
+    --------
+    >>> _quantiles(np.array([3.0, 1.0, np.nan, 2.0]), np.array([0.5]), np.array([1.0, 1.0, 1.0, 2.0]))
+    array([2.])
+    >>> _quantiles(np.array([4.0, 1.0, 2.0, 3.0]), np.array([0.25, 0.5]), np.ones(4))
+    array([1.5, 2.5])
+    """
+    known = ~np.isnan(column) & (weights > 0)
+    order = np.argsort(column[known], kind="stable")
+    values, below = column[known][order], np.cumsum(weights[known][order])
+    if not len(values):
+        return values
+    wanted, last = shares * below[-1], len(values) - 1
+    rounding = 1e-12 * below[-1]
+    first = np.searchsorted(below, wanted - rounding, side="left")
+    then = np.minimum(np.searchsorted(below, wanted + rounding, side="right"), last)
+    return np.asarray((values[first] + values[then]) / 2)

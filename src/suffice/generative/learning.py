@@ -82,9 +82,13 @@ class Learning(Summed):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return rows and classes as they come to a model that has learnt nothing yet."""
-        x = self._features(X, reset=True)
+        x = self._first_features(X, sample_weight)
         labels, codes, like = door.coded(door.beside_rows(x, y), x.shape[0])
         return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, like)
+
+    def _first_features(self, X: Any, sample_weight: Any) -> Any:
+        """Return the features of the first rows, which may decide how all are read."""
+        return self._features(X, reset=True)
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
@@ -162,7 +166,7 @@ class Learning(Summed):
                 self._meet(spread)
             labels, statistics, like = afar.summed(self, spread, known, fixed)
         else:
-            x = self._features(X, reset=first)
+            x = self._first_features(X, sample_weight) if first else self._features(X, reset=False)
             like = door.targets(y, x.shape[0])
             weight = door.weights(sample_weight, x.shape[0])
             labels, codes = door.known_codes(known, like, fixed)
