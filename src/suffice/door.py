@@ -60,6 +60,11 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
     reads them, which trusts them.
     """
+    if is_stream(x):
+        raise TypeError(
+            f"X is a {type(x).__name__}, a stream that is read once, and {type(model).__name__} goes through its rows "
+            "more than once: gather them, or use partial_fit where the model has it"
+        )
     if isinstance(x, np.ndarray) or is_sparse(x):
         if x.ndim == 2:
             check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])

@@ -136,7 +136,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows, and choose the bandwidth where it is ``"auto"``.
 
         Parameters

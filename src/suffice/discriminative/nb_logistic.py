@@ -128,7 +128,7 @@ class NBLogisticRegression(ScoredClasses):
 
     # Learning.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find theta from rows and their classes.
 
         Parameters

@@ -136,7 +136,7 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
 
     # Learning.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows, going through them until no row is a mistake.
 
         Parameters
