@@ -1,0 +1,627 @@
+"""Every public estimator in its settings, with rows that suit it, and what it cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from suffice import (
+    GDA,
+    GLM,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GammaRegression,
+    GaussianNB,
+    LinearRegression,
+    LocallyWeightedRegression,
+    LogisticRegression,
+    MixedNB,
+    MultinomialNB,
+    NBLogisticRegression,
+    Perceptron,
+    PoissonNB,
+    PoissonRegression,
+    SoftmaxRegression,
+    TableModel,
+    TextClassifier,
+)
+from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
+from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
+
+Array = npt.NDArray[Any]
+
+ROWS = 42
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, their targets, what else each row has (sample_weight, offset, exposure, trials), and unlabelled rows."""
+
+    x: Any
+    y: Any
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    unlabelled: Any = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, places: Any) -> Data:
+        """Return some rows, in this order."""
+        beside = {name: taken(values, places) for name, values in self.beside.items()}
+        y = None if self.y is None else taken(self.y, places)
+        return Data(taken(self.x, places), y, beside, self.unlabelled)
+
+    def mapped(self, change: Callable[[Any], Any]) -> Data:
+        """Return the rows with other features."""
+        unlabelled = None if self.unlabelled is None else change(self.unlabelled)
+        return replace(self, x=change(self.x), unlabelled=unlabelled)
+
+
+def taken(values: Any, places: Any) -> Any:
+    """Return some entries of an array, a data frame, a series or a list."""
+    if isinstance(values, list):
+        return [values[place] for place in np.arange(len(values))[places]]
+    return values.iloc[places].reset_index(drop=True) if hasattr(values, "iloc") else values[places]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator in one of its settings.
+
+    ``refuses`` names the laws that the model refuses to be asked about, with the words of the refusal (a pattern), and
+    ``differs`` those under which its answers change, with the reason. Both are checked: a declaration that is not
+    needed any more fails.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    draw: Callable[[], Data]
+    x: Literal["numbers", "counts", "names", "cells", "texts"] = "numbers"
+    y: Literal["classes", "numbers", "positive", "counts", "shares", "none"] = "classes"
+    tolerance: float = 1e-9
+    #: How far predictions may be where rows come in batches: these models find theta anew only now and then.
+    near: float | None = None
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)
+    #: The settings of the same model where X and y are in units of these sizes: penalties, a bandwidth.
+    units: Callable[[float, float], dict[str, Any]] = lambda x, y: {}
+    #: What is summed of the rows, for the engines that sum them elsewhere.
+    sums: Callable[[Any], Any] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# Rows. Numbers are multiples of 1/64, so that float32 and an offset of a million lose nothing.
+
+
+def drawn() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def on_grid(values: Any) -> Array:
+    return np.asarray(np.round(np.asarray(values) * 64) / 64)
+
+
+def classes(count: int = 3) -> Array:
+    return np.arange(ROWS) * count // ROWS
+
+
+NAMES = np.array(["ash", "elm", "oak"])
+
+
+def measured() -> Data:
+    """Return correlated numbers about a mean for each of three classes."""
+    y = classes()
+    mixing = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.5], [0.2, 0.0, 1.5]])
+    x = drawn().normal(size=(ROWS, 3)) @ mixing + 0.6 * y[:, None] * [1.0, -0.5, 1.0]
+    return Data(on_grid(x), NAMES[y])
+
+
+def with_gaps() -> Data:
+    data = measured()
+    return data.mapped(lambda x: np.where(np.random.default_rng(1).random(x.shape) < 0.1, np.nan, x))
+
+
+def some_unlabelled() -> Data:
+    data = measured()
+    return replace(data, unlabelled=on_grid(drawn().normal(size=(20, 3)) + 0.5))
+
+
+def counted() -> Data:
+    """Return counts of four words whose rates depend on the class."""
+    rates = np.array([[3.0, 1.0, 0.2, 0.5], [0.5, 2.0, 1.0, 0.5], [1.0, 0.1, 3.0, 0.5]])
+    return Data(drawn().poisson(rates[classes()]).astype(float), NAMES[classes()])
+
+
+def of_two_classes(data: Data) -> Data:
+    return replace(data, y=np.where(data.y == "ash", "ash", "other"))
+
+
+def named() -> Data:
+    random, y = drawn(), classes()
+    colours = np.array(["red", "green", "blue", "grey"], dtype=object)
+    sizes = np.array(["s", "m", "l"], dtype=object)
+    x = np.stack([colours[(y + random.integers(0, 2, ROWS)) % 4], sizes[random.integers(0, 3, ROWS)]], axis=1)
+    return Data(x, NAMES[y])
+
+
+def mixed() -> Data:
+    random, data = drawn(), named()
+    table = pd.DataFrame(data.x, columns=["colour", "size"]).assign(
+        length=measured().x[:, 0],
+        visits=random.poisson(2.0 + classes()),
+        new=random.random(ROWS) < 0.3,
+        note=[" ".join(random.choice(WORDS, 4)) for _ in range(ROWS)],
+    )
+    table.loc[7:12, "length"] = np.nan
+    return Data(table, data.y)
+
+
+KINDS = {
+    "colour": "category",
+    "size": "category",
+    "length": "numeric",
+    "visits": "count",
+    "new": "boolean",
+    "note": "text",
+}
+
+
+def table_of(targets: Callable[[], Data]) -> Callable[[], Data]:
+    """Return numbers and a name as a table."""
+
+    def draw() -> Data:
+        data = targets()
+        table = pd.DataFrame(data.x, columns=["a", "b", "c"]).assign(colour=named().x[:, 0])
+        return Data(table, data.y)
+
+    return draw
+
+
+WORDS = np.array(["free", "Money", "lunch", "monday", "goal", "straße", "team", "the", "win", "report"])
+
+
+def texts() -> Data:
+    random, y = drawn(), classes()
+    leaning = 1.0 + 4.0 * (np.arange(len(WORDS)) % 3 == np.arange(3)[:, None])
+    leaning /= leaning.sum(axis=1, keepdims=True)
+    return Data([" ".join(random.choice(WORDS, 6, p=leaning[code])) for code in y], NAMES[y])
+
+
+def untargeted() -> Data:
+    return replace(texts(), y=None)
+
+
+def predictors() -> tuple[Array, Array]:
+    """Return rows, and linear predictors of theirs."""
+    x = on_grid(drawn().normal(size=(ROWS, 3)) * [1.0, 0.5, 1.5])
+    return x, 0.6 * (x @ [0.8, -1.0, 0.3]) + 0.2
+
+
+def target(draw: Callable[[np.random.Generator, Array], Any]) -> Callable[[], Data]:
+    """Return a function that draws targets for linear predictors z."""
+
+    def drawing() -> Data:
+        x, z = predictors()
+        return Data(x, draw(drawn(), z))
+
+    return drawing
+
+
+real = target(lambda random, z: on_grid(z + random.normal(size=ROWS)))
+pairs = target(lambda random, z: on_grid(np.stack([z + random.normal(size=ROWS), random.normal(size=ROWS)], axis=1)))
+above_zero = target(lambda random, z: on_grid(np.exp(z) + 2 + 0.1 * random.normal(size=ROWS)))
+two_classes = target(lambda random, z: np.where(random.random(ROWS) < 1 / (1 + np.exp(-z)), "yes", "no"))
+zeros_and_ones = target(lambda random, z: (random.random(ROWS) < 1 / (1 + np.exp(-z))).astype(float))
+three_classes = target(lambda random, z: NAMES[np.argmax(np.c_[z, 0 * z, -z] + random.gumbel(size=(ROWS, 3)), axis=1)])
+separable = target(lambda random, z: np.where(z > 0.2, "yes", "no"))
+events = target(lambda random, z: random.poisson(np.exp(z)).astype(float))
+positive = target(lambda random, z: random.gamma(4.0, np.exp(z) / 4))
+shares = target(lambda random, z: random.beta(2 + np.exp(z), 3.0))
+compositions = target(
+    lambda random, z: np.array([random.dirichlet(np.exp([0.5 + each, 1.0, 0.3 - each])) for each in z])
+)
+
+
+def grouped() -> Data:
+    x, z = predictors()
+    trials = drawn().integers(2, 9, ROWS)
+    return Data(x, drawn().binomial(trials, 1 / (1 + np.exp(-z))), {"trials": trials})
+
+
+def exposed() -> Data:
+    x, z = predictors()
+    exposure = drawn().gamma(2.0, size=ROWS) + 0.1
+    return Data(x, drawn().poisson(exposure * np.exp(z)).astype(float), {"exposure": exposure})
+
+
+def with_offset() -> Data:
+    data = exposed()
+    return replace(data, beside={"offset": np.log(data.beside["exposure"])})
+
+
+# Entries, and the reasons why a law does not hold.
+
+HELD_OUT = "the rows that are held out to choose a setting depend on the order of the rows"
+COPIES = "a copy of a row that is held out is learned, and tells its class"
+UNTUNED = "batches leave no rows to hold out: settings that are 'auto' keep their defaults"
+ONE_PENALTY = "one penalty for coefficients in different units"
+ONE_VARIANCE = "the variances of columns in different units are mixed"
+MIXED_BY_MODEL = "each model fills in what it does not know by its own rows alone"
+THROUGH_ZERO = "without an intercept the plane goes through zero"
+STEPS = "steps depend on the order of the rows, their lengths on the units"
+
+TUNED = {
+    "order_of_rows": HELD_OUT,
+    "weights_are_repetitions": COPIES,
+    "batch_by_batch": UNTUNED,
+    "row_by_row": UNTUNED,
+    "a_stream": UNTUNED,
+    "a_sum_of_models": "each model chooses its settings by its own rows",
+}
+#: Of models whose solvers go through all rows again and again.
+ITERATED = {"a_stream": "a stream that is read once", "a_sum_of_models": r"unsupported operand type\(s\) for \+"}
+NO_UNLABELLED = {
+    "batch_by_batch": "unexpected keyword argument 'unlabelled'",
+    "row_by_row": "unexpected keyword argument 'unlabelled'",
+    "a_stream": "leave out y, sample_weight and unlabelled",
+    "dask": "unlabelled rows are taken in step by step, with all rows here",
+}
+ROWS_HERE = {"dask": "needs all rows here"}
+
+
+def regression(name: str, make: Callable[..., Any], draw: Callable[[], Data], **more: Any) -> Entry:
+    refuses = {**ITERATED, **more.pop("refuses", {})}
+    return Entry(name, make, draw, **{"tolerance": 1e-6, "near": 0.1, **more}, refuses=refuses)
+
+
+def events_of(labels: Any) -> Any:
+    return EventCounts.over(labels, True)
+
+
+def made(model: Callable[..., Any], *args: Any, **settings: Any) -> Callable[..., Any]:
+    """Return what makes a model with settings, and with others in their place."""
+    return lambda **more: model(*args, **{**settings, **more})
+
+
+GENERATIVE = [
+    Entry(
+        "GaussianNB",
+        GaussianNB,
+        measured,
+        sums=lambda labels: DiagonalMoments.over(labels, True),
+        differs={"units_of_each_column": "var_smoothing is a share of the largest variance"},
+    ),
+    Entry("GaussianNB, unsmoothed", made(GaussianNB, var_smoothing=0.0), measured),
+    Entry(
+        "GaussianNB, smoothed",
+        made(GaussianNB, alpha=2.0, var_smoothing=0.1),
+        measured,
+        differs={"units_of_each_column": ONE_VARIANCE},
+    ),
+    Entry(
+        "GaussianNB, auto",
+        made(GaussianNB, alpha="auto", temperature="auto", var_smoothing=0.0),
+        measured,
+        differs=TUNED,
+    ),
+    Entry("GaussianNB, missing cells", made(GaussianNB, var_smoothing=0.0), with_gaps),
+    Entry(
+        "GaussianNB, unlabelled",
+        made(GaussianNB, var_smoothing=0.0),
+        some_unlabelled,
+        refuses=NO_UNLABELLED,
+        differs={"a_sum_of_models": MIXED_BY_MODEL},
+    ),
+    Entry("MultinomialNB", MultinomialNB, counted, x="counts", sums=events_of),
+    Entry("ComplementNB", ComplementNB, counted, x="counts", sums=events_of),
+    Entry("BernoulliNB", BernoulliNB, counted, x="counts", sums=lambda labels: PresenceCounts.over(labels, 0.0, True)),
+    Entry("PoissonNB", PoissonNB, counted, x="counts", sums=events_of),
+    Entry("CategoricalNB", CategoricalNB, named, x="names"),
+    Entry(
+        "CategoricalNB, codes",
+        CategoricalNB,
+        counted,
+        x="counts",
+        refuses={"sparse_rows": "a category of 0 is no empty cell"},
+    ),
+    Entry(
+        "CategoricalNB, bins",
+        made(CategoricalNB, bins=3),
+        measured,
+        refuses={
+            "a_sum_of_models": "have not summed the same things",
+            "dask": "cuts at the quantiles of all rows",
+            "sparse_rows": "bins cut dense columns",
+        },
+        differs=dict.fromkeys(["batch_by_batch", "row_by_row", "a_stream"], "the first batch says where bins are cut"),
+    ),
+    Entry("MixedNB", made(MixedNB, columns=KINDS), mixed, x="cells"),
+    Entry(
+        "MixedNB, kinds from rows",
+        MixedNB,
+        mixed,
+        x="cells",
+        differs={
+            "weights_are_repetitions": "strings that are repeated are taken for categories, and not for texts",
+        },
+    ),
+    Entry("GDA", GDA, measured, sums=lambda labels: TiedMoments.over(labels)),
+    Entry("GDA, full", made(GDA, "full"), measured, sums=lambda labels: FullMoments.over(labels)),
+    Entry("GDA, diagonal", made(GDA, "diagonal"), measured),
+    Entry("GDA, tied_diagonal", made(GDA, "tied_diagonal"), measured),
+    *(
+        Entry(f"GDA, {name}", make, measured, differs={"units_of_each_column": ONE_VARIANCE})
+        for name, make in (
+            ("spherical", made(GDA, "spherical")),
+            ("tied_spherical", made(GDA, "tied_spherical")),
+            ("shrunk", made(GDA, "full", shrinkage=0.3)),
+            ("oas", made(GDA, "full", shrinkage="oas")),
+            ("ledoit_wolf", made(GDA, shrinkage="ledoit_wolf")),
+        )
+    ),
+    Entry(
+        "GDA, missing cells",
+        made(GDA, missing="em"),
+        with_gaps,
+        tolerance=1e-6,
+        refuses=dict.fromkeys(
+            ["batch_by_batch", "row_by_row", "a_stream", "dask"], "learnt by fit, all at once, not added"
+        ),
+        differs={"a_sum_of_models": MIXED_BY_MODEL},
+    ),
+    Entry("GDA, unlabelled", GDA, some_unlabelled, refuses=NO_UNLABELLED, differs={"a_sum_of_models": MIXED_BY_MODEL}),
+]
+
+LINEAR = [
+    Entry("LinearRegression", LinearRegression, real, y="numbers", sums=lambda labels: NormalEquations.over()),
+    Entry("LinearRegression, two targets", LinearRegression, pairs, y="numbers"),
+    Entry(
+        "LinearRegression, no intercept",
+        made(LinearRegression, fit_intercept=False),
+        real,
+        y="numbers",
+        differs={"zero_of_x": THROUGH_ZERO, "zero_of_y": THROUGH_ZERO},
+    ),
+    Entry(
+        "LinearRegression, l2",
+        made(LinearRegression, l2=2.0),
+        real,
+        y="numbers",
+        units=lambda x, y: {"l2": 2.0 * x**2},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    Entry(
+        "LinearRegression, l1",
+        made(LinearRegression, l1=5.0),
+        real,
+        y="numbers",
+        tolerance=1e-6,
+        units=lambda x, y: {"l1": 5.0 * x * y},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    Entry(
+        "LinearRegression, HC3",
+        made(LinearRegression, covariance="HC3"),
+        real,
+        y="numbers",
+        refuses={
+            **dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
+            "a_stream": "a stream is read once",
+        },
+    ),
+    Entry(
+        "LinearRegression, newton",
+        made(LinearRegression, "newton"),
+        real,
+        y="numbers",
+        tolerance=1e-6,
+        refuses={"a_stream": "a stream is read once"},
+    ),
+]
+
+ITERATIVE = [
+    regression("LogisticRegression", LogisticRegression, two_classes),
+    regression("LogisticRegression, three classes", LogisticRegression, three_classes),
+    regression(
+        "LogisticRegression, l2",
+        made(LogisticRegression, l2=2.0),
+        three_classes,
+        units=lambda x, y: {"l2": 2.0 * x**2},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    regression(
+        "LogisticRegression, l1",
+        made(LogisticRegression, l1=1.0),
+        two_classes,
+        units=lambda x, y: {"l1": x},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    regression("LogisticRegression, firth", made(LogisticRegression, penalty="firth"), two_classes, refuses=ROWS_HERE),
+    regression(
+        "LogisticRegression, balanced",
+        made(LogisticRegression, class_weight="balanced", covariance="HC1"),
+        two_classes,
+        refuses={"batch_by_batch": "class_weight='balanced' needs all rows at once"},
+    ),
+    regression("LogisticRegression, newton", made(LogisticRegression, solver="newton"), two_classes),
+    regression("SoftmaxRegression", SoftmaxRegression, three_classes),
+    regression("PoissonRegression", PoissonRegression, events, y="counts"),
+    regression("PoissonRegression, exposure", PoissonRegression, exposed, y="counts"),
+    regression("PoissonRegression, offset, HC0", made(PoissonRegression, covariance="HC0"), with_offset, y="counts"),
+    regression("GammaRegression", GammaRegression, positive, y="positive"),
+    regression("GLM gaussian", GLM, real, y="numbers"),
+    regression(
+        "GLM gaussian, l1 and l2",
+        made(GLM, l1=3.0, l2=2.0),
+        real,
+        y="numbers",
+        units=lambda x, y: {"l1": 3.0 * x * y, "l2": 2.0 * x**2},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    regression("GLM gaussian/log", made(GLM, "gaussian", "log"), above_zero, y="positive"),
+    regression("GLM bernoulli, trials", made(GLM, "binomial"), grouped, y="counts"),
+    regression("GLM bernoulli/probit", made(GLM, "binomial", "probit"), zeros_and_ones, y="shares"),
+    regression(
+        "GLM bernoulli/cloglog, trials, HC1",
+        made(GLM, "binomial", "cloglog", covariance="HC1"),
+        grouped,
+        y="counts",
+        differs={"groups_are_their_trials": "robust errors take the trials of a row for one observation"},
+    ),
+    regression("GLM gamma/inverse", made(GLM, "gamma", "inverse"), above_zero, y="positive"),
+    regression("GLM exponential", made(GLM, "exponential", "log"), positive, y="positive"),
+    regression("GLM multinomial", made(GLM, "multinomial"), three_classes),
+    regression("GLM beta", made(GLM, "beta"), shares, y="shares"),
+    regression("GLM dirichlet", made(GLM, "dirichlet"), compositions, y="shares"),
+]
+
+SPARSE_LOCAL = {"sparse_rows": "keeps dense rows", **ROWS_HERE, **ITERATED}
+ONE_BANDWIDTH = {"units_of_each_column": "one bandwidth for columns in different units"}
+OTHERS = [
+    Entry(
+        "LocallyWeightedRegression",
+        LocallyWeightedRegression,
+        real,
+        y="numbers",
+        units=lambda x, y: {"bandwidth": x},
+        refuses=SPARSE_LOCAL,
+        differs=ONE_BANDWIDTH,
+    ),
+    Entry(
+        "LocallyWeightedRegression, auto",
+        made(LocallyWeightedRegression, "auto"),
+        real,
+        y="numbers",
+        refuses={**SPARSE_LOCAL, "row_by_row": "needs two rows at least"},
+        differs={**ONE_BANDWIDTH, "weights_are_repetitions": COPIES},
+    ),
+    Entry(
+        "LocallyWeightedRegression, classes",
+        made(LocallyWeightedRegression, bandwidth=1.5, family="bernoulli"),
+        two_classes,
+        units=lambda x, y: {"bandwidth": 1.5 * x},
+        refuses={**SPARSE_LOCAL, "row_by_row": "Only binary classification is supported"},
+        differs=ONE_BANDWIDTH,
+    ),
+    Entry(
+        "NBLogisticRegression",
+        made(NBLogisticRegression, tol=1e-12),
+        counted,
+        x="counts",
+        tolerance=1e-4,
+        refuses={
+            **ITERATED,
+            **ROWS_HERE,
+            **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+        },
+    ),
+    Entry(
+        "Perceptron",
+        Perceptron,
+        separable,
+        refuses={**ITERATED, **ROWS_HERE},
+        differs={
+            **dict.fromkeys(["units_of_x", "units_of_each_column", "zero_of_x", "order_of_rows"], STEPS),
+            "weights_are_repetitions": "a weight makes a step longer, a copy makes another one",
+            "rows_without_weight_are_absent": "the order in which rows are visited depends on their number",
+            **dict.fromkeys(
+                ["batch_by_batch", "row_by_row"], "batches are visited once, rows of fit until all is right"
+            ),
+        },
+    ),
+    Entry(
+        "Perceptron, in order",
+        made(Perceptron, shuffle=False, average=True),
+        separable,
+        refuses={**ITERATED, **ROWS_HERE},
+        differs={
+            **dict.fromkeys(["units_of_x", "units_of_each_column", "zero_of_x", "order_of_rows"], STEPS),
+            "weights_are_repetitions": "a weight makes a step longer, a copy makes another one",
+            **dict.fromkeys(
+                ["batch_by_batch", "row_by_row"], "batches are visited once, rows of fit until all is right"
+            ),
+        },
+    ),
+]
+
+TEXT = [
+    *(
+        Entry(f"TextClassifier, {form}", made(TextClassifier, form), texts, x="texts")
+        for form in ("multinomial", "boolean", "bernoulli", "complement")
+    ),
+    Entry("TextClassifier, hashed", made(TextClassifier, vocabulary=HashedVocabulary(bits=8)), texts, x="texts"),
+    Entry(
+        "TextClassifier, logistic",
+        made(TextClassifier, "logistic"),
+        texts,
+        x="texts",
+        tolerance=1e-3,
+        refuses={"dask": "keeps all documents"},
+    ),
+    Entry(
+        "TextClassifier, nb_logistic",
+        made(TextClassifier, "nb_logistic"),
+        texts,
+        x="texts",
+        tolerance=0.1,  # its solver stops within 3e-4 of log-likelihood per document
+        refuses={"dask": "keeps all documents"},
+    ),
+    *(
+        Entry(type(make()).__name__, make, untargeted, x="texts", y="none", refuses={"saved_and_loaded": "'save'"})
+        for make in (CountVectorizer, TfidfVectorizer, made(HashingVectorizer, n_features=64))
+    ),
+]
+
+UNWEIGHTED = {
+    **dict.fromkeys(["weights_are_repetitions", "rows_without_weight_are_absent"], "'sample_weight'"),
+    **dict.fromkeys(["batch_by_batch", "row_by_row"], "'partial_fit'"),
+    "a_stream": "required positional argument: 'target'",
+}
+HASHED = dict.fromkeys(
+    ["order_of_columns", "order_of_classes", "units_of_x", "zero_of_x"],
+    "the rows that are held out are chosen by a hash of their cells, and of the rank of their class",
+)
+TABLES = [
+    *(
+        Entry(
+            f"TableModel, {form}",
+            made(TableModel, form, columns=columns, folds=2),
+            draw,
+            x="cells",
+            refuses=UNWEIGHTED,
+            differs={
+                **HASHED,
+                "a_sum_of_models": "each model chooses its temperature by its own rows",
+            },
+        )
+        for form, draw, columns in (("nb", mixed, KINDS), ("gda", table_of(measured), None))
+    ),
+    Entry(
+        "TableModel, logistic",
+        made(TableModel, "logistic", folds=2),
+        table_of(two_classes),
+        x="cells",
+        tolerance=1e-6,
+        refuses={**UNWEIGHTED, "a_sum_of_models": "is no sum over rows"},
+        differs=HASHED,
+    ),
+    Entry(
+        "TableModel, linear",
+        made(TableModel, "linear", folds=2),
+        table_of(real),
+        x="cells",
+        y="numbers",
+        refuses=UNWEIGHTED,
+        differs={"a_sum_of_models": "the description of the columns cuts the target into bins of the first model"},
+    ),
+]
+
+ENTRIES = [*GENERATIVE, *LINEAR, *ITERATIVE, *OTHERS, *TEXT, *TABLES]
