@@ -72,7 +72,7 @@ test-all: $(VENV)/installed-test
 
 coverage: $(VENV)/installed-test
 	rm -rf build/coverage
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" --cov --cov-report=
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --cov --cov-report=
 	$(BIN)/python -m coverage html --quiet
 	$(BIN)/python -m coverage report --sort=miss
 	@echo "line by line: build/coverage/html/index.html"

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sphinx.util import logging
-
 import suffice
 
 HERE = Path(__file__).parent
@@ -84,6 +82,8 @@ sphinx_gallery_conf = {
 
 def warn_of_undocumented_names(app: Any, env: Any) -> None:
     """Warn of each public name of the package and its subpackages that the reference does not list."""
+    from sphinx.util import logging  # here, since examples in pages are also run where Sphinx is not installed
+
     documented = {entry[0] for entry in env.get_domain("py").get_objects()}
     packages = [each.name for each in pkgutil.iter_modules(suffice.__path__, "suffice.") if each.ispkg]
     for package in ("suffice", *packages):

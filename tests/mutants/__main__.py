@@ -81,7 +81,7 @@ class Run:
 
     def judge_by_all(self, fault: Fault) -> Verdict:
         """Return what becomes of a fault under the whole suite."""
-        workers = ("-n", str(self._jobs), "--dist", "loadgroup")
+        workers = ("-n", str(self._jobs), "--dist", "loadfile")
         return self._verdict(self._places[0], fault, ("tests",), 12 * self._seconds, workers)
 
     def _tried(self, faults: list[Fault]) -> dict[Fault, Verdict]:
