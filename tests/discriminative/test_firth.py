@@ -98,15 +98,6 @@ def test_separated_rows_have_finite_estimates() -> None:
         assert all(later.log_likelihood >= one.log_likelihood - 1e-9 for one, later in pairwise(solution.trace))
 
 
-@given(st.lists(st.floats(-6, 6), min_size=3, max_size=3))
-def test_units_of_columns_do_not_matter(powers: list[float]) -> None:
-    rows, units = separated(), 10.0 ** np.array(powers)
-    one = firth(ENGINE, rows, np.zeros((4, 1)), intercept=True)
-    other = firth(ENGINE, Batch(rows.x * units, rows.y), np.zeros((4, 1)), intercept=True)
-    assert len(one.trace) == len(other.trace)
-    np.testing.assert_allclose(other.theta[1:, 0] * units, one.theta[1:, 0], rtol=1e-6)
-
-
 def test_dependent_columns_share_the_coefficient() -> None:
     rows = separated()
     doubled = Batch(np.column_stack([rows.x, rows.x[:, 1]]), rows.y)

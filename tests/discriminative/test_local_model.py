@@ -151,17 +151,3 @@ def test_rows_that_make_no_sense() -> None:
         LocallyWeightedRegression(family="bernoulli").fit(x, np.arange(300) % 3)
     with pytest.raises(ValueError, match=r"y\[0\] is .*; classes are whole numbers"):
         LocallyWeightedRegression(family="bernoulli").fit(x, y)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
-def test_batches_together_are_the_whole(family: str) -> None:
-    random = np.random.default_rng(0)
-    x = random.uniform(0, 6, (90, 1))
-    y = np.sin(x[:, 0]) if family == "gaussian" else np.where(np.sin(x[:, 0]) > random.normal(size=90), "up", "down")
-    whole = LocallyWeightedRegression(0.5, family).fit(x, y)
-    parts = LocallyWeightedRegression(0.5, family)
-    for start in (0, 30, 60):
-        parts.partial_fit(x[start : start + 30], y[start : start + 30])
-    ask = whole.predict if family == "gaussian" else whole.predict_proba
-    again = parts.predict if family == "gaussian" else parts.predict_proba
-    np.testing.assert_allclose(again(x), ask(x), rtol=1e-9)

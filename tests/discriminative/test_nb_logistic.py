@@ -124,30 +124,12 @@ def test_scores_are_linear_in_presence() -> None:
     np.testing.assert_array_equal(model.predict(4 * x), model.predict(x))
 
 
-@pytest.mark.parametrize("classes", CLASSES)
-def test_a_row_twice_is_a_row_of_weight_two(classes: int) -> None:
-    x, y = texts(classes)
-    settings: dict[str, Any] = {"tol": 1e-9, "max_iter": 5000}
-    twice = NBLogisticRegression(**settings).fit(np.concatenate([x, x[:20]]), np.concatenate([y, y[:20]]))
-    heavy = NBLogisticRegression(**settings).fit(x, y, np.where(np.arange(len(y)) < 20, 2.0, 1.0))
-    np.testing.assert_allclose(heavy.coef_, twice.coef_, atol=3e-4)
-    np.testing.assert_allclose(heavy.predict_proba(x), twice.predict_proba(x), atol=3e-4)
-
-
 def test_class_weights_are_weights_of_rows() -> None:
     x, y = texts(3)
     settings: dict[str, Any] = {"tol": 1e-9, "max_iter": 5000}
     named = NBLogisticRegression(class_weight={1: 3.0}, **settings).fit(x, y)
     given = NBLogisticRegression(**settings).fit(x, y, np.where(y == 1, 3.0, 1.0))
     np.testing.assert_allclose(named.coef_, given.coef_, atol=1e-6)
-
-
-def test_rows_without_weight_count_for_nothing() -> None:
-    x, y = texts(3)
-    weight = (np.arange(len(y)) % 4 > 0).astype(float)
-    some = NBLogisticRegression(tol=1e-9, max_iter=5000).fit(x, y, weight)
-    fewer = NBLogisticRegression(tol=1e-9, max_iter=5000).fit(x[weight > 0], y[weight > 0])
-    np.testing.assert_allclose(some.coef_, fewer.coef_, atol=3e-4)
 
 
 @pytest.mark.parametrize("classes", CLASSES)

@@ -242,17 +242,6 @@ def test_an_offset_of_a_hundred_million_costs_no_digits(case: Case) -> None:
     np.testing.assert_allclose(two.standard_errors[inner], one.standard_errors[inner], rtol=1e-4)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_units_do_not_matter(case: Case) -> None:
-    x, y = rows(case)
-    units = np.array([1e-7, 1.0, 1e6])
-    plain, other = case.make().fit(x, y), case.make().fit(x * units, y)
-    first = int(plain.fit_intercept)
-    np.testing.assert_allclose(other.theta_[first:] * units[:, None], plain.theta_[first:], rtol=1e-5, atol=1e-8)
-    np.testing.assert_allclose(other.facts_.log_likelihood if hasattr(other, "facts_") else 0.0,
-                               plain.facts_.log_likelihood if hasattr(plain, "facts_") else 0.0, rtol=1e-9)  # fmt: skip
-
-
 def test_targets_of_a_hundred_million_cost_no_digits() -> None:
     x, y = rows(CASES[0])
     for make in (LinearRegression, GLM):

@@ -1,4 +1,4 @@
-"""fit on all documents = partial_fit in any split and order = the sum of models; forgetting undoes learning."""
+"""Classes and words that come later, batches of any size, and forgetting, which undoes learning."""
 
 from __future__ import annotations
 
@@ -74,48 +74,7 @@ def lists(some: Any) -> tuple[list[str], list[str], list[float]]:
     return [each[0] for each in some], [each[1] for each in some], [float(each[2]) for each in some]
 
 
-def halves(data: st.DataObject) -> tuple[Any, Any, list[Any]]:
-    """Return all documents, the same in another order, and cut into parts."""
-    every = [(text, label, 1) for text, label in zip(*FIRST, strict=True)] + data.draw(documents)
-    order = data.draw(st.permutations(every))
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(order) - 1), max_size=4, unique=True)))
-    return every, order, [order[a:b] for a, b in zip([0, *cuts], [*cuts, len(order)], strict=True)]
-
-
 # Learning.
-
-
-@each_form
-@each_vocabulary
-@settings(max_examples=10)
-@given(data=st.data())
-def test_any_split_in_any_order_is_the_whole(form: str, vocabulary: str, data: st.DataObject) -> None:
-    every, _, parts = halves(data)
-    X, y, weight = lists(every)
-    whole = classifier(form, vocabulary).fit(X, y, sample_weight=weight)
-    streamed = classifier(form, vocabulary)
-    asks = data.draw(st.booleans())  # in between, so that documents do not wait
-    for part in parts:
-        X, y, weight = lists(part)
-        streamed.partial_fit(X, y, classes=FIRST[1], sample_weight=weight)
-        if asks and form not in DISCRIMINATIVE:
-            streamed.predict(ASKED)
-    assert_same(streamed, whole)
-
-
-@each_form
-@each_vocabulary
-@settings(max_examples=10)
-@given(data=st.data())
-def test_the_sum_of_models_is_the_whole(form: str, vocabulary: str, data: st.DataObject) -> None:
-    every, _, parts = halves(data)
-    X, y, weight = lists(every)
-    models = []
-    for part in parts:
-        some, labels, some_weight = lists(part)
-        models.append(classifier(form, vocabulary).partial_fit(some, labels, sample_weight=some_weight))
-    whole = classifier(form, vocabulary).fit(X, y, sample_weight=weight)
-    assert_same(sum(models), whole)
 
 
 @each_form

@@ -194,22 +194,6 @@ def test_auto_fits_one_class_though_there_is_nothing_to_compare(form: str) -> No
 # Weights.
 
 
-# Not nb_logistic: there a document is scored by all others, and its repetitions are others.
-@each((*GENERATIVE, "logistic"))
-@each_vocabulary
-@pytest.mark.parametrize("auto", [False, True], ids=["given", "auto"])
-def test_weights_are_repetitions(form: str, vocabulary: str, auto: bool) -> None:
-    texts, y = corpus(50)
-    weight = np.random.default_rng(0).integers(1, 4, len(y))
-    how = {"alpha": "auto", "temperature": "auto"} if auto else {}
-    weighted = classifier(form, vocabulary, **how).fit(texts, y, sample_weight=weight)
-    repeated = classifier(form, vocabulary, **how).fit(np.repeat(texts, weight), np.repeat(y, weight))
-    asked = corpus(30, seed=1)[0]
-    # A regression is as far from its optimum as its solver stops.
-    tolerance = {"rtol": 1e-9, "atol": 1e-9} if form != "logistic" else {"atol": 1e-3}
-    np.testing.assert_allclose(weighted.predict_proba(asked), repeated.predict_proba(asked), **tolerance)
-
-
 @each_generative
 def test_weights_need_not_be_whole(form: str) -> None:
     texts, y = corpus(50)

@@ -1,15 +1,12 @@
-"""fit on all rows = partial_fit in any split and order = the sum of models; forgetting undoes learning."""
+"""Classes that come later, rows that wait, settings that are read anew; forgetting undoes learning."""
 
 from __future__ import annotations
 
 import pickle
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
-from sklearn.base import clone
 
 from suffice.statistics.base import NegativeEvidenceError
 
@@ -24,40 +21,6 @@ def assert_same(one: Any, two: Any, x: Any, case: Case) -> None:
     tolerance = 1e-12 if case.exact else 1e-10
     for method in ("predict_joint_log_proba", "predict_proba", "log_evidence"):
         np.testing.assert_allclose(getattr(one, method)(x), getattr(two, method)(x), rtol=tolerance, atol=tolerance)
-
-
-@each_case
-@given(data=st.data())
-def test_any_split_in_any_order_is_the_whole(case: Case, data: st.DataObject) -> None:
-    x, y = case.draw(40, seed=data.draw(st.integers(0, 10)))
-    weight = data.draw(st.sampled_from([None, np.random.default_rng(1).integers(1, 4, len(y)).astype(float)]))
-    whole = case.make().fit(x, y, sample_weight=weight)
-    order = np.random.default_rng(data.draw(st.integers(0, 10))).permutation(len(y))
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(y) - 1), max_size=5, unique=True)))
-    parts = [part for part in np.split(order, cuts) if len(part)]
-    streamed, models = case.make(), []
-    for part in parts:
-        some = None if weight is None else weight[part]
-        streamed.partial_fit(x[part], y[part], sample_weight=some)
-        models.append(case.make().partial_fit(x[part], y[part], sample_weight=some))
-    assert_same(streamed, whole, x, case)
-    assert_same(sum(models), whole, x, case)
-
-
-@each_case
-def test_one_row_at_a_time_is_the_whole(case: Case) -> None:
-    x, y = case.draw(30)
-    model = case.make()
-    for row in range(len(y)):
-        model.partial_fit(x[row : row + 1], y[row : row + 1], classes=[0, 1, 2] if row == 0 else None)
-    assert_same(model, case.make().fit(x, y), x, case)
-
-
-@each_case
-def test_a_stream_is_the_whole(case: Case) -> None:
-    x, y = case.draw(50)
-    stream = ((x[start : start + 7], y[start : start + 7]) for start in range(0, 50, 7))
-    assert_same(case.make().fit(stream), case.make().fit(x, y), x, case)
 
 
 @each_case
@@ -79,15 +42,6 @@ def test_what_was_never_learnt_is_not_forgotten(case: Case) -> None:
     with pytest.raises(ValueError, match="do not exist"):
         model.forget(x[:1], [7])
     np.testing.assert_array_equal(model.predict_proba(x), before)
-
-
-@each_case
-def test_weights_are_repetitions(case: Case) -> None:
-    x, y = case.draw(40)
-    weight = np.random.default_rng(0).integers(1, 4, len(y))
-    repeated = case.make().fit(np.repeat(x, weight, axis=0), np.repeat(y, weight))
-    if "ledoit" not in case.name and "oas" not in case.name:
-        assert_same(case.make().fit(x, y, sample_weight=weight), repeated, x, case)
 
 
 @each_case
@@ -122,14 +76,6 @@ def test_models_pickle_with_rows_that_wait(case: Case) -> None:
     assert_same(again, model, x, case)
     again.partial_fit(x[31:], y[31:])
     assert_same(again, case.make().fit(x, y), x, case)
-
-
-@each_case
-def test_clone_and_fit_leave_nothing_behind(case: Case) -> None:
-    x, y = case.draw(40)
-    model = case.make().fit(x, y)
-    assert not hasattr(clone(model), "classes_")
-    assert_same(model.fit(x[:30], y[:30]), case.make().fit(x[:30], y[:30]), x, case)
 
 
 def test_models_of_different_kinds_and_settings_do_not_merge() -> None:

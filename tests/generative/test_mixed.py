@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
 from scipy.special import gammaln, logsumexp
 from scipy.stats import bernoulli, norm, poisson
 from sklearn.base import clone
@@ -84,29 +82,6 @@ def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Callab
 
 
 # Laws.
-
-
-@given(data=st.data())
-def test_any_split_in_any_order_is_the_whole(data: st.DataObject) -> None:
-    x, y = draw(40, seed=data.draw(st.integers(0, 10)))
-    weight = data.draw(st.sampled_from([None, np.random.default_rng(1).integers(1, 4, len(y)).astype(float)]))
-    whole = make().fit(x, y, sample_weight=weight)
-    order = np.random.default_rng(data.draw(st.integers(0, 10))).permutation(len(y))
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(y) - 1), max_size=5, unique=True)))
-    streamed, models = make(), []
-    for part in np.split(order, cuts):
-        some = None if weight is None else weight[part]
-        streamed.partial_fit(x[part], y[part], sample_weight=some)
-        models.append(make().partial_fit(x[part], y[part], sample_weight=some))
-    assert_same(streamed, whole, x)
-    assert_same(sum(models), whole, x)
-
-
-def test_a_stream_and_single_rows_are_the_whole() -> None:
-    x, y = draw(40)
-    whole = make().fit(x, y)
-    assert_same(make().fit((x[start : start + 7], y[start : start + 7]) for start in range(0, 40, 7)), whole, x)
-    assert_same(make().fit((x[row : row + 1], y[row : row + 1]) for row in range(40)), whole, x)
 
 
 def test_what_the_first_batch_suggests_is_kept() -> None:
