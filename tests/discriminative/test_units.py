@@ -52,12 +52,11 @@ def fitted(family: str, link: str | None, units: tuple[float, float, float], **s
     return means / (targets if has_units else 1.0), bool(said)
 
 
-@pytest.mark.parametrize("solver", ["auto", "newton"])
 @pytest.mark.parametrize(("family", "link"), LINKS)
-def test_fits_do_not_depend_on_units(family: str, link: str | None, solver: str) -> None:
+def test_fits_do_not_depend_on_units(family: str, link: str | None) -> None:
     expected, _ = fitted(family, link, (1.0, 0.0, 1.0))
     for units in UNITS:
-        means, said = fitted(family, link, units, solver=solver)
+        means, said = fitted(family, link, units)
         assert not said, units
         np.testing.assert_allclose(means, expected, rtol=1e-6, err_msg=str(units))
 
