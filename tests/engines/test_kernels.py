@@ -88,12 +88,12 @@ def test_counts_are_exact(kernels_and_arrays):
 @maybe_weighted
 def test_an_offset_costs_no_digits(kernels_and_arrays, kernel, weighted):
     rng = np.random.default_rng(1)
-    noise = rng.normal(size=(60, 4))
-    x = 1e8 * np.array([1, -1, 1, 3]) + noise + np.linspace(0, 3, 60)[:, None]  # drifts from block to block
-    host = Batch(x[:, :3], x[:, 3], weights_of(rng, 60) if weighted else None)
+    noise = rng.normal(size=(100, 4))  # more rows than are summed before a reference moves
+    x = 1e8 * np.array([1, -1, 1, 3]) + noise + np.linspace(0, 3, 100)[:, None]  # drifts from block to block
+    host = Batch(x[:, :3], x[:, 3], weights_of(rng, 100) if weighted else None)
     classes = ()
     if kernel != "normal_equations":
-        host, classes = replace(host, y=rng.integers(0, 3, size=60)), (3,)
+        host, classes = replace(host, y=rng.integers(0, 3, size=100)), (3,)
     *_, spread = getattr(kernels_and_arrays.kernels, kernel)(kernels_and_arrays.batch(host), *classes)
     *_, truth = getattr(oracle, kernel)(host, *classes)
     root = np.sqrt(truth if kernel == "diagonal_moments" else np.diagonal(truth, axis1=-2, axis2=-1))
