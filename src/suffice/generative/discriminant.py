@@ -53,7 +53,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     missing
         "em" to learn from rows with missing cells (NaN) by maximising the likelihood of what is known; None to refuse
-        them. Predictions integrate missing cells out either way.
+        them. Predictions integrate missing cells out either way. What "em" keeps are expected sums: ``+`` adds them,
+        which is not what a fit to all rows would have expected.
     n_components
         How many discriminant directions :meth:`transform` projects on; as many as there are by default.
     temperature

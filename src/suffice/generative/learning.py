@@ -47,7 +47,8 @@ class Learning(Summed):
             One weight per row; every row counts once by default.
         unlabelled
             Rows without a class. They are taken in by expectation maximisation; ``em_trace_`` holds the
-            log-likelihood after each step.
+            log-likelihood after each step. What is kept are expected sums: ``+`` adds them, which is not what
+            a fit to all rows would have expected.
         unlabelled_weight
             How much such a row counts beside one with a class.
 
