@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*.* native/*/*)
+# One process more than there are cores: tests of clusters and browsers wait for others.
+PROCESSES := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 SANITIZED := .venv-sanitize
 OLDEST := .venv-oldest
 SANITIZERS := address,undefined
@@ -65,14 +67,14 @@ demo: $(VENV)/installed-cli
 	$(BIN)/suffice demo --folder suffice-demo
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow" --ignore=tests/docs
 
 test-all: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=exhaustive
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --hypothesis-profile=exhaustive
 
 coverage: $(VENV)/installed-test
 	rm -rf build/coverage
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --cov --cov-report=
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow" --cov --cov-report=
 	$(BIN)/python -m coverage html --quiet
 	$(BIN)/python -m coverage report --sort=miss
 	@echo "line by line: build/coverage/html/index.html"
@@ -90,6 +92,7 @@ hooks: $(VENV)/installed-check
 check: lint types $(VENV)/installed-test
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md' --ignore=src/suffice/engines/fused
+	$(BIN)/python -m pytest -q -n 2 tests/docs
 
 format: $(VENV)/installed-check
 	$(BIN)/ruff check --fix .

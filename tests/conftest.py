@@ -16,7 +16,7 @@ from tests.requirements import REQUIREMENTS, MissingRequirement, demanded, requi
 
 # Machines that run tests are shared and slow at times: no example is too slow. Examples are the same each time.
 settings.register_profile(
-    "suffice", deadline=None, derandomize=True, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
+    "suffice", deadline=None, derandomize=True, max_examples=12, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("exhaustive", parent=settings.get_profile("suffice"), max_examples=200)
 settings.load_profile("suffice")

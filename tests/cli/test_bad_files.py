@@ -98,7 +98,9 @@ def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", pytest.param("sample", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "command", ["fit", *(pytest.param(name, marks=pytest.mark.slow) for name in ("predict", "sample"))]
+)
 def test_a_disk_that_is_full(nb: Path, houses: Path, tmp_path: Path, command: str) -> None:
     words = WRITERS[command](nb, houses, tmp_path)
     old = written(Path(str(words[-1])), "old")

@@ -64,7 +64,7 @@ def feed(model: Any, x: Any, y: Any, size: int) -> Any:
 ROW_BY_ROW = [case for case in CASES if case.name not in ("linear", "multinomial")]  # a first row has one class
 
 
-@pytest.mark.parametrize("order", ["as they come", "sorted"])
+@pytest.mark.parametrize("order", [pytest.param("as they come", marks=pytest.mark.slow), "sorted"])
 @pytest.mark.parametrize("case", ROW_BY_ROW, ids=lambda case: case.name)
 def test_rows_one_by_one_come_near_the_optimum(case: Case, order: str) -> None:
     x, y = rows(case, 60 if case.name in ("beta", "dirichlet") else 100)  # which take long for each row

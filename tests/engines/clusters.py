@@ -162,6 +162,12 @@ CLUSTERS = [
 ]
 
 
+#: What happens before a cluster is asked, or is the same on all: on Spark, whose tasks take long, in slow tests.
+spark_slowly = pytest.mark.parametrize(
+    "cluster", ["dask", pytest.param("spark", marks=[PANDAS, pytest.mark.slow])], indirect=True
+)
+
+
 @pytest.fixture(params=CLUSTERS)
 def cluster(request: pytest.FixtureRequest) -> Cluster:
     found: Cluster = request.getfixturevalue(f"{request.param}_cluster")

@@ -78,11 +78,8 @@ def agree(answer: np.ndarray, expected: np.ndarray) -> None:
 #: Tasks of Spark take long: there, one case of each way through the code is tried, and all of them in slow tests.
 WAYS = [
     "GaussianNB",
-    "MixedNB",
-    "LinearRegression, two targets",
     "LinearRegression, HC3",
     "LogisticRegression, balanced",
-    "PoissonRegression, offset",
     "GLM binomial",
 ]
 
