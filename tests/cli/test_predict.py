@@ -180,6 +180,7 @@ def test_a_link_stays_a_link(nb: Path, houses: Path, tmp_path: Path) -> None:
     assert len(target.read_text().splitlines()) == 801
 
 
+@pytest.mark.slow
 def test_answers_go_down_a_pipe(nb: Path, houses: Path) -> None:
     ran = process("predict", nb, "-", input=houses.read_bytes())
     assert (ran.returncode, ran.stderr) == (0, b"")

@@ -68,6 +68,7 @@ def test_standard_input_may_be_parquet_or_json(houses: Path, loss: float, tmp_pa
     assert fit("-", "-t", "b", stdin=lines.encode())["rows"] == 20
 
 
+@pytest.mark.slow
 def test_no_temporary_file_of_standard_input_is_left(houses: Path, tmp_path: Path) -> None:
     ran = process(
         "fit",

@@ -108,6 +108,7 @@ def test_demo_writes_the_files_that_it_names(tour: tuple[Ran, Path]) -> None:
     assert "\x1b" not in ran.out
 
 
+@pytest.mark.slow
 def test_commands_that_demo_prints_run(tour: tuple[Ran, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     ran, folder = tour
     monkeypatch.chdir(folder.parent)

@@ -99,6 +99,7 @@ def test_a_pipe_that_is_closed_early(nb: Path, houses: Path, words: tuple[str, .
     assert (tmp_path / "err").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_reads(nb: Path, tmp_path: Path) -> None:
     ours, theirs = os.pipe()
     os.close(ours)

@@ -8,7 +8,7 @@ from email.message import Message
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mail.hostile import CHARACTERS, CHARSETS, HOSTILE, mails, mutated
@@ -148,6 +148,7 @@ def test_grown_mail_is_bytes_that_python_reads(data: bytes) -> None:
 def test_grown_mail_is_of_many_kinds() -> None:
     seen: set[str] = set()
 
+    @settings(max_examples=60)
     @given(mails())
     def look(data: bytes) -> None:
         message = message_from_bytes(data)

@@ -217,10 +217,10 @@ def test_a_file_that_is_cut_short_is_named(ending: str, keep: float, tmp_path: P
     assert "delimiter" not in str(caught.value)
 
 
-SLOW = [pytest.param(ending, marks=pytest.mark.slow) for ending in ("csv.gz", "jsonl", "feather")]
+SLOW = [pytest.param(ending, marks=pytest.mark.slow) for ending in ("csv.gz", "jsonl", "feather", "parquet")]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", *SLOW])
+@pytest.mark.parametrize("ending", ["csv", *SLOW])
 def test_standard_input(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"table.{ending}"
     WRITERS[ending](TABLE, path)
