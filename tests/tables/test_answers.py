@@ -107,6 +107,7 @@ def test_truth_values_as_files_write_them(tmp_path: Path) -> None:
     ("name", "cells", "message"),
     [
         ("area", "large", "'area' is to hold numbers; row 1 holds 'large': correct the cell"),
+        ("area", "1_000", "'area' is to hold numbers; row 1 holds '1_000': correct the cell"),
         ("area", pd.Timestamp("2024-01-01"), "'area' is to hold numbers, and holds timestamp"),
         ("area", np.inf, "'area' is inf in row 1: it must be finite"),
         ("seen", 3, "'seen' is a date, but '3' is none: write dates as 2024-12-31"),

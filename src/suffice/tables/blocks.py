@@ -188,9 +188,11 @@ def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> 
 
 
 def _is_number(cell: str | None) -> bool:
+    """Return whether Arrow reads a cell as a number: unlike Python, it takes neither 1_000 nor digits of other scripts."""
+    pa = arrow()
     try:
-        float(cell or 0)
-    except ValueError:
+        pa.scalar(cell, pa.string()).cast(pa.float64())
+    except pa.ArrowInvalid:
         return False
     return True
 
