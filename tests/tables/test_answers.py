@@ -245,3 +245,9 @@ def test_samples_lie_in_the_range_of_what_was_observed(target: str, tmp_path: Pa
         assert table[name].min() <= drawn[name].min() < drawn[name].max() <= table[name].max()
     assert (drawn.age == drawn.age.round()).all()
     assert drawn.hormone.nunique() > 1900  # drawn again, not heaped up at the ends
+
+
+@pytest.mark.parametrize("method", ["log_evidence", "impute"])
+def test_a_table_without_rows_has_no_evidence_and_nothing_to_impute(method: str, model: TableModel) -> None:
+    with pytest.raises(TableError, match="the table has no rows"):
+        getattr(model, method)(TABLE[:0])

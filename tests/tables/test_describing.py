@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.special import logit
 from scipy.stats import norm
 
 import suffice
-from suffice.tables import TableError
+from suffice.tables import TableError, outliers
 from tests.tables.tables_data import KINDS, houses, kinds, near, unheated
 
 TABLE = houses(300, missing=0.1)
@@ -215,3 +216,14 @@ def test_evidence_is_the_density_of_the_mixture() -> None:
     groups = [rows.area for _, rows in table.groupby("sold")]
     density = sum(len(g) / 200 * norm.pdf(table.area, g.mean(), g.std(ddof=0)) for g in groups)
     near(model.log_evidence(table), np.log(density), 1e-3)
+
+
+def test_the_strangest_rows_of_all_batches_are_found() -> None:
+    table = houses(90)
+    model = suffice.fit(table, "sold", "nb")
+    rows = pa.Table.from_pandas(table, preserve_index=False)
+    batches = pa.Table.from_batches(
+        [batch for start in range(0, 90, 30) for batch in rows[start : start + 30].to_batches()]
+    )
+    least = np.argsort(model.log_evidence(table), kind="stable")[:4]
+    assert [each.row for each in outliers(model, batches, 4)] == least.tolist()

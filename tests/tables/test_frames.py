@@ -68,6 +68,7 @@ def test_columns_that_are_called_by_numbers() -> None:
     [
         ({"a": [1, 2], "y": ["p"]}, "length|rows"),
         (pd.DataFrame([[1, 2, "p"], [3, 4, "q"]], columns=["a", "a", "y"]), "several columns called 'a'"),
+        (pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["a", "a"]), "several columns called 'a': rename them"),
         (pd.Series([1, 2], name="y"), "Series"),
     ],
 )
@@ -198,3 +199,19 @@ def test_a_cluster_frame_is_fetched_up_to_a_limit(monkeypatch: pytest.MonkeyPatc
             ask()
     fitted = suffice.fit(frame, "sold", collect=True)
     np.testing.assert_array_equal(fitted.predict(open_table(frame, collect=True)), model.predict(table))
+
+
+class Exporter:
+    """What exports Arrow's stream, and is a data frame of no library."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return ARROW.__arrow_c_stream__(requested_schema)
+
+
+def test_whatever_exports_a_stream_of_arrow_is_a_table() -> None:
+    assert rows_of(Exporter()).equals(ARROW)
+
+
+def test_a_lazy_frame_may_be_collected() -> None:
+    model = suffice.fit(pl.from_pandas(TABLE).lazy(), "sold", "nb", collect=True)
+    near(model.predict_proba(TABLE), suffice.fit(TABLE, "sold", "nb").predict_proba(TABLE))

@@ -260,3 +260,33 @@ def test_the_same_fit_is_the_same_file(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
         )
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_a_column_without_a_finite_cell_is_left_out() -> None:
+    field = fitted([np.inf, -np.inf] * (N // 2)).schema_.field("a")
+    assert (field.kind, field.why) == ("ignore", "no cell is finite")
+
+
+def test_names_of_which_most_occur_once_are_an_identifier() -> None:
+    rows = 2200
+    names = [f"k{row // 2 if row < 1600 else row}" for row in range(rows)]
+    model = suffice.fit(pd.DataFrame({"x": np.arange(rows) % 7 * 0.5, "a": names, "y": ["p", "q"] * 1100}), "y", "nb")
+    field = model.schema_.field("a")
+    assert (field.kind, field.why) == ("ignore", "an identifier: 1400 values in 2200 rows")
+
+
+def test_text_alone_is_nothing_that_a_discriminant_can_measure() -> None:
+    notes = [f"words of row {row} and {row * 7}" for row in range(60)]
+    with pytest.raises(TableError, match="no column can be turned into numbers for a linear model: use --model nb or"):
+        suffice.fit(pd.DataFrame({"note": notes, "y": ["p", "q"] * 30}), "y", "gda", columns={"note": "text"})
+
+
+def test_a_local_model_of_many_columns_is_refused() -> None:
+    wide = pd.DataFrame(RANDOM.normal(size=(60, 11)), columns=[f"x{j}" for j in range(11)])
+    with pytest.raises(TableError, match="'local' would measure distances in 11 columns, of which 10 are the most"):
+        suffice.fit(wide.assign(y=["p", "q"] * 30), "y", "local")
+
+
+def test_truth_values_are_no_counts() -> None:
+    with pytest.raises(TableError, match="'a' holds truth values, which are no count: use boolean or category"):
+        fitted([True, False] * (N // 2), columns={"a": "count"})

@@ -292,3 +292,33 @@ def test_no_message_holds_a_password(location: str) -> None:
 def test_schemes_are_read_in_any_case(host: str) -> None:
     with pytest.raises(TableError, match=r"(127\.0\.0\.1|::1).*port 1 failed"):
         open_table(f"PostgreSQL://bob@{host}:1/db::t").schema()
+
+
+def sqlite_of(path: Path, *cells: object) -> Path:
+    """Write a table of one column."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (a)")
+        connection.executemany("insert into t values (?)", [(cell,) for cell in cells])
+        connection.commit()
+    return path
+
+
+def test_an_sqlite_table_without_rows_is_named(tmp_path: Path) -> None:
+    path = sqlite_of(tmp_path / "a.sqlite")
+    with pytest.raises(TableError, match=r"a\.sqlite has no rows: there is nothing to learn from"):
+        open_table(path).schema()
+
+
+def test_a_cell_of_another_type_that_comes_late_in_sqlite_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("suffice.tables.sqlite.BATCH", 2)
+    path = sqlite_of(tmp_path / "a.sqlite", 1, 2, 3, "x")
+    with pytest.raises(TableError, match="column 'a' of .* held int64 in the first rows and something else later"):
+        rows_of(path)
+
+
+def test_standard_input_that_is_closed_is_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TableError, match="standard input is a terminal: pipe a table into it, or name a file"):
+        open_table("-")

@@ -159,7 +159,7 @@ def test_a_wrong_name_of_the_target_is_hinted_at() -> None:
         suffice.fit(houses(), "Sold")
 
 
-@pytest.mark.parametrize("settings", [{"folds": 1}, {"most_rows": 0}])
+@pytest.mark.parametrize("settings", [{"folds": 1}, {"most_rows": 0}, {"ledger": True, "in_database": True}])
 def test_settings_that_make_no_sense(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         suffice.fit(houses(), "sold", **settings)
@@ -194,3 +194,27 @@ def test_few_rows_are_enough() -> None:
         some = houses(20)[:rows].assign(sold=(["y", "n"] * 3)[:rows])
         assert suffice.fit(some, "sold").predict(some).shape == (rows,)
         assert suffice.fit(some, "price").predict(some).shape == (rows,)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a"] * N, "the target 'y' must hold numbers; it holds"),
+        ([[1]] * N, "the target 'y' holds list<.*>: predict a class or a number"),
+    ],
+)
+def test_a_table_whose_target_is_no_number_is_not_evaluated_by_a_model_of_numbers(y: Any, message: str) -> None:
+    model = suffice.fit(table(TARGETS["numbers"][0]), "y", "linear")
+    with pytest.raises(TableError, match=message):
+        model.evaluate(table(y))
+
+
+@pytest.mark.parametrize(("name", "unknown"), [("whole", "2.5"), ("whole", "red"), ("truth", "maybe")])
+def test_a_target_that_is_no_class_of_the_model_is_never_predicted(name: str, unknown: str) -> None:
+    model = suffice.fit(table(TARGETS[name][0]), "y", "nb")
+    assert model.score(table([unknown] * N)) == 0.0
+
+
+def test_a_target_that_is_neither_a_name_nor_one_value_a_row_is_refused() -> None:
+    with pytest.raises(TypeError, match="the target is the name of a column, or one value for each row; got float"):
+        suffice.fit(table(X)[["x"]], 3.5)

@@ -255,3 +255,21 @@ def test_names_that_look_like_numbers_are_read_as_they_are_written(tmp_path: Pat
     assert abs(expected[0, 0] - expected[1, 0]) > 0.5
     np.testing.assert_allclose(model.predict_proba(scored), expected)
     assert model.evaluate(scored).summary()["accuracy"] == 1.0
+
+
+def test_bytes_that_an_encoding_does_not_have_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"name,y\nJos\x81,a\nAnn,b\n")
+    with pytest.raises(TableError, match=r"a\.csv is not written in cp1252 \(.*byte 0x81.*\): give its encoding"):
+        rows_of(path, dialect=Dialect(encoding="cp1252"))
+
+
+def test_a_packed_file_in_an_encoding_that_must_be_converted_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress("name,y\nJosé,a\nAnn,b\n".encode("cp1252")))
+    with pytest.raises(TableError, match=r"a\.csv\.gz is compressed and written in cp1252: write it anew in utf-8"):
+        rows_of(path, dialect=Dialect(encoding="cp1252"))
+
+
+def test_the_rows_of_a_file_of_one_unended_line_are_not_guessed(tmp_path: Path) -> None:
+    assert suffice.tables.open_table(write(tmp_path / "a.csv", "a,y")).rows() is None

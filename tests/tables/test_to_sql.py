@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import suffice
 from suffice.engines.sql.dialect import quoted
+from suffice.statistics import Labels
 from suffice.tables import TableError, fit, fit_in_database, to_sql
+from suffice.tables.scoring import probability_names
 from tests.tables.servers import postgres
 from tests.tables.test_databases import HOSTILE, KINDS, table
 
@@ -339,3 +342,67 @@ def test_an_infinite_cell_fails_the_query(base: Base, put: Callable[[Any], str])
     x[3, 2] = np.inf
     with pytest.raises(base.error, match=r"is (inf|Infinity); it must be finite, or missing"):
         scored(base, put(x), model)
+
+
+# What has no SELECT, and estimators over names and kinds of columns.
+
+
+@pytest.mark.parametrize(
+    ("model", "columns", "message"),
+    [
+        (
+            suffice.LinearRegression().fit(ROWS["numbers"], ROWS["numbers"][:, :2]),
+            NAMES,
+            "a regression of 2 targets is no one SELECT: fit one for each",
+        ),
+        (
+            suffice.LinearRegression().fit(ROWS["numbers"], ROWS["number"]),
+            None,
+            "the model has 4 features without names: give columns=, one for each",
+        ),
+        (
+            DecisionTreeClassifier(max_depth=1).fit(ROWS["numbers"], ROWS["classes"]),
+            NAMES,
+            "DecisionTreeClassifier has no scores that SQL could take: score rows here, with predict",
+        ),
+    ],
+)
+def test_an_estimator_that_no_query_can_score_is_refused(model: Any, columns: list[str] | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        to_sql(model, "t", columns)
+
+
+def test_naive_bayes_over_kinds_of_columns_gives_its_probabilities() -> None:
+    frame = pd.DataFrame({"number": ROWS["numbers"][:, 0], "name": ROWS["names"][:, 0].astype(str), "beside": "same"})
+    frame.loc[::7, "name"] = None
+    frame.loc[::9, "number"] = np.nan
+    model = suffice.MixedNB(columns={"beside": "ignore"}).fit(frame, ROWS["classes"])
+    with duckdb.connect() as connection:
+        connection.register("t", frame)
+        found = connection.sql(to_sql(model, "t")).fetchnumpy()
+    assert found["prediction"].tolist() == model.predict(frame).tolist()
+    close(found["p_b"], model.predict_proba(frame)[:, list(model.classes_).index("b")])
+
+
+def test_naive_bayes_over_text_is_not_written_as_a_query() -> None:
+    frame = pd.DataFrame({"note": [f"note of {label}" for label in ROWS["classes"]]})
+    model = suffice.MixedNB(columns={"note": "text"}).fit(frame, ROWS["classes"])
+    with pytest.raises(ValueError, match="column 'note' is text"):
+        to_sql(model, "t")
+
+
+def test_a_table_s_model_is_written_as_an_estimator_is() -> None:
+    model = fit(table(200), "sold", "nb", columns={"note": "ignore"})
+    assert to_sql(model, "t", keep=["sold"]) == model.to_sql(table="t", keep=["sold"])
+
+
+def test_classes_with_the_same_name_have_numbered_probabilities() -> None:
+    assert probability_names(Labels((1, "1"))) == {1: "p_0_1", "1": "p_1_1"}
+
+
+def test_moments_that_are_names_are_not_written_as_a_query() -> None:
+    moments = pd.to_datetime(["2024-01-01 10:00", "2024-01-02 11:00"] * 20)
+    frame = pd.DataFrame({"x": np.arange(40) % 7 * 0.5, "at": moments, "y": ["a", "b", "b", "a"] * 10})
+    model = fit(frame, "y", "nb", columns={"at": "category"})
+    with pytest.raises(TableError, match="column 'at' holds moments that are taken for names"):
+        model.to_sql()
