@@ -72,3 +72,8 @@ def test_the_picture(houses: Path, tmp_path: Path, ending: str, start: bytes) ->
 def test_too_few_rows(tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", "a,y\n1.5,x\n2.5,z\n3.5,x\n4.5,z\n")
     assert "4 rows are too few" in refused("compare", table, "-t", "y", code=1)
+
+
+def test_models_of_numbers_are_chosen_where_none_is_named(houses: Path) -> None:
+    few = ("--sizes", "2", "--repeats", "1", "--json")
+    assert set(done("compare", houses, "-t", "price", *few).json["curves"]) == {"linear", "additive"}

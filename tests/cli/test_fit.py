@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import suffice as library
-from tests.cli.command import done, suffice
+from tests.cli.command import done, suffice, written
 
 
 def kinds(*words: object) -> dict[str, str]:
@@ -189,3 +189,9 @@ def test_quiet_prints_nothing(houses: Path, tmp_path: Path) -> None:
     ran = done("fit", houses, "-t", "sold_fast", "-m", "nb", "-q", "-o", tmp_path / "model")
     assert (ran.out, ran.err) == ("", "")
     assert done("fit", houses, "-t", "sold_fast", "-m", "nb", "-q", "--json").json["model"] == "nb"
+
+
+def test_a_ledger_that_a_model_cannot_keep_is_remarked_upon(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", "x,y\n" + "0.5,a\n1.5,b\n2.5,a\n3.5,b\n" * 10)
+    ran = done("fit", table, "-t", "y", "-m", "logistic", "--ledger")
+    assert "note: no ledger was kept: logistic is not fitted from sums, and cannot forget rows\n" in ran.err

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from suffice import demo
 from suffice.cli.mail import COMMANDS
+from suffice.cli.mail.options import write_json
 from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, done, process, suffice, written
 from tests.mail.samples import TOPICS, demo_mail, message, open_folder, stream, without_rights
@@ -356,3 +359,40 @@ def test_the_demo_s_new_mail_is_told_apart(tmp_path):
     verdicts = [json.loads(line)["verdict"] for line in ran.lines]
     assert len(verdicts) == len(demo_mail("new"))
     assert {"spam", "ham"} <= set(verdicts)
+
+
+def test_the_message_to_explain_must_be_one(mine, tmp_path):
+    box = tmp_path / "box"
+    box.mkdir()
+    for name in ("1.eml", "2.eml"):
+        (box / name).write_bytes(SPAM)
+    (box / "empty").touch()
+    why = ("explain", "--filter", mine)
+    assert f"{box} holds 2 messages: name one of them, such as {box / '1.eml'}" in refused(*why, box)
+    assert f"there is no message {box / '1.eml'}:2" in refused(*why, f"{box / '1.eml'}:2")
+    assert f"{box / 'empty'}: empty" in refused(*why, box / "empty")
+    assert done("mail", *why, f"{box / '1.eml'}:1").out == done("mail", *why, box / "1.eml").out
+
+
+def test_an_explanation_is_written_to_a_folder_that_is_there(mine, tmp_path):
+    page = tmp_path / "none" / "why.html"
+    assert f"there is no folder to write {page} to" in refused("explain", "--html", page, "--filter", mine, stdin=SPAM)
+
+
+def test_a_filter_without_a_message_passes_nothing_on(mine):
+    assert "there is no message on standard input" in refused("filter", "--filter", mine)
+
+
+def test_a_verdict_about_damaged_mail_says_what_is_wrong(mine):
+    nested = b"Subject: x\nContent-Type: multipart/mixed; boundary=a\n\n--a\n" * 200
+    ran = mail("classify", "--filter", mine, stdin=nested)
+    assert ran.code in (0, 1, 2)
+    assert ran.err.startswith("note: ")
+    assert mail("classify", "-q", "--filter", mine, stdin=nested).err == ""
+
+
+def test_json_is_ascii_where_the_terminal_cannot_show_more(monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    write_json({"where": "caf\u00e9.eml"}, lines=True)
+    sys.stdout.flush()
+    assert sys.stdout.buffer.getvalue() == b'{"where": "caf\\u00e9.eml"}\n'

@@ -111,3 +111,16 @@ def test_the_reader_s_own_filter_is_neither_read_nor_made(corpus, monkeypatch):
 def test_one_message_is_too_few(tmp_path):
     (tmp_path / "one.eml").write_bytes(message(1))
     refused("--spam", tmp_path / "one.eml")
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_the_evaluation(corpus, tmp_path):
+    where = tmp_path / "none" / "roc.png"
+    assert f"there is no folder to write {where} to" in refused(corpus / "index", "--plot", where)
+    sentence = refused(corpus / "index", "--plot", tmp_path / "roc.xyz")
+    assert "roc.xyz should end in one of " in sentence
+    assert ".svg" in sentence
+
+
+def test_standard_input_is_too_little_to_evaluate(corpus):
+    sentence = refused("--spam", "-", "--ham", corpus / "ham")
+    assert "standard input is one message: an evaluation needs many" in sentence

@@ -169,3 +169,33 @@ def test_forget_says_what_stays(tmp_path):
     assert ran.out == "forgot 1; 0 had not been learned\n"
     assert "weights of words that other messages have, too, stay" in ran.err
     assert b"kumquat" not in path.read_bytes()
+
+
+def test_mail_of_no_class_is_refused_with_the_options_that_name_one(tmp_path, boxes):
+    sentence = refused("learn", boxes["spam"], "--filter", tmp_path / "new.db")
+    assert f"say what {boxes['spam']} is: --spam {boxes['spam']} or --ham {boxes['spam']}" in sentence
+
+
+def test_all_words_after_two_dashes_are_paths(tmp_path, monkeypatch):
+    (tmp_path / "--odd.eml").write_bytes(SPAM)
+    monkeypatch.chdir(tmp_path)
+    out = done("mail", "learn", "--filter", tmp_path / "new.db", "--spam", "--", "--odd.eml").out
+    assert out == "learned 1 spam\n"
+
+
+def test_of_much_that_is_skipped_the_first_are_named(tmp_path, boxes):
+    for number in range(12):
+        (boxes["spam"] / f"x{number:02}.eml").touch()
+    ran = done("mail", "learn", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
+    assert ran.out == "learned 3 spam; 12 skipped\n"
+    assert ran.err.splitlines()[-1] == "... and 2 more; --json lists all"
+    assert ran.err.count("skipped ") == 10
+
+
+def test_there_must_be_mail_to_forget(tmp_path, boxes):
+    path = tmp_path / "new.db"
+    done("mail", "learn", "--spam", boxes["spam"], "--filter", path)
+    (tmp_path / "none").mkdir()
+    assert "no mail was found" in refused("forget", tmp_path / "none", "--filter", path)
+    assert done("mail", "forget", "-q", boxes["spam"], "--filter", path).out == ""
+    assert done("mail", "forget", boxes["spam"], "--filter", path).lines == ["forgot 0; 3 had not been learned"]

@@ -206,3 +206,22 @@ def test_watch_sorts_mail_as_it_arrives(box, mine):
     assert [learned["class"] for each in reports for learned in each["learned"]] == ["ham"]
     assert len(everything(place)) == 2
     assert junk(place) == []
+
+
+def test_what_is_learned_and_what_is_no_message_has_its_line(box, mine):
+    box.add(spam(1))
+    done("mail", "sort", box.path, "--filter", mine, "-q")
+    (wrong,) = junk(box.path)
+    wrong.rename(box.path / "cur" / f"{wrong.name.split(':')[0]}:2,S")
+    (box.path / "cur" / "9.empty:2,S").touch()
+    ran = done("mail", "sort", box.path, "--filter", mine)
+    assert "learned as ham  " in ran.out
+    assert "9.empty:2,S: empty" in ran.err
+
+
+def test_a_folder_for_a_class_that_the_filter_knows(box, mine):
+    with MailFilter(mine) as mail:
+        mail.learn_all((message(f"work {i}", TOPICS["work"]), "work") for i in range(60))
+    box.add(message("report", TOPICS["work"]))
+    found = sort(box, mine, "--folder", "work", "Work")
+    assert found["moved"], found

@@ -123,3 +123,12 @@ def test_the_target_is_required(houses: Path) -> None:
 
 def test_more_arguments_than_there_are(houses: Path) -> None:
     assert "other.csv" in refused("fit", houses, "other.csv", "-t", "sold_fast", code=2)
+
+
+def test_a_ledger_is_not_kept_in_a_database(houses: Path) -> None:
+    sentence = refused("fit", houses, "-t", "sold_fast", "--ledger", "--in-database", code=2)
+    assert "--ledger reads every row: leave out --in-database" in sentence
+
+
+def test_an_output_without_a_name(houses: Path) -> None:
+    assert "the name of the file is empty: give one" in refused("fit", houses, "-t", "sold_fast", "-o", "", code=2)

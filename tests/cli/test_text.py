@@ -172,3 +172,17 @@ def test_unknown_names_suggest_the_nearest(messages: Path) -> None:
 
 def test_quiet_leaves_no_remarks(messages: Path, tmp_path: Path) -> None:
     assert done("text", "fit", messages, "-m", "boolean", "-q", "-o", tmp_path / "m.suffice").err == ""
+
+
+def test_a_model_that_is_not_saved_is_remarked_upon(messages: Path) -> None:
+    ran = done("text", "fit", messages, "-m", "multinomial")
+    assert ran.err == "note: the model was not saved: give -o model.suffice\n"
+
+
+def test_a_folder_is_no_document(words: Path, tmp_path: Path) -> None:
+    sentence = refused("text", "predict", words, tmp_path, code=2)
+    assert f"{tmp_path} is a folder: name files, as {tmp_path}/*" in sentence
+
+
+def test_no_lines_have_no_classes(words: Path) -> None:
+    assert done("text", "predict", words, "--lines").out == ""

@@ -222,8 +222,6 @@ def test_the_strangest_rows_of_all_batches_are_found() -> None:
     table = houses(90)
     model = suffice.fit(table, "sold", "nb")
     rows = pa.Table.from_pandas(table, preserve_index=False)
-    batches = pa.Table.from_batches(
-        [batch for start in range(0, 90, 30) for batch in rows[start : start + 30].to_batches()]
-    )
+    batches = pa.concat_tables([rows[start : start + 30] for start in range(0, 90, 30)])
     least = np.argsort(model.log_evidence(table), kind="stable")[:4]
     assert [each.row for each in outliers(model, batches, 4)] == least.tolist()

@@ -314,7 +314,7 @@ def test_a_cell_of_another_type_that_comes_late_in_sqlite_is_named(
 ) -> None:
     monkeypatch.setattr("suffice.tables.sqlite.BATCH", 2)
     path = sqlite_of(tmp_path / "a.sqlite", 1, 2, 3, "x")
-    with pytest.raises(TableError, match="column 'a' of .* held int64 in the first rows and something else later"):
+    with pytest.raises(TableError, match=r"column 'a' of .* held int64 in the first rows and something else later"):
         rows_of(path)
 
 
