@@ -169,3 +169,18 @@ def test_random_bytes_are_explained(two):
         why = two.explain(rng.randbytes(size))
         assert why.text()
         assert why.html()
+
+
+def test_an_explanation_is_its_text_and_is_cut_to_a_width(two):
+    why = two.explain(message("x", TOPICS["spam"] + " " + "long" * 60))
+    assert str(why) == why.text()
+    narrow, wide = why.text(width=60).splitlines(), why.text().splitlines()
+    assert len(narrow) == len(wide)
+    assert max(map(len, narrow)) <= 60 < max(map(len, wide))
+
+
+def test_an_explanation_says_that_too_little_was_learned(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn(message("x", "lunch"), "ham")
+        last = mail.explain(message("y", "lunch")).text().splitlines()[-1]
+    assert last == "note: too little was learned for anything to be called spam"

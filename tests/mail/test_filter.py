@@ -377,3 +377,31 @@ def test_the_default_path_of_a_filter(monkeypatch, tmp_path):
         assert (tmp_path / "suffice" / "mail.db").exists()
     monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "other.db"))
     assert default_place() == tmp_path / "other.db"
+
+
+def test_a_filter_is_not_shared_with_itself(mine):
+    mine.learn(message("x"), "ham")
+    with (
+        MailFilter(mine.path, shared=[mine.path]) as both,
+        pytest.raises(MailError, match="is the filter itself: it cannot be shared with itself"),
+    ):
+        both.classify(message("x"))
+
+
+def test_a_filter_that_was_removed_is_noticed(mine):
+    mine.learn(message("x"), "ham")
+    for path in mine.path.parent.glob("mail.db*"):
+        path.unlink()
+    with pytest.raises(MailError, match="there is no filter at"):
+        mine.classify(message("x"))
+
+
+def test_an_empty_message_is_not_learned(mine):
+    with pytest.raises(MailError, match="the message is empty: there is nothing to learn from it"):
+        mine.learn(b" \n", "ham")
+
+
+def test_a_class_is_called_as_it_was_before(mine):
+    mine.learn(message("x"), "work")
+    with pytest.raises(MailError, match="there is a class 'work' already: call it so"):
+        mine.learn(message("y"), "Work")

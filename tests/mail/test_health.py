@@ -228,3 +228,15 @@ def test_a_cut_that_one_word_can_reach_is_remarked_on(mine):
     change(mine, spam_cut=0.7)
     (remark,) = [each for each in examine(mine) if each.level == "remark"]
     assert "one word alone" in remark.what
+
+
+def test_where_there_is_no_filter_the_shared_ones_are_examined(mine, tmp_path):
+    with MailFilter(tmp_path / "site.db") as site:
+        teach(site, 40, 40)
+    with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
+        first, *others = examine(both)
+    assert (first.level, first.what) == (
+        "remark",
+        f"there is no filter at {mine.path} yet: the shared ones judge alone",
+    )
+    assert "wrong" not in {each.level for each in others}

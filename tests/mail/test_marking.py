@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suffice.mail import MailFilter
 from suffice.mail.marking import FIELD, field, marked
 from suffice.mail.verdict import Verdict, judged
 from tests.mail.hostile import HOSTILE, letter, mails, mutated
@@ -113,3 +114,9 @@ def test_nothing_in_a_verdict_gets_out_of_the_field(label, trouble, probability,
 def test_trouble_is_told_by_name():
     verdict = judged([0.0], ("ham", "spam"), trouble=[("parts", "more than 200 parts"), ("nul", "...")])
     assert field(verdict) == "X-Suffice: unsure; p=0.5000; log-odds=0.00; trouble=parts,nul"
+
+
+def test_a_filter_that_is_not_ready_says_so_in_the_field(tmp_path):
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.learn(b"Subject: x\n\nlunch\n", "ham")
+        assert field(mail.classify(b"Subject: y\n\nlunch\n")).endswith("; not-ready")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
@@ -605,3 +606,27 @@ def test_results_are_what_they_say(desk):
     (learned,) = desk.sort().learned
     assert isinstance(learned, Learned)
     assert Path(learned.where).name == Path(entry.path).name
+
+
+@pytest.mark.parametrize("to", [INBOX, "Work"])
+def test_a_move_that_was_cut_short_is_finished_or_left_to_the_reader(desk, to):
+    data = desk.arrive("money")
+    desk.book.file(desk.judge.identity(data), MOVING + "Junk")
+    if to != INBOX:
+        desk.sort(dry_run=True)
+        desk.move(data, to)
+    desk.sort()
+    assert desk.where(data) == ("Junk" if to == INBOX else "Work")
+    assert desk.judge.taught() == {}
+
+
+def test_a_message_that_cannot_be_moved_stays_and_is_counted(desk, monkeypatch):
+    data = desk.arrive("money")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Maildir, "move", full)
+    result = desk.sort()
+    assert (result.failed, len(result.moved), desk.where(data)) == (1, 0, INBOX)
+    assert [each.why for each in result.skipped] == ["no space left on device"]
