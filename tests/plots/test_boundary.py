@@ -136,6 +136,8 @@ def test_bad_input_is_named(three_classes: Rows, cells: dict[str, Any]) -> None:
         draw(model, x, y, grid=1)
     with pytest.raises(ValueError, match="LinearRegression is no fitted classifier"):
         draw(LinearRegression().fit(x, x[:, 0]), x)
+    with pytest.raises(ValueError, match="feature 'x0' has no number at all: choose another"):
+        draw(model, np.where([True, False, False], np.nan, x), y, features=[0, 1])
     labels = cells.pop("y")
     table = pd.DataFrame(cells)
     mixed = MixedNB().fit(table, labels)

@@ -238,3 +238,8 @@ def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
         ClassEllipses(["a"], [[0, 1, 2]], [np.eye(2)])
     with pytest.raises(ValueError, match="no classes"):
         ClassWords({})
+    with pytest.raises(ValueError, match="no feature 'zzz'; there are: 'height', 'weight', 'age'"):
+        draw(model, features=["height", "zzz"])
+    codes = CategoricalNB().fit(np.tile([[0, 1], [1, 0]], (50, 1)), ["a", "b"] * 50)
+    with pytest.raises(ValueError, match="categories are shown one feature at a time; got 2 features"):
+        draw(codes, features=[0, 1])

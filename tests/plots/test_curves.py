@@ -112,6 +112,10 @@ def test_bad_probabilities_are_named(display: Any, two_classes: Rows) -> None:
         display.from_predictions(y, np.full(100, 1.5))
     with pytest.raises(ValueError, match="probabilities of 3 classes"):
         display.from_predictions(y, np.full((100, 3), 0.2))
+    with pytest.raises(ValueError, match=r"probabilities must have the shape \(n,\) or \(n, k\), n above 0; theirs is"):
+        display.from_predictions(y, np.full((2, 2, 2), 0.2))
+    with pytest.raises(ValueError, match=r"y must have one label per row, \(n,\); its shape is \(100, 1\)"):
+        display.from_predictions(y[:, None], np.full(100, 0.5))
     with pytest.raises(ValueError, match="y holds 'middle', which is none of the classes"):
         display.from_predictions(y, np.full(100, 0.5), classes=["low", "high"])
 
@@ -125,6 +129,8 @@ def test_bad_curves_are_named() -> None:
         PrecisionRecallDisplay({"a": [1.0]}, {"b": [1.0]})
     with pytest.raises(ValueError, match="bins must be 1 or more"):
         CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], bins=0)
+    with pytest.raises(ValueError, match="predicted, observed and counts must have one entry per bin, and some rows"):
+        CalibrationDisplay([0.5], [0.5, 0.6], [1, 2])
     with pytest.raises(ValueError, match="strategy must be"):
         CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], strategy="log")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a row and a column for each"):

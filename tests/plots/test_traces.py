@@ -185,6 +185,12 @@ def test_bad_input_is_named(two_classes: Rows) -> None:
         LearningCurveDisplay.from_estimators({"a": GDA()}, x, y, sizes=[90])
     with pytest.raises(ValueError, match="measure must be one of"):
         LearningCurveDisplay.from_estimators({"a": GDA()}, x, y, measure="beauty")
+    with pytest.raises(ValueError, match="there are no models to learn: give a dictionary from name to estimator"):
+        LearningCurveDisplay.from_estimators({}, x, y)
+    with pytest.raises(ValueError, match=r"kind must be one of .*; got 'beauty'"):
+        ResidualsDisplay([0.5], [1.0], kind="beauty")
+    with pytest.raises(ValueError, match="LinearRegression predicts 2 numbers a row: give one column at a time"):
+        ResidualsDisplay.from_estimator(LinearRegression().fit(x, x[:, :2]), x, x[:, :2])
     with pytest.raises(ValueError, match="GDA has no trace"):
         SolverTraceDisplay.from_estimator(GDA().fit(x, y))
     with pytest.raises(ValueError, match="one entry per step"):

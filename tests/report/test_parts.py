@@ -311,6 +311,7 @@ def test_values_are_written_plainly() -> None:
     ]
     assert share(float("nan")) == "not known"
     assert listed([]) == ""
+    assert listed(["a", "b", "c"], most=2) == "a, b and 1 more"
 
 
 def test_histograms_hold_every_number() -> None:
