@@ -526,3 +526,21 @@ def test_all_rows_are_drawn_of_a_file_whose_first_lines_are_short(tmp_path: Path
     source = open_table(path)
     assert (source.rows() or 0) > 2 * 30_000  # by the length of the first lines
     assert reading.read(reading.Streamed(source), "y").holds_all
+
+
+@pytest.mark.parametrize(
+    ("task", "late", "message"),
+    [
+        ("counts", "-1", "the target 'y' is -1 in some row, which is no count"),
+        ("numbers", "'inf'::float8", "the target 'y' is inf in some row, which is no number to learn from"),
+    ],
+)
+def test_a_late_target_that_must_not_be_is_named(task: str, late: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        rows = (
+            f"select i % 17 * 0.5 as x, case when i = 199999 then {late} else i % 9 end as y from range(200000) as t(i)"
+        )
+        connection.execute(f"create table t as {rows}")
+    with pytest.raises(TableError, match=message):
+        fit(path, "y", "linear", in_database=True, task=task)

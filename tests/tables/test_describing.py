@@ -225,3 +225,11 @@ def test_the_strangest_rows_of_all_batches_are_found() -> None:
     batches = pa.concat_tables([rows[start : start + 30] for start in range(0, 90, 30)])
     least = np.argsort(model.log_evidence(table), kind="stable")[:4]
     assert [each.row for each in outliers(model, batches, 4)] == least.tolist()
+
+
+def test_reasons_of_numbers_are_written_with_the_expected_number() -> None:
+    table = pd.DataFrame({"x": np.arange(40) % 6 * 0.5, "y": np.arange(40) % 6 * 1.0 + 0.25})
+    (why,) = suffice.fit(table, "y", "linear").explain(table[3:4])
+    head, *lines = str(why).splitlines()
+    assert head == "3.25, which adds up from"
+    assert sum(float(line.split()[0]) for line in lines) == pytest.approx(3.25, abs=0.002)

@@ -406,3 +406,10 @@ def test_moments_that_are_names_are_not_written_as_a_query() -> None:
     model = fit(frame, "y", "nb", columns={"at": "category"})
     with pytest.raises(TableError, match="column 'at' holds moments that are taken for names"):
         model.to_sql()
+
+
+def test_a_table_without_a_target_is_not_fitted_in_a_database() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("create table t (x double, y varchar)")
+        with pytest.raises(ValueError, match="no row has a target in 'y': there is nothing to learn from"):
+            fit_in_database(suffice.GaussianNB(), connection, "t", ["x"], "y")
