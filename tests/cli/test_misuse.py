@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import refused
+from tests.cli.command import refused, suffice
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("fti", "fit"), ("predcit", "predict"), ("expain", "explain")])
@@ -132,3 +132,13 @@ def test_a_ledger_is_not_kept_in_a_database(houses: Path) -> None:
 
 def test_an_output_without_a_name(houses: Path) -> None:
     assert "the name of the file is empty: give one" in refused("fit", houses, "-t", "sold_fast", "-o", "", code=2)
+
+
+@pytest.mark.parametrize("command", ["info", "mail load"])
+def test_a_traceback_is_shown_where_that_is_asked_for(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SUFFICE_TRACEBACK", "1")
+    monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "mail.db"))
+    with pytest.raises(FileNotFoundError, match=r"none\.suffice"):
+        suffice(*command.split(), tmp_path / "none.suffice")
