@@ -251,3 +251,9 @@ def test_samples_lie_in_the_range_of_what_was_observed(target: str, tmp_path: Pa
 def test_a_table_without_rows_has_no_evidence_and_nothing_to_impute(method: str, model: TableModel) -> None:
     with pytest.raises(TableError, match="the table has no rows"):
         getattr(model, method)(TABLE[:0])
+
+
+def test_the_first_cell_that_is_no_number_is_named_with_its_row(model: TableModel) -> None:
+    cells = TABLE.area.astype(str).where(TABLE.index != 5, "wide")
+    with pytest.raises(TableError, match="column 'area' is to hold numbers; row 6 holds 'wide': correct the cell"):
+        model.predict(TABLE.assign(area=cells.fillna("")))
