@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -72,6 +73,14 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "weights": (lambda: GLM().fit(X, Y, sample_weight=[-1.0] * 6), r"sample_weight\[0\] is -1"),
     "class weight": (lambda: LogisticRegression(class_weight={7: 1.0}).fit(X, Y), "class_weight names 7"),
     "class weights": (lambda: LogisticRegression(class_weight="even").fit(X, Y), "class_weight must be 'balanced'"),
+    "negative class weight": (
+        lambda: LogisticRegression(class_weight={0: -1.0}).fit(X, Y),
+        r"class_weight must hold finite numbers, 0 or more; got \{0: -1.0\}",
+    ),
+    "other classes later": (
+        lambda: LogisticRegression().partial_fit(X, Y, classes=[0, 1]).partial_fit(X, Y, classes=[0, 2]),
+        r"`classes=\[0, 2\]` is not the same as on last call to partial_fit",
+    ),
     "penalty": (lambda: LogisticRegression(penalty="l2").fit(X, Y), "penalty must be None or 'firth'"),
     "firth and l2": (lambda: LogisticRegression(penalty="firth", l2=1.0).fit(X, Y), "takes the place of l2 and l1"),
     "firth of three": (
@@ -93,6 +102,51 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "ratio": (lambda: LinearRegression().path(X, Y, ratio=0.0), "ratio must be above 0"),
     "penalties": (lambda: LogisticRegression().path(X, Y, penalties=[-1.0]), "penalties must be finite numbers"),
     "count of path": (lambda: LogisticRegression().path(X, Y, count=0), "count must be a whole number"),
+    "least of path": (lambda: LogisticRegression().path(X, Y, least=2.0), "least must be a share between 0 and 1"),
+    "l1 by steps": (
+        lambda: LinearRegression("newton", l1=1.0).fit(X, Y),
+        "l1 > 0 needs solver='normal'; got solver='newton'",
+    ),
+    "linear covariance": (
+        lambda: LinearRegression(covariance="HC9").fit(X, Y),
+        "covariance must be one of classical, HC0, HC1, HC2, HC3; got 'HC9'",
+    ),
+    "robust covariance of two targets": (
+        lambda: LinearRegression(covariance="HC1").fit(X, np.c_[Y, Y]),
+        "covariance='HC1' is for one target; y has several",
+    ),
+    "score of proportions": (
+        lambda: GLM("beta").fit(X, (Y + 1) / 3).score(X, (Y + 1) / 3),
+        r"there is no deviance to score beta/logit by: use its log-likelihood in summary\(\)",
+    ),
+    "other parts later": (
+        lambda: (
+            GLM("dirichlet").partial_fit(X, np.c_[Y + 1, 2 - Y] / 3).partial_fit(X, np.c_[Y + 1, 3 - Y, Y * 0 + 1] / 5)
+        ),
+        "y has 3 parts a row; the model has learnt 2",
+    ),
+    "stochastic steps of proportions": (
+        lambda: GLM("beta", solver="stochastic").fit(X, (Y + 1) / 3),
+        "there are no stochastic steps for beta/logit, whose precision is one for all rows: use another solver",
+    ),
+    "targets beside a stream": (
+        lambda: LinearRegression().fit(iter([(X, Y)]), Y),
+        "a stream brings its own targets and weights: leave out y and sample_weight",
+    ),
+    "empty stream": (
+        lambda: LinearRegression().fit(iter([])),
+        "the stream holds no batches: there is nothing to learn from",
+    ),
+    "long steps in a batch": (
+        lambda: (
+            LinearRegression(solvers.StochasticGradient(step=1e300)).partial_fit(1e5 * X, Y).partial_fit(1e5 * X, Y)
+        ),
+        r"step=1e\+300 is too long: in this batch .* try step=6",
+    ),
+    "long steps in a first batch": (
+        lambda: PoissonRegression(solver=solvers.StochasticGradient(step=1e5)).partial_fit(1e5 * X, Y),
+        r"step=100000 is too long: in this batch .* try step=6",
+    ),
     "new class": (
         lambda: SoftmaxRegression().partial_fit(X, Y).partial_fit(X, Y + 1),
         "do not exist in the initial classes",
@@ -145,3 +199,12 @@ def test_intercepts_without_features_that_matter() -> None:
     with pytest.warns(UserWarning, match="x0 = a combination of intercept"):
         constant = LogisticRegression().fit(np.ones((6, 2)), Y)
     np.testing.assert_allclose(constant.predict_proba(np.ones((1, 2)))[0, 1], Y.mean())
+
+
+def test_linear_models_of_other_features_or_of_no_model_do_not_add() -> None:
+    mine = LinearRegression().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    theirs = LinearRegression().fit(pd.DataFrame(X, columns=["a", "c"]), Y)
+    with pytest.raises(ValueError, match=r"models of the features \['a', 'b'\] and \['a', 'c'\] do not go together"):
+        mine + theirs
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'LinearRegression' and 'int'"):
+        mine + 1  # type: ignore[operator]

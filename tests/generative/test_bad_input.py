@@ -277,3 +277,58 @@ def test_a_bad_batch_of_a_stream_is_numbered() -> None:
     with pytest.raises(ValueError, match="2") as raised:
         TextClassifier("multinomial").fit(iter([(["a b"], ["x"]), (["c", "d"], ["y"])]))
     assert "in batch 1 of the stream, counted from 0" in raised.value.__notes__
+
+
+COLUMNS = np.array([[1.0, 2.0], [2.0, 1.0], [5.0, 6.0], [6.0, 5.5], [1.5, 2.2], [5.2, 6.6]])
+CODES = np.array([0, 0, 1, 1, 0, 1])
+
+
+def _with(value: float, rows: Any, column: int = 1) -> np.ndarray:
+    x = COLUMNS.copy()
+    x[rows, column] = value
+    return x
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "words"),
+    [
+        (BernoulliNB(binarize=np.nan), COLUMNS, "binarize must be a number or None; got nan"),
+        (CategoricalNB(min_categories=2.5), COLUMNS.astype(int), "'min_categories' should have integral type"),
+        (
+            CategoricalNB(min_categories=[2, 3, 4]),
+            COLUMNS.astype(int),
+            r"'min_categories' should have shape \(2,\) when an array-like is provided. Got \(3,\)",
+        ),
+        (CategoricalNB(bins=[[1.0]]), COLUMNS, "bins must list the edges of 2 features; got 1 lists"),
+        (CategoricalNB(bins=2), _with(-np.inf, 2), r"X\[2, 1\] is -inf; it must be finite, or NaN where missing"),
+        (GDA(missing="em"), _with(-np.inf, 2), r"X\[2, 1\] is -inf; it must be finite, or NaN where it is missing"),
+        (GDA(missing="em"), _with(np.nan, slice(None)), "feature 1 is missing in every row: .* drop it"),
+        (
+            GDA("diagonal", missing="em"),
+            _with(np.nan, CODES == 1),
+            "feature 1 is missing in every row of class 1: its variance is undefined; drop the feature",
+        ),
+    ],
+)
+def test_settings_and_cells_that_describe_no_distribution_are_named(model: Any, x: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        model.fit(x, CODES)
+
+
+def test_smoothing_that_is_not_forced_is_raised_with_a_warning() -> None:
+    x = np.array([[2.0, 0.0], [0.0, 2.0]])
+    with pytest.warns(UserWarning, match=r"alpha too small .* setting alpha = 1.0e-10. Use `force_alpha=True`"):
+        model = MultinomialNB(alpha=0.0, force_alpha=False).fit(x, [0, 1])
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_), [[1.0, 5e-11], [5e-11, 1.0]], rtol=1e-9)
+
+
+def test_a_feature_to_bin_that_is_missing_everywhere_tells_nothing() -> None:
+    x = _with(np.nan, slice(None))
+    alone = CategoricalNB(bins=2).fit(COLUMNS[:, :1], CODES)
+    both = CategoricalNB(bins=2).fit(x, CODES)
+    np.testing.assert_allclose(both.predict_proba(x), alone.predict_proba(COLUMNS[:, :1]), rtol=1e-12)
+
+
+def test_infinite_cells_of_sparse_rows_are_named_when_predicting() -> None:
+    with pytest.raises(ValueError, match=r"x\[2, 1\] is -inf; it must be finite"):
+        BernoulliNB().fit(COLUMNS, CODES).predict(sp.csr_array(_with(-np.inf, 2)))

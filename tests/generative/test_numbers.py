@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import xlogy
 
-from suffice import GDA, BernoulliNB, GaussianNB, MultinomialNB
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
 
 from .rows import CASES
 
@@ -73,3 +74,70 @@ def test_forgetting_says_what_it_costs() -> None:
     assert model.class_count_[0] == 5
     calm, labels = CASES[0].draw(60)
     assert GaussianNB().fit(calm, labels).forget(calm[:5], labels[:5]).digits_lost_ < 3
+
+
+def _word_rows() -> tuple[Any, Any]:
+    x = sp.random_array((40, 300), density=0.02, random_state=0, format="csr")
+    x.data = np.ceil(3 * x.data)
+    return x, np.arange(40) % 3
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, PoissonNB, BernoulliNB])
+def test_sparse_rows_learnt_one_by_one_are_those_learnt_at_once(kind: Any) -> None:
+    """Sparse and dense rows, with and without weights, and predictions in between."""
+    x, y = _word_rows()
+    weight = np.where(np.arange(40) % 2, 2.0, 1.0)
+    model = kind().partial_fit(x[:10], y[:10], classes=[0, 1, 2], sample_weight=weight[:10])
+    for row in range(10, 40):
+        one = x[[row]] if row % 5 else x[[row]].toarray()
+        model.partial_fit(one, y[[row]], sample_weight=weight[[row]] if row % 2 else None)
+        if row % 7 == 0:
+            at_once = kind().fit(x[: row + 1], y[: row + 1], sample_weight=weight[: row + 1])
+            asked = x[[row - 9]]
+            np.testing.assert_allclose(model.predict_log_proba(asked), at_once.predict_log_proba(asked), rtol=1e-12)
+    np.testing.assert_allclose(model.class_count_, kind().fit(x, y, sample_weight=weight).class_count_)
+
+
+def test_a_sparse_row_between_two_batches_is_read_as_all_words_would_be() -> None:
+    x, y = _word_rows()
+    model = MultinomialNB(alpha=0.5)
+    for row in range(40):
+        model.partial_fit(x[[row]], y[[row]], classes=[0, 1, 2])
+    narrow = model.predict_joint_log_proba(x[[3]])
+    np.testing.assert_allclose(narrow, model.predict_joint_log_proba(x[[3]].toarray()), rtol=1e-12)
+
+
+def test_without_smoothing_a_class_that_lacks_a_word_is_ruled_out_between_batches() -> None:
+    model = MultinomialNB(alpha=0.0).partial_fit(sp.csr_array(np.eye(2, 20)), [0, 1])
+    model.partial_fit(sp.csr_array(np.eye(2, 20)), [0, 1])
+    np.testing.assert_array_equal(model.predict_proba(sp.csr_array(np.eye(2, 20))), np.eye(2))
+
+
+def test_missing_cells_of_sparse_rows_are_skipped_as_those_of_dense_rows() -> None:
+    x = np.array([[1.0, 0, 2], [0, 1, 0], [1, 1, 0], [0, 0, 3]])
+    model = BernoulliNB().fit(x, [0, 1, 0, 1])
+    x[1, 2] = np.nan
+    np.testing.assert_allclose(model.predict_proba(sp.csr_array(x)), model.predict_proba(x), rtol=1e-12)
+
+
+def test_codes_of_categories_may_be_large_and_negative() -> None:
+    x = np.array([[10**9, -1], [5, 2], [10**9, 2], [5, -1]])
+    names, y = x.astype(str), [0, 1, 0, 1]
+    expected = CategoricalNB().fit(names, y).predict_proba(names)
+    np.testing.assert_allclose(CategoricalNB().fit(x, y).predict_proba(x), expected, rtol=1e-12)
+
+
+def test_categories_come_as_tensors() -> None:
+    import torch
+
+    x = np.array([[0, 1], [1, 0], [0, 0], [1, 1]])
+    model = CategoricalNB().fit(torch.tensor(x), [0, 1, 0, 1])
+    expected = CategoricalNB().fit(x, [0, 1, 0, 1]).predict_proba(x)
+    np.testing.assert_array_equal(np.asarray(model.predict_proba(torch.tensor(x))), expected)
+
+
+def test_samples_come_from_a_random_state_of_numpy() -> None:
+    model = GaussianNB().fit(np.array([[0.0], [1.0], [4.0], [6.0]]), [0, 0, 1, 1])
+    one, two = (model.sample(5, random_state=np.random.RandomState(3))[0] for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, model.sample(5, random_state=np.random.RandomState(4))[0])
