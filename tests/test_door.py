@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
 import suffice
+import suffice.text
 from suffice import _native
 from suffice.engines import Batch
 from suffice.engines.native import NativeKernels
@@ -223,3 +225,55 @@ def test_an_engine_that_is_none_is_refused_in_words():
     for model in (suffice.MultinomialNB(engine="threads"), suffice.LogisticRegression(engine=2)):
         with pytest.raises(TypeError, match="engine must be None or an engine such as ThreadEngine"):
             model.fit(ROWS, Y)
+
+
+def test_a_tensor_must_have_the_rows_and_columns_of_the_model() -> None:
+    import torch
+
+    with pytest.raises(ValueError, match=r"X must have rows and columns, shape \(n, d\); got shape \(3,\)"):
+        suffice.GaussianNB().fit(torch.ones(3), [0, 1, 0])
+    model = suffice.GaussianNB().fit(torch.tensor(ROWS.toarray()), Y)
+    with pytest.raises(ValueError, match="X has 2 features, but GaussianNB is expecting 3 features as input"):
+        model.predict(torch.ones((2, 2)))
+
+
+def test_a_tensor_has_no_names_of_features() -> None:
+    import torch
+
+    x = torch.tensor(ROWS.toarray())
+    model = suffice.GaussianNB().fit(pd.DataFrame(ROWS.toarray(), columns=["a", "b", "c"]), Y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but GaussianNB was fitted with"):
+        model.predict(x)
+    assert not hasattr(model.fit(x, Y), "feature_names_in_")
+
+
+def test_one_weight_or_exposure_stands_for_every_row() -> None:
+    import torch
+
+    x = ROWS.toarray()
+    for weight in (2.0, torch.full((6,), 2.0)):
+        np.testing.assert_array_equal(suffice.GaussianNB().fit(x, Y, sample_weight=weight).class_count_, [6.0, 6.0])
+    counts = np.array([1.0, 3.0, 0.0, 2.0, 2.0, 1.0])
+    expected = suffice.PoissonRegression(l2=1.0).fit(x, counts, exposure=np.full(6, 2.0)).coef_
+    for exposure in (2.0, torch.full((6,), 2.0)):
+        model = suffice.PoissonRegression(l2=1.0).fit(x, counts, exposure=exposure)
+        np.testing.assert_array_equal(model.coef_, expected)
+
+
+def test_labels_that_are_no_names_or_numbers_are_refused() -> None:
+    x = ROWS.toarray()
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        suffice.GaussianNB().fit(x, Y + 1j)
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")[Y]
+    with pytest.raises(TypeError, match=r"a class label must be a str, int, float or bool; got .* in y\[0\]"):
+        suffice.GaussianNB().fit(x, days)
+
+
+def test_the_first_target_that_is_no_number_is_named() -> None:
+    with pytest.raises(ValueError, match=r"y\[2\] is 'a': Unknown label type for a regression, which needs numbers"):
+        suffice.LinearRegression().fit(ROWS.toarray(), np.array([1, 2, "a", 3, 4, 5], dtype=object))
+
+
+def test_names_that_modules_do_not_have_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match=r"module 'suffice.text' has no attribute 'Nonsense'"):
+        suffice.text.Nonsense  # noqa: B018

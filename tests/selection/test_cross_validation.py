@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import naive_bayes
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -15,11 +16,13 @@ from sklearn.model_selection import cross_val_score as sklearn_cross_val_score
 
 from suffice import (
     GDA,
+    BernoulliNB,
     CategoricalNB,
     GaussianNB,
     LinearRegression,
     LogisticRegression,
     MultinomialNB,
+    PoissonNB,
     SoftmaxRegression,
 )
 from suffice.selection import cross_validate
@@ -211,3 +214,72 @@ def test_refits_need_their_rows_here() -> None:
     words = r"LogisticRegression is fitted anew for every fold.*fetch it .*or cross-validate a model that is read from"
     with pytest.raises(ValueError, match=words):
         cross_validate(LogisticRegression(), x, da.ones(10, chunks=5))
+
+
+def test_models_that_are_fitted_anew_take_a_function_of_the_posterior() -> None:
+    x, y = load_wine(return_X_y=True)
+    x, y = x[y < 2][::4, :2], y[y < 2][::4]
+
+    def share_right(codes: Any, posterior: Any) -> float:
+        return float((posterior.argmax(axis=1) == codes).mean())
+
+    expected = cross_validate(LogisticRegression(l2=1.0), x, y, folds=3).scores
+    found = cross_validate(LogisticRegression(l2=1.0), x, y, folds=3, scoring=share_right).scores
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"scoring": "f2"}, "scoring must be 'accuracy', 'neg_log_loss' or a function; got 'f2'"),
+        ({"folds": "few"}, "folds must be a number, 'loo', a splitter or a list of row numbers; got 'few'"),
+    ],
+)
+def test_models_that_are_fitted_anew_refuse_other_scores_and_folds(settings: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        cross_validate(LogisticRegression(l2=1.0), [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], **settings)
+
+
+def _gapped(x: np.ndarray) -> np.ndarray:
+    x = x.astype(float)
+    x[3, 1] = x[5, 0] = np.nan
+    return x
+
+
+TWO = np.arange(12) % 2
+COUNTS = np.random.default_rng(0).poisson(1.0 + TWO[:, None], size=(12, 3)).astype(float)
+LEFT_OUT: dict[str, tuple[Any, Any]] = {
+    "GaussianNB with gaps": (GaussianNB(), _gapped(COUNTS)),
+    "diagonal GDA with gaps": (GDA("diagonal", missing="em"), _gapped(COUNTS)),
+    "PoissonNB with gaps": (PoissonNB(), _gapped(COUNTS)),
+    "BernoulliNB with gaps": (BernoulliNB(), _gapped(COUNTS)),
+    "BernoulliNB of 0 and 1": (BernoulliNB(binarize=None), np.minimum(COUNTS, 1)),
+    "BernoulliNB above less than 0": (BernoulliNB(binarize=-0.5), COUNTS - 1),
+    "sparse MultinomialNB": (MultinomialNB(), sparse.csr_array(COUNTS)),
+    "given priors": (MultinomialNB(class_prior=[0.3, 0.7]), COUNTS),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_scores_of_rows_left_out_are_those_of_models_without_them(name: str) -> None:
+    model, x = LEFT_OUT[name]
+    found = cross_validate(model, x, TWO, folds="loo", scoring="neg_log_loss").scores
+    each = []
+    for row in range(12):
+        others = np.arange(12) != row
+        each.append(clone(model).fit(x[others], TWO[others]).predict_log_proba(x[[row]])[0, TWO[row]])
+    np.testing.assert_allclose(found, [[np.mean(each)]], rtol=1e-9)
+
+
+def test_a_grid_of_smoothings_of_two_classes_is_scored_as_each_alone() -> None:
+    x = _gapped(COUNTS)
+    for model in (PoissonNB(), BernoulliNB()):
+        together = cross_validate(model, x, TWO, {"alpha": [0.1, 1.0, 10.0]}, folds=3).scores
+        alone = [
+            [
+                clone(model).set_params(alpha=alpha).fit(x[train], TWO[train]).score(x[held], TWO[held])
+                for train, held in StratifiedKFold(3).split(x, TWO)
+            ]
+            for alpha in (0.1, 1.0, 10.0)
+        ]
+        np.testing.assert_array_equal(together, alone)
