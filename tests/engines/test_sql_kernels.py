@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pytest
 
 from suffice.engines import Batch, ThreadEngine
+from suffice.engines.sql.dialect import DUCKDB, POSTGRESQL, quoted
 from suffice.engines.sql.engine import Expression, Relation, SqlEngine
+from suffice.engines.sql.errors import explained
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, NormalEquations
 from tests.each import for_each
 from tests.tables.servers import postgres
@@ -309,3 +313,133 @@ def test_counts_of_real_rows(base):
     agree(
         "event_counts", host, base.kernels.event_counts(base.batch(host), CLASSES), oracle.event_counts(host, CLASSES)
     )
+
+
+# Relations without a place of their rows, in DuckDB.
+
+
+@pytest.fixture
+def duck() -> Iterator[SqlEngine]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        yield SqlEngine(connection)
+
+
+def rows_of(*rows: str, position: str | None = None, names: tuple[str, ...] = ()) -> Relation:
+    """Return rows of a feature a and of y, as SQL writes them."""
+    source = f"(values {', '.join(rows)}) as cells(a, y)"
+    return Relation(source, ("a",), len(rows), position, names=names)
+
+
+Y_OF_TWO = Expression("y", 2)
+REFUSED: dict[str, tuple[str, Batch, tuple[Any, ...], str]] = {
+    "code": ("diagonal_moments", Batch(rows_of("(1.0, 0)", "(2.0, 5)"), Y_OF_TWO), (2,), "y is 5; class codes must be"),
+    "no code": (
+        "category_counts",
+        Batch(rows_of("(1.0, 0)", "(1.0, null)"), Y_OF_TWO),
+        (2, [2]),
+        "y is missing; class codes must be 0 to 1",
+    ),
+    "weight": (
+        "diagonal_moments",
+        Batch(rows_of("(1.0, 0)", "(2.0, -3)"), None, Y_OF_TWO),
+        (1,),
+        "weight holds -3; weights must be finite and not negative",
+    ),
+    "count": (
+        "event_counts",
+        Batch(rows_of("(-1.0, 0)", "(2.0, 0)")),
+        (1,),
+        "feature 0 of x is negative in some rows; counts must not be negative",
+    ),
+    "category": (
+        "category_counts",
+        Batch(rows_of("(9.0, 0)", "(1.0, 0)")),
+        (1, [2]),
+        "feature 0 of x holds 9; categories of feature 0 must be whole numbers 0 to 1",
+    ),
+    "presence": (
+        "presence_counts",
+        Batch(rows_of("('inf'::double, 0)", "(1.0, 0)")),
+        (1, 0.0),
+        "feature 0 of x holds inf; it must be finite",
+    ),
+    "classes": ("diagonal_moments", Batch(rows_of("(1.0, 0)")), (0,), "classes must be at least 1; got 0"),
+    "part": (
+        "diagonal_moments",
+        Batch(rows_of("(1.0, 0)", "(2.0, 0)"), stop=1),
+        (1,),
+        "a part of a relation's rows can be summed only where its position is given",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_without_places_complaints_name_the_column_and_the_value(duck, name):
+    kernel, batch, more, words = REFUSED[name]
+    with pytest.raises(ValueError, match=words):
+        getattr(duck.kernels, kernel)(batch, *more)
+
+
+@pytest.mark.parametrize("name", ["y", "weight"])
+def test_columns_beside_a_relation_are_expressions(duck, name):
+    batch = Batch(rows_of("(1.0, 0)", "(2.0, 0)"), **{name: np.zeros(2)})
+    with pytest.raises(TypeError, match=f"{name} must be an Expression, as x is a Relation; got ndarray"):
+        duck.kernels.diagonal_moments(batch, 1)
+
+
+def test_sums_that_overflow_name_the_column_or_the_target(duck):
+    large = ("(1e200::double, 1e200::double)", "(-1e200::double, -1e200::double)")
+    with pytest.raises(OverflowError, match="the sums of column 'pay' overflow float64; rescale it"):
+        duck.kernels.diagonal_moments(Batch(rows_of(*large, names=("pay",))), 1)
+    small = ("(1.0::double, 1e200::double)", "(2.0::double, -1e200::double)")
+    with pytest.raises(OverflowError, match="the sums of y overflow float64; rescale target 0"):
+        duck.kernels.normal_equations(Batch(rows_of(*small), Y_OF_TWO))
+    with pytest.raises(OverflowError, match="rescale feature 0"):
+        duck.kernels.event_counts(Batch(rows_of("(1e308::double, 0)", "(1e308::double, 0)")), 1)
+
+
+def test_an_engine_says_which_database_it_asks(duck):
+    assert repr(duck) == "SqlEngine(DuckDB)"
+
+
+def test_values_and_names_that_no_query_can_hold_are_refused():
+    assert DUCKDB.value(date(2020, 1, 2)) == "date '2020-01-02'"
+    with pytest.raises(TypeError, match=r"\[1\] of type list has no place in a query"):
+        DUCKDB.value([1])
+    with pytest.raises(ValueError, match="holds a zero byte, which no string of PostgreSQL can: correct it"):
+        POSTGRESQL.string("a\0b")
+    for name in ("", "a\0"):
+        with pytest.raises(ValueError, match="is no name of a table or column"):
+            quoted(name)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("canceling statement due to statement timeout", "the database stopped the query .*: allow it more time"),
+        ("canceling statement due to user request", "the query was cancelled .*: start again"),
+    ],
+)
+def test_a_query_that_was_stopped_says_what_to_do(said, words):
+    error = RuntimeError(said)
+    error.sqlstate = "57014"
+    assert re.fullmatch(words, str(explained(error)))
+
+
+# Batches.
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"x": [1, 2]}, "x must be two-dimensional, rows by features; got a list, which is no array"),
+        ({"x": np.ones(3)}, r"x must be two-dimensional, rows by features; got shape \(3,\)"),
+        ({"x": np.ones((3, 2)), "y": np.ones(2)}, r"y must have one entry per row of x, which has 3; got shape \(2,\)"),
+        ({"x": np.ones((3, 2)), "start": 2, "stop": 5}, "rows 2 to 5 are not among the 3 rows of x"),
+    ],
+)
+def test_columns_of_a_batch_must_go_together(columns, words):
+    with pytest.raises(ValueError, match=words):
+        Batch(**columns)
