@@ -520,3 +520,24 @@ def test_what_was_not_counted_cannot_be_read() -> None:
     model = classifier("multinomial").fit(SPAM, SPAM_CLASSES)
     with pytest.raises(ValueError, match="presence"):
         model.with_params(presence=True)
+
+
+def test_a_first_batch_without_documents_is_refused() -> None:
+    with pytest.raises(ValueError, match="there are no documents to learn from: the first batch is empty"):
+        TextClassifier().partial_fit([], [], classes=["ham", "spam"])
+
+
+def test_negative_numbers_of_words_and_documents_are_refused() -> None:
+    model = TextClassifier().fit(TEXTS, CLASSES)
+    with pytest.raises(ValueError, match="n must not be negative; got -1"):
+        model.top_words(CLASSES[0], n=-1)
+    with pytest.raises(ValueError, match="n and length must not be negative; got -1 and None"):
+        model.sample(-1)
+    with pytest.raises(ValueError, match="n and length must not be negative; got 2 and -3"):
+        model.sample(2, length=-3)
+
+
+def test_priors_of_models_without_a_prior_are_checked() -> None:
+    priors = np.full(len(set(CLASSES)), 0.7)
+    with pytest.raises(ValueError, match="class_prior must sum to 1"):
+        TextClassifier("logistic", class_prior=priors).fit(TEXTS, CLASSES).predict(TEXTS[:1])

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import text as theirs
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from suffice.engines import ThreadEngine
 from suffice.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
@@ -222,3 +224,18 @@ def test_the_analyzer_that_is_built(document: str, cutting: dict[str, Any]):
     expected = quietly(lambda: theirs.CountVectorizer(**cutting).build_analyzer())
     analyzer = CountVectorizer(**cutting).build_analyzer()
     assert analyzer(document) == quietly(lambda: expected(document))
+
+
+def test_words_come_back_from_counts():
+    documents = ["apple pear", "cat dog cat", ""]
+    model = CountVectorizer().fit(documents)
+    words = [sorted(each) for each in model.inverse_transform(model.transform(documents))]
+    assert words == [["apple", "pear"], ["cat", "dog"], []]
+
+
+def test_scikit_learn_knows_which_vectorisers_are_fitted():
+    check_is_fitted(CountVectorizer(vocabulary=["apple"]))
+    check_is_fitted(TfidfVectorizer().fit(["apple pear"]))
+    for model in (CountVectorizer(), TfidfVectorizer(vocabulary=["apple"])):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            check_is_fitted(model)
