@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,3 +89,8 @@ def test_an_information_of_nothing_identifies_nothing() -> None:
     assert Symmetric.of(np.zeros((2, 2))).rank == 0
     assert Symmetric.of(np.zeros((2, 2))).undetermined.all()
     assert Symmetric.of(np.zeros((0, 0))).inverse().shape == (0, 0)
+
+
+def test_a_curvature_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(FloatingPointError, match="the curvature is not finite"):
+        Symmetric.of(np.array([[np.nan, 0.0], [0.0, 1.0]]))

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model as scikit
 
-from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, solvers
+from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression, solvers
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
@@ -222,3 +222,38 @@ def test_an_engine_is_the_users_to_choose() -> None:
     x, y = rows(CASES[4])
     one, two = (GLM("poisson", engine=engine).fit(x, y) for engine in (ThreadEngine(1), ArrayEngine()))
     np.testing.assert_allclose(one.theta_, two.theta_, rtol=1e-8)
+
+
+def _few_counts() -> Likelihood:
+    x, y = np.array([[1.0, 2.0], [2.0, 1.0], [5.0, 6.0], [6.0, 5.5]]), np.array([0.0, 1.0, 1.0, 3.0])
+    return Likelihood(ThreadEngine(), Batch(x, y), Response.of("poisson"), True)
+
+
+@pytest.mark.parametrize("solver", [Newton(1e-8, 20), ElasticNet(np.full((3, 1), 0.1), 1e-8, 20)], ids=repr)
+def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Newton | ElasticNet) -> None:
+    start = np.array([[1e4], [0.0], [0.0]])
+    solution = solver.minimise(_few_counts(), start)
+    assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
+    np.testing.assert_array_equal(solution.theta, start)
+
+
+@pytest.mark.parametrize("solver", [TruncatedNewton(1e-8, 1), ElasticNet(np.full((3, 1), 0.1), 1e-8, 1)], ids=repr)
+def test_a_solver_that_made_all_its_steps_says_how_many(solver: TruncatedNewton | ElasticNet) -> None:
+    solution = solver.minimise(_few_counts(), np.zeros((3, 1)))
+    assert (solution.converged, solution.why) == (False, "max_iter=1 steps were made")
+    assert solution.log_likelihood > _few_counts().slope(np.zeros((3, 1))).value
+
+
+@pytest.mark.filterwarnings("ignore:SoftmaxRegression did not converge")
+def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(300, 2))
+    y = (x @ [1.0, 0.5] + random.normal(size=300) > 0).astype(int) + (x[:, 1] > 0.7)
+    expected = SoftmaxRegression(l2=10.0).fit(x, y).predict_proba(x)
+    found = SoftmaxRegression(solver="stochastic", l2=10.0).fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(found, expected, atol=5e-3)
+
+
+def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
+    path = LinearRegression().path(np.eye(4, 2), np.array([2.0, 1.0, 0.0, 0.0]), penalties=[10.0, 1e-3])
+    assert repr(path) == "Path of 2 penalties, l1 from 10 to 0.001: 0 to 2 coefficients"
