@@ -188,7 +188,7 @@ def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> 
 
 
 def _is_number(cell: str | None) -> bool:
-    """Return whether Arrow reads a cell as a number; unlike Python, it takes neither 1_000 nor other scripts' digits."""
+    """Return whether Arrow reads a cell as a number; unlike Python, it does not take 1_000."""
     pa = arrow()
     try:
         pa.scalar(cell, pa.string()).cast(pa.float64())
