@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import COMMAND, written
+from suffice.cli import app
+from tests.cli.command import COMMAND, suffice, written
 
 pytestmark = pytest.mark.needs("posix")
 
@@ -60,6 +61,20 @@ def test_control_c_while_fitting(long_table: Path, tmp_path: Path) -> None:
     assert b"Traceback" not in err
     assert list(tmp_path.iterdir()) == [old]
     assert old.read_text() == "old"
+
+
+def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted_query(**settings: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("Query interrupted") from None
+
+    monkeypatch.setattr(app.suffice, "main", interrupted_query)
+    before = signal.getsignal(signal.SIGINT)
+    ran = suffice("info", "model")
+    assert (ran.code, ran.err) == (130, "stopped: files are as they were\n")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.slow

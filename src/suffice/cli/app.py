@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -93,21 +97,47 @@ def suffice() -> None:
 
 def run() -> NoReturn:
     """Run a command, and leave with a code and at most one sentence."""
+    interrupts: list[int] = []
     try:
-        code = suffice.main(prog_name="suffice", standalone_mode=False)
+        with _noted_interrupts(interrupts):
+            code = suffice.main(prog_name="suffice", standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         _say(" ".join(error.format_message().split()))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        from suffice.cli.output import say
-
-        say("stopped: files are as they were")
-        sys.exit(130)
+        sys.exit(_stopped())
     except Exception as error:
-        sys.exit(_complain(error))
+        # A library that is interrupted may raise an error of its own instead of Python's.
+        sys.exit(_stopped() if interrupts else _complain(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _noted_interrupts(seen: list[int]) -> Iterator[None]:
+    """Add the signal of each Ctrl-C to a list, and raise KeyboardInterrupt as Python does."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stopped() -> int:
+    from suffice.cli.output import say
+
+    say("stopped: files are as they were")
+    return 130
 
 
 def _complain(error: Exception) -> int:
