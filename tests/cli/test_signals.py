@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -63,7 +65,15 @@ def test_control_c_while_fitting(long_table: Path, tmp_path: Path) -> None:
     assert old.read_text() == "old"
 
 
-def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def raise_keyboard_interrupt(number: int, frame: FrameType | None) -> None:
+    """Do what Python's own handler does, as Spark's does after it has cancelled its jobs."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, raise_keyboard_interrupt])
+def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(
+    handler: Callable[[int, FrameType | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted_query(**settings: object) -> None:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -71,10 +81,14 @@ def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(mo
             raise RuntimeError("Query interrupted") from None
 
     monkeypatch.setattr(app.suffice, "main", interrupted_query)
-    before = signal.getsignal(signal.SIGINT)
-    ran = suffice("info", "model")
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        ran = suffice("info", "model")
+        after = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (ran.code, ran.err) == (130, "stopped: files are as they were\n")
-    assert signal.getsignal(signal.SIGINT) is before
+    assert after is handler
 
 
 @pytest.mark.slow

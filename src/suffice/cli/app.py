@@ -99,7 +99,7 @@ def run() -> NoReturn:
     """Run a command, and leave with a code and at most one sentence."""
     interrupts: list[int] = []
     try:
-        with _noted_interrupts(interrupts):
+        with _record_interrupts(interrupts):
             code = suffice.main(prog_name="suffice", standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
@@ -107,25 +107,25 @@ def run() -> NoReturn:
         _say(" ".join(error.format_message().split()))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(_stopped())
+        sys.exit(_report_interrupt())
     except Exception as error:
         # A library that is interrupted may raise an error of its own instead of Python's.
-        sys.exit(_stopped() if interrupts else _complain(error))
+        sys.exit(_report_interrupt() if interrupts else _complain(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextmanager
-def _noted_interrupts(seen: list[int]) -> Iterator[None]:
-    """Add the signal of each Ctrl-C to a list, and raise KeyboardInterrupt as Python does."""
+def _record_interrupts(seen: list[int]) -> Iterator[None]:
+    """Append each SIGINT to a list, and handle it as before."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def note(number: int, frame: FrameType | None) -> None:
         seen.append(number)
-        signal.default_int_handler(number, frame)
+        before(number, frame)
 
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield
-        return
     signal.signal(signal.SIGINT, note)
     try:
         yield
@@ -133,7 +133,8 @@ def _noted_interrupts(seen: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _stopped() -> int:
+def _report_interrupt() -> int:
+    """Say that the command was interrupted, and return the exit code."""
     from suffice.cli.output import say
 
     say("stopped: files are as they were")
