@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import statsmodels.api as sm
 from scipy import sparse
 from scipy.linalg import inv, sqrtm
 
+import suffice
+from suffice import LinearRegression, store
 from suffice.discriminative import robust
 from suffice.discriminative.robust import robust_covariance
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
@@ -143,3 +147,20 @@ def test_other_kinds_are_refused() -> None:
     rows, theta = rows_of("gaussian")
     with pytest.raises(ValueError, match="one of HC0, HC1, HC2, HC3; got 'HC4'"):
         robust_covariance("HC4", ENGINE, rows, Response.of("gaussian"), theta, True, np.eye(4))
+
+
+def test_a_file_with_the_covariance_of_the_intercept_at_0_is_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 2)) + 5
+    model = LinearRegression(covariance="HC3").fit(x, x @ [1.0, 2.0] + rng.normal(size=40))
+    model.save(tmp_path / "model")
+    contents = store.read(tmp_path / "model")
+    arrays = {name: array for name, array in contents.arrays.items() if name != "centred_robust"}
+    arrays["robust"] = model.summary().inference.covariance
+    store.write(tmp_path / "older", replace(contents, arrays=arrays))
+    older = suffice.load(tmp_path / "older")
+    errors = (each.summary().inference.standard_errors for each in (older, model))
+    np.testing.assert_allclose(*errors, rtol=1e-10)
+    intervals = (each.predict(x[:3], interval=0.9) for each in (older, model))
+    for ours, theirs in zip(*intervals, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)

@@ -162,8 +162,8 @@ CLUSTERS = [
 ]
 
 
-#: What happens before a cluster is asked, or is the same on all: on Spark, whose tasks take long, in slow tests.
-spark_slowly = pytest.mark.parametrize(
+#: Refusals that all clusters share: on Spark, whose tasks take seconds, they are slow tests.
+spark_in_slow_tests = pytest.mark.parametrize(
     "cluster", ["dask", pytest.param("spark", marks=[PANDAS, pytest.mark.slow])], indirect=True
 )
 

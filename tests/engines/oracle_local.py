@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.engines.batch import Batch
 
-from .remembered import remembered
+from .content_cache import cached_by_content
 
 KERNELS = {
     "gaussian": lambda r: math.exp(-r * r / 2),
@@ -51,7 +51,7 @@ def around(queries: Batch, rows: Batch, kernel: str, bandwidth: float, degree: i
         yield nearest, (centre - q) / bandwidth, terms
 
 
-@remembered
+@cached_by_content
 def local_moments(queries: Batch, rows: Batch, hood: Any, squares: bool) -> list[np.ndarray]:
     p, y = hood.parameters(rows.features), rows.y.reshape(len(rows.x), -1).astype(float)
     parts = []
@@ -66,7 +66,7 @@ def local_moments(queries: Batch, rows: Batch, hood: Any, squares: bool) -> list
     return sums if squares else [*sums[:4], np.zeros((0, p, p))]
 
 
-@remembered
+@cached_by_content
 def local_curvature(queries: Batch, rows: Batch, hood: Any, theta: np.ndarray) -> list[np.ndarray]:
     parts = []
     for place, (nearest, shift, terms) in enumerate(around(queries, rows, hood.kernel, hood.bandwidth, hood.degree)):

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.engines.batch import Batch
 from suffice.engines.reading import JOINT, Reading
 
-from .remembered import remembered
+from .content_cache import cached_by_content
 
 
 def _table(batch: Batch, classes: int, score: Callable[[list[float], int], float]) -> np.ndarray:
@@ -21,7 +21,7 @@ def _total(terms: list[float]) -> float:
     return -math.inf if -math.inf in terms else math.fsum(terms)
 
 
-@remembered
+@cached_by_content
 def linear_scores(
     batch: Batch,
     coef: np.ndarray,
@@ -41,7 +41,7 @@ def linear_scores(
     return read_scores(_table(batch, len(intercept), score), reading)
 
 
-@remembered
+@cached_by_content
 def diagonal_scores(
     batch: Batch, mean: np.ndarray, variance: np.ndarray, intercept: np.ndarray, reading: Reading = JOINT
 ) -> np.ndarray:
@@ -60,7 +60,7 @@ def diagonal_scores(
     return read_scores(_table(batch, len(intercept), score), reading)
 
 
-@remembered
+@cached_by_content
 def quadratic_scores(
     batch: Batch, mean: np.ndarray, whitener: np.ndarray, intercept: np.ndarray, reading: Reading = JOINT
 ) -> np.ndarray:
@@ -74,7 +74,7 @@ def quadratic_scores(
     return read_scores(_table(batch, len(intercept), score), reading)
 
 
-@remembered
+@cached_by_content
 def category_scores(
     batch: Batch, tables: np.ndarray, sizes: tuple[int, ...], intercept: np.ndarray, reading: Reading = JOINT
 ) -> np.ndarray:
@@ -87,7 +87,7 @@ def category_scores(
     return read_scores(_table(batch, len(intercept), score), reading)
 
 
-@remembered
+@cached_by_content
 def read_scores(scores: np.ndarray, reading: Reading) -> np.ndarray:
     classes = scores.shape[1]
     prior = [1 / classes] * classes if reading.prior is None else list(reading.prior)

@@ -28,7 +28,7 @@ from suffice import (
 from suffice.discriminative.separation import SeparationWarning
 from suffice.engines.spread import ClusterError
 
-from .clusters import PANDAS, Cluster, Dask, Spark, spark_slowly
+from .clusters import PANDAS, Cluster, Dask, Spark, spark_in_slow_tests
 
 ROWS = 30
 SIZES = (10, 0, 20)
@@ -79,7 +79,7 @@ def test_64_bit_ids_are_told_apart_beside_nulls_too(cluster: Cluster) -> None:
     assert model.score(known[["id"]], known["y"]) == 1.0
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_decimals_are_numbers_and_missing_cells_are_left_out(cluster: Cluster) -> None:
     rows = table()
     rows.loc[[3, 25], "b"] = np.nan
@@ -98,7 +98,7 @@ def broken(column: str, place: int, value: Any) -> pd.DataFrame:
     return rows
 
 
-@spark_slowly
+@spark_in_slow_tests
 @pytest.mark.parametrize("make", [LinearRegression, LogisticRegression], ids=["linear", "logistic"])
 def test_a_missing_cell_is_named_with_its_partition(cluster: Cluster, make: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match=r"X\[5, 1\] is nan") as caught:
@@ -106,7 +106,7 @@ def test_a_missing_cell_is_named_with_its_partition(cluster: Cluster, make: Call
     assert LAST in notes(caught)
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_a_missing_target_is_named_with_its_partition(cluster: Cluster) -> None:
     for model in (LinearRegression(), GaussianNB()):
         with pytest.raises(ValueError, match=r"y\[1\] is nan; drop the rows") as caught:
@@ -114,7 +114,7 @@ def test_a_missing_target_is_named_with_its_partition(cluster: Cluster) -> None:
         assert LAST in notes(caught)
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_a_missing_name_of_a_class_is_named_with_its_partition(cluster: Cluster) -> None:
     rows = table()
     rows.loc[11, "y"] = None
@@ -123,7 +123,7 @@ def test_a_missing_name_of_a_class_is_named_with_its_partition(cluster: Cluster)
     assert LAST in notes(caught)
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_a_weight_below_zero_is_named_with_its_partition(cluster: Cluster) -> None:
     rows = numeric().assign(w=1.0)
     rows.loc[12, "w"] = -1.0
@@ -132,14 +132,14 @@ def test_a_weight_below_zero_is_named_with_its_partition(cluster: Cluster) -> No
     assert LAST in notes(caught)
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_a_name_where_a_number_should_be_is_named_with_its_partition(cluster: Cluster) -> None:
     with pytest.raises(ValueError, match=r"X\[0, 1\] is 'red': GaussianNB needs numbers") as caught:
         GaussianNB().fit(cluster.frame(numeric().assign(b="red"), SIZES), "y")
     assert "in partition 0, counted from 0" in notes(caught)
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_no_rows_and_no_weight_are_nothing_to_learn_from(cluster: Cluster) -> None:
     for model in (GaussianNB(), LinearRegression(), LogisticRegression()):
         with pytest.raises(ValueError, match="no partition has any rows"):
@@ -156,13 +156,13 @@ def test_a_column_that_is_not_there_is_named(cluster: Cluster) -> None:
         model.predict(cluster.frame(table()[["a", "y"]], SIZES))
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_a_class_that_was_not_announced_is_refused(cluster: Cluster) -> None:
     with pytest.raises(ValueError, match=r"y\[\d\] is 'no'.*do not exist in the initial classes"):
         GaussianNB().partial_fit(cluster.frame(table(), SIZES), "y", classes=["yes", "perhaps"])
 
 
-@spark_slowly
+@spark_in_slow_tests
 @pytest.mark.parametrize("make", [NBLogisticRegression, LocallyWeightedRegression, Perceptron])
 def test_models_that_need_all_rows_here_say_so(cluster: Cluster, make: Callable[[], Any]) -> None:
     with pytest.raises(TypeError, match=r"spread over a cluster, and .* needs all rows here"):
@@ -182,7 +182,7 @@ def held(cluster: Cluster) -> int:
     return int(cluster.session.sparkContext._jsc.getPersistentRDDs().size())  # noqa: SLF001
 
 
-@spark_slowly
+@spark_in_slow_tests
 def test_nothing_is_held_after_a_fit_or_a_failure(cluster: Cluster) -> None:
     before = held(cluster)
     there = cluster.frame(numeric(), SIZES)
@@ -192,7 +192,7 @@ def test_nothing_is_held_after_a_fit_or_a_failure(cluster: Cluster) -> None:
     assert held(cluster) <= before
 
 
-@spark_slowly
+@spark_in_slow_tests
 @pytest.mark.parametrize("parts", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_many_partitions_are_added_along_a_tree(cluster: Cluster, parts: int) -> None:
     rows = pd.concat([numeric()] * parts, ignore_index=True)

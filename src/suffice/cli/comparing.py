@@ -135,11 +135,3 @@ def _show(found: Any, crossings: Any) -> None:
     if not pairs:
         print_line("no generative model's curve crosses a discriminative one's in this range")
     print_line(f"at this size, take {found.best} ({kinds[found.best]})", "bold")
-
-
-def _cell(value: float, least: float) -> str:
-    """Return an error, marked where it is the least."""
-    if value != value:
-        return "–  "
-    digits = f"{value:.4g}" if value < 1000 else f"{value:,.0f}"
-    return f"{digits}{' ◂' if value == least else '  '}"

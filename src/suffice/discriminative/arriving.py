@@ -53,7 +53,7 @@ class Arriving(Fitted):
         response = self._response()
         if levels == 1 or response.vector_targets:
             response.check_targets(targets)
-        rows = with_weight(Batch(x, targets, weight, known, trials=times))
+        rows = drop_rows_without_weight(Batch(x, targets, weight, known, trials=times))
         return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
 
     def _rows_spread(self, spread: Spread) -> tuple[Shards, int]:
@@ -154,17 +154,17 @@ def weights_as_trials(rows: Batch) -> Batch:
     return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
 
 
-def with_weight(rows: Batch) -> Batch:
-    """Return the rows that weigh anything: the predictor of another may be so large that its terms overflow.
+def drop_rows_without_weight(rows: Batch) -> Batch:
+    """Return the rows whose weight is not 0: the predictor of another may be so large that its terms overflow.
 
     Examples
     --------
-    >>> with_weight(Batch(np.array([[1.0], [1e9]]), np.array([2.0, 3.0]), np.array([4.0, 0.0]))).y
+    >>> drop_rows_without_weight(Batch(np.array([[1.0], [1e9]]), np.array([2.0, 3.0]), np.array([4.0, 0.0]))).y
     array([2.])
     """
     if rows.weight is None or rows.weight.all():
         return rows
-    door.check_finite(rows.x)  # of all rows as they came: what is left is numbered anew
+    door.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
     places = np.flatnonzero(rows.weight)
     x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
     return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
@@ -228,7 +228,7 @@ def _came(model: Any, classes: bool, piece: Piece) -> Came:
         labels, codes = Labels.discover(column)
         weight = door.weights(piece.get("sample_weight"), x.shape[0])
         offset = door.per_row("offset", piece.get("offset"), x.shape[0])
-        return Came(with_weight(Batch(x, codes, weight, offset)), labels, column[:0])
+        return Came(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
 
 
 def _told(model: Any, trials: bool, came: Came) -> Batch:

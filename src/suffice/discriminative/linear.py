@@ -444,7 +444,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         if layout.kept is not None:
             covariance = layout.covariance_outward(covariance)
         centre = 0.0 if layout.centre is None else layout.centre
-        return self._moved(centre - self._memory.mean_x, covariance)
+        return self._shift_intercept(centre - self._memory.mean_x, covariance)
 
     def _say_dependent(self) -> None:
         if self.l2 > 0 or self.l1 > 0 or self._solved().factored.rank == self.n_features_in_:

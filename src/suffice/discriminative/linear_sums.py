@@ -213,11 +213,11 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
             )
         return self._robust
 
-    def _moved(self, centre: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the covariance of theta whose intercept is this far back, (d,), from where it was."""
+    def _shift_intercept(self, shift: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the covariance of theta when the intercept is taken at x - shift instead of x; shift is (d,)."""
         if not self._params.fit_intercept:
             return covariance
-        return Layout(self.n_features_in_, True, centre=centre).covariance_outward(covariance)
+        return Layout(self.n_features_in_, True, centre=shift).covariance_outward(covariance)
 
     def _notes_on_digits(self) -> list[str]:
         """Return a sentence where the sums hardly know the residual variance."""
@@ -249,7 +249,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
             notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
         else:
             classical = params.covariance == "classical"
-            covariance = solved.covariance() if classical else self._moved(sums.mean_x, self._robust_known())
+            covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         notes += notes_on_rows(sums.weight, solved.rank, noise=True)
@@ -315,7 +315,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
         check_shapes(contents.arrays, {**robust, "found": (size, targets), "residual": (targets, targets)})
         model._robust, model._found = contents.arrays.get("centred_robust"), contents.arrays.get("found")
         if "robust" in contents.arrays:  # older files: of the intercept at x = 0
-            model._robust = model._moved(-statistics.mean_x, contents.arrays["robust"])
+            model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
         model._residual = contents.arrays.get("residual")
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)

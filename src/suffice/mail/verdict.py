@@ -17,8 +17,8 @@ ENOUGH = 20
 #: learned ``PLENTY``.
 LOPSIDED, PLENTY = 10, 200
 #: Log-odds of a message of n tokens are divided by n to this power, and by 1 + ``FEW`` / m where m messages of the
-#: rarer side were learned (:func:`discount`). Chosen on SpamAssassin and Enron 1, confirmed on other draws of them, on
-#: Enron 2 and 3 and on SMS: filters that learned 25 to 1,000 of each class lose no more ham than bogofilter does.
+#: rarer side were learned (:func:`discount`). Chosen on draws of SpamAssassin and Enron 1, confirmed on other draws
+#: of them: filters that learned 25 to 1,000 of each class lose no more ham than bogofilter, also on Enron 2 and 3.
 LENGTH, FEW = 1 / 8, 2
 #: The probability of a class beyond which a verdict is certain: log-odds of 8.
 CERTAIN = 0.99966

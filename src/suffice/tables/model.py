@@ -58,9 +58,10 @@ class TableModel(Stored, Algebra):
         there are more of them; to all, with None. Models that are read from sums take in every row in any case.
     random_state
         The seed of the folds, and of the rows that are drawn. Rows are drawn by their contents: folds and all that is
-        chosen by them (temperatures, penalties) depend neither on the order of the rows nor on where they lie. Only of
-        more than 30,000 rows that PostgreSQL sums does the server draw the rows: read them (``in_database=False``) for
-        the same ones.
+        chosen by them (temperatures, penalties) depend neither on the order of the rows nor on where they lie. In other
+        units, or with the columns in another order, other rows are held out, as with another seed. Only of more than
+        30,000 rows that PostgreSQL sums does the server draw the rows: read them (``in_database=False``) for the same
+        ones.
     in_database
         Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL. A server is then read
         only the first rows and those that are drawn. By default where that is faster: of a server always, but products
