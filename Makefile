@@ -16,6 +16,8 @@ WITH_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -
 # Seconds that make fuzz gives each target, and the seed of its cases.
 TIME ?= 60
 SEED ?= 0
+# Tests start many processes: compiled modules are kept for the next one, also where the environment says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 # Words in the names or areas of the faults that make mutants seeds; all if none.
 FAULTS ?=
 
