@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,25 +36,25 @@ def stacked(
     held: list[Any] = []
     values: list[npt.NDArray[Any]] = []
     size = 0
-    with tempfile.TemporaryDirectory(prefix="suffice-") as folder:
-        path = Path(folder) / "matrix"
-        with path.open("wb") as file:
-            for matrix, some in parts:
-                values.append(some)
-                held.append(matrix)
-                size += 0 if sparse.issparse(matrix) else matrix.nbytes
-                if size > memory:
-                    _put(held, file)
+    with ExitStack() as stack:
+        file = None
+        for matrix, some in parts:
+            values.append(some)
+            held.append(matrix)
+            size += 0 if sparse.issparse(matrix) else matrix.nbytes
+            if size > memory:
+                file = file or stack.enter_context(tempfile.TemporaryFile(prefix="suffice-"))
+                _put(held, file)
         targets = np.concatenate(values)
-        if size > memory:
-            yield np.memmap(path, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
+        if file is not None:
+            yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
         elif sparse.issparse(held[0]):
             yield sparse.vstack(held, format="csr"), targets
         else:
             yield np.concatenate(held), targets
 
 
-def _put(held: list[Any], file: BinaryIO) -> None:
+def _put(held: list[Any], file: IO[bytes]) -> None:
     """Write matrices to a file, and hold them no longer."""
     for matrix in held:
         np.ascontiguousarray(matrix).tofile(file)
