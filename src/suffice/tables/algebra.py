@@ -108,6 +108,7 @@ class Algebra(Answering):
         _check_alike(self, other)
         both = type(self)(**self.get_params(deep=False))
         both.predictor_ = self.predictor_.merged(other.predictor_)
+        both.predictor_.settle()
         both._temper(self, other)
         both._description = None
         if self._description is not None and other._description is not None:

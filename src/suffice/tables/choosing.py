@@ -193,18 +193,20 @@ def held_out(form: Form, penalty: float, trial: Trial) -> tuple[FloatArray, int]
     fresh = Predictor.of(form, trial.task, trial.labels, penalty)
     fresh.prepare(sample)
 
-    def learnt(block: Block, some: npt.NDArray[Any]) -> Predictor:
-        return copy.deepcopy(fresh).learn([(block, some)])
-
-    alone = [learnt(block, values[fold]) for block, fold in zip(blocks, folds, strict=True)] if form.exact else []
+    alone: list[Predictor] = []
+    if form.exact:
+        for block, fold in zip(blocks, folds, strict=True):
+            alone.append(copy.deepcopy(fresh))
+            alone[-1].add(block, values[fold])
     for number, fold in enumerate(folds):
         if form.exact:
-            model, *others = (each for place, each in enumerate(alone) if place != number)
+            model, *others = alone[:number] + alone[number + 1 :]
             for other in others:
                 model = model.merged(other)
+            model.settle()
         else:
             rows = np.flatnonzero(trial.places != number)
-            model = learnt(sample[rows], values[rows])
+            model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])
         answers = model.scores(blocks[number])
         found = np.zeros((len(values), *answers.shape[1:])) if found is None else found
         found[fold] = answers

@@ -189,7 +189,6 @@ class Designed(Predictor):
         both = Designed(self.form, self.task, self.labels.union(other.labels)[0])
         both.design = self.design.union(other.design)
         both.inner = _moved(self.inner, self.design, both.design) + _moved(other.inner, other.design, both.design)
-        both.settle()
         return both
 
     def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -226,9 +225,9 @@ def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
 
 def _moved(inner: Any, design: Design, target: Design) -> Any:
     """Return a model with its sums over the columns of another design."""
-    A, b = design.into(target)
-    if A.shape[0] == A.shape[1] and np.array_equal(A, np.eye(len(A))) and not b.any():
+    if design.terms == target.terms:
         return inner
+    A, b = design.into(target)
     contents = inner._contents()
     statistics = {name: transformed(each, A, b) for name, each in contents.statistics.items()}
     settings = {**contents.settings, "features": target.width}

@@ -108,7 +108,7 @@ class Predictor(ABC):
         raise self._refused("forget rows")
 
     def settle(self) -> None:  # noqa: B027  (few have to)
-        """Come to rest after rows were added or removed."""
+        """Come to rest after rows were added or removed, or models merged."""
 
     def merged(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
