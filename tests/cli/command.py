@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest.mock import patch
 
 from suffice.cli import main
@@ -46,12 +46,12 @@ def _refused(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def suffice(*words: object, stdin: bytes = b"") -> Ran:
-    """Run a command in this process."""
+def suffice(*words: object, stdin: bytes = b"", stdout: TextIO | None = None) -> Ran:
+    """Run a command in this process, with a standard output that is kept, or one that is given."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
     with (
-        patch.multiple(sys, argv=["suffice", *map(str, words)], stdin=given, stdout=out, stderr=err),
+        patch.multiple(sys, argv=["suffice", *map(str, words)], stdin=given, stdout=stdout or out, stderr=err),
         patch.dict(os.environ, {"COLUMNS": "100"}),
     ):
         try:

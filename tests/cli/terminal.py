@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import sys
 import termios
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,6 @@ from unittest.mock import patch
 import pytest
 
 from suffice.cli import main
-from tests.cli.command import COMMAND
 
 #: What moves the cursor or sets a colour.
 ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -56,22 +54,19 @@ def on_terminal(*words: object, out: Path | None = None, columns: int = 100, **e
     return Shown(left.value.code, seen, b"" if out is None else out.read_bytes())
 
 
-def on_terminal_of_its_own(*words: object, columns: int = 100) -> bytes:
-    """Run a command in a process of its own, with a terminal of a width that no variable names; return its screen."""
-    ours, theirs = _open_terminal(columns)
-    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
-    command = subprocess.Popen(
-        [*COMMAND, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        env={**plain, "TERM": "xterm-256color"},
-    )
-    os.close(theirs)
-    screen = _read_all(ours)
-    os.close(ours)
-    assert command.wait(timeout=60) == 0
-    return screen
+def on_terminal_of_unnamed_width(*words: object, columns: int) -> Shown:
+    """Run a command on a terminal whose width no variable names: the streams of this process tell it meanwhile."""
+    terminal = _open_terminal(columns)
+    kept = [os.dup(stream) for stream in range(3)]
+    try:
+        for stream in range(3):
+            os.dup2(terminal[1], stream)
+        return on_terminal(*words, columns=columns, COLUMNS="")
+    finally:
+        for stream, old in enumerate(kept):
+            os.dup2(old, stream)
+        for descriptor in (*terminal, *kept):
+            os.close(descriptor)
 
 
 def _open_terminal(columns: int) -> tuple[int, int]:

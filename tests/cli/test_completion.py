@@ -12,7 +12,7 @@ from click.shell_completion import BashComplete
 
 from suffice.cli.app import COMMANDS
 from suffice.cli.app import suffice as group
-from tests.cli.command import done, process, refused
+from tests.cli.command import Ran, done, refused
 from tests.requirements import require
 
 
@@ -55,19 +55,24 @@ def test_no_shell_is_refused_in_one_sentence() -> None:
         ("suffice fit t.csv --model gda", 4, "plain,gda\nplain,gda-full"),
     ],
 )
-def test_bash_is_answered(words: str, place: int, expected: str) -> None:
-    asked = {"_SUFFICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(place)}
-    ran = process(env={**os.environ, **asked})
-    assert ran.stdout.decode().strip() == expected
-    assert ran.stderr == b""
+def test_bash_is_answered(words: str, place: int, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = answered(monkeypatch, _SUFFICE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(place))
+    assert ran.out.strip() == expected
 
 
-def test_zsh_and_fish_are_answered() -> None:
-    asked = {**os.environ, "COMP_WORDS": "suffice expl", "COMP_CWORD": "1"}
-    zsh = process(env={**asked, "_SUFFICE_COMPLETE": "zsh_complete"}).stdout.decode().splitlines()
-    assert zsh[:2] == ["plain", "explain"]
-    fish = process(env={**asked, "_SUFFICE_COMPLETE": "fish_complete", "COMP_CWORD": "expl"}).stdout.decode()
-    assert fish.startswith("plain,explain")
+def test_zsh_and_fish_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"COMP_WORDS": "suffice expl", "COMP_CWORD": "1"}
+    zsh = answered(monkeypatch, _SUFFICE_COMPLETE="zsh_complete", **asked)
+    assert zsh.lines[:2] == ["plain", "explain"]
+    fish = answered(monkeypatch, _SUFFICE_COMPLETE="fish_complete", **{**asked, "COMP_CWORD": "expl"})
+    assert fish.out.startswith("plain,explain")
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, **asked: str) -> Ran:
+    """Return what a shell is told that asks by variables."""
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    return done()
 
 
 def test_commands() -> None:
@@ -114,7 +119,7 @@ def test_a_damaged_table_completes_nothing_and_says_nothing(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--target", "vie"), "viewings"),
+        pytest.param(("--target", "vie"), "viewings", marks=pytest.mark.slow),
         (("--kind", "built=cat"), "built=category"),  # the script keeps bash from breaking words at =
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import suffice as library
-from tests.cli.command import COMMAND, done, refused
+from tests.cli.command import done, refused, suffice
 from tests.tables.servers import postgres
 
 
@@ -100,7 +99,9 @@ def test_a_statement_in_a_file_is_written_byte_for_byte(tmp_path: Path) -> None:
     rows = library.tables.open_table({"\x1b[1mx": names * 10, "y": ["u", "v", "v", "u"] * 7 + ["u", "v"]})
     fitted = library.fit(rows, "y", "nb", columns={"\x1b[1mx": "category"})
     fitted.save(model)
-    written = subprocess.run([*COMMAND, "sql", model, "--table", "main.t"], check=True, capture_output=True).stdout
+    with (tmp_path / "query.sql").open("w", encoding="utf-8") as file:
+        assert suffice("sql", model, "--table", "main.t", stdout=file).code == 0
+    written = (tmp_path / "query.sql").read_bytes()
     assert written.decode() == fitted.to_sql(table="main.t") + ";\n"
     with duckdb.connect() as connection:
         connection.register("given", pa.table({"\x1b[1mx": names}))
