@@ -31,13 +31,15 @@ def spam_model(**settings: Any) -> Any:
 
 @each_form
 @each_vocabulary
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("auto", [False, True], ids=["given", "auto"])
+@pytest.mark.parametrize(
+    ("classes", "auto"),
+    [(2, True), (3, False), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((2, False), (3, True)))],
+)
 def test_contributions_and_base_add_up_to_log_odds(form: str, vocabulary: str, classes: int, auto: bool) -> None:
     texts, y = corpus(60, classes=classes)
     how = {"alpha": "auto", "temperature": "auto"} if auto else {}
     model = classifier(form, vocabulary, **how).fit(texts, y)
-    asked = [*corpus(10, seed=1)[0], "", "zebra", "free FREE zebra free lunch lunch", "goal, goal! goal 東京"]
+    asked = [*corpus(4, seed=1)[0], "", "zebra", "free FREE zebra free lunch lunch", "goal, goal! goal 東京"]
     log_p = model.predict_log_proba(asked)
     for against in (None, *model.classes_):
         code = 0 if against is None else model.classes_.tolist().index(against)

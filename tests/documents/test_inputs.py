@@ -375,11 +375,11 @@ def test_no_word_at_all(form: str) -> None:
 
 @each(("multinomial", "bernoulli", "logistic"))
 def test_a_long_document(form: str) -> None:
-    long = "free money " * 1_000_000
-    assert len(long) > 10_000_000
+    long = "free money " * 100_000
+    assert len(long) > 1_000_000
     model = classifier(form).fit([long, "lunch monday", "monday"], ["spam", "ham", "ham"])
     assert model.predict([long, "lunch"]).tolist() == ["spam", "ham"]
-    assert model.explain(long).counts.tolist() == [1_000_000, 1_000_000]
+    assert model.explain(long).counts.tolist() == [100_000, 100_000]
     assert np.isfinite(model.predict_proba([long])).all()
 
 

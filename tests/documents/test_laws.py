@@ -79,7 +79,7 @@ def lists(some: Any) -> tuple[list[str], list[str], list[float]]:
 
 @each_form
 @each_vocabulary
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_forgetting_undoes_learning(form: str, vocabulary: str, data: st.DataObject) -> None:
     stays = [(text, label, 1) for text, label in zip(*FIRST, strict=True)] + data.draw(documents)
@@ -140,7 +140,7 @@ def test_many_small_batches_and_a_large_one(form: str) -> None:
 @each(FORMS)
 @each_vocabulary
 def test_any_split_in_any_order_is_the_whole_though_classes_are_discovered(form: str, vocabulary: str) -> None:
-    for seed in range(5):
+    for seed in range(2):
         X, y = corpus(30, seed=seed, classes=4)
         random = np.random.default_rng(seed)
         streamed = classifier(form, vocabulary)
@@ -302,7 +302,7 @@ def test_a_given_vocabulary_does_not_grow(form: str) -> None:
 @each_form
 @each_vocabulary
 def test_the_number_of_threads_changes_nothing(form: str, vocabulary: str) -> None:
-    X, y = corpus(600)
+    X, y = corpus(300)
     X = [" ".join([text] * 40) for text in X]  # enough for every thread to have a part
     one, three = (classifier(form, vocabulary, engine=ThreadEngine(n)).fit(X, y) for n in (1, 3))
     assert_same(one, three, X)

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from suffice import _native, demo
 from suffice.mail import MailFilter
 from suffice.mail.boxes import Letter, letters
@@ -55,6 +53,8 @@ def demo_mail(which: str) -> list[bytes]:
 
 def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:
     """Return how many messages of each class, and in how many each token was, less tokens that are in none."""
+    import numpy as np  # here, so that processes that only write mail start fast
+
     columns = store.state().columns()
     messages = np.frombuffer(columns["messages"])
     rows = np.frombuffer(columns["counts"], np.float32).reshape(-1, len(messages))

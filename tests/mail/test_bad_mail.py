@@ -14,6 +14,7 @@ from suffice.mail.identity import identity
 from suffice.mail.marking import field, marked
 from suffice.mail.reading import read, subject_of
 from suffice.mail.verdict import Verdict
+from tests.each import for_each
 from tests.mail.hostile import HOSTILE, html, letter, multipart, typed
 from tests.mail.samples import pieces
 
@@ -96,7 +97,7 @@ def check(verdict: Verdict) -> None:
     assert sum(verdict.probabilities.values()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_bad_mail_is_read_and_told_of(name):
     make, trouble = HOSTILE[name]
     letters = within_limit(read, [make()])
@@ -112,7 +113,7 @@ def test_bad_mail_is_read_and_told_of(name):
     assert len(letters.grams(0)) <= 3500
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_bad_mail_is_judged_and_marked(mine, name):
     raw = HOSTILE[name].make()
     verdict = within_limit(mine.classify, raw)
@@ -126,7 +127,7 @@ def test_bad_mail_is_judged_and_marked(mine, name):
     assert "\0" not in within_limit(subject_of, raw)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_bad_mail_is_explained(mine, name):
     why = mine.explain(HOSTILE[name].make())
     total = math.fsum(reason.log_odds for reason in why.reasons) + why.constant
@@ -134,7 +135,7 @@ def test_bad_mail_is_explained(mine, name):
     assert all(reason.means.strip() for reason in why.foremost())
 
 
-@pytest.mark.parametrize("name", SLOW)
+@for_each("name", SLOW)
 def test_no_shape_takes_long(mine, name):
     check(within_limit(mine.classify, SLOW[name]))
 
@@ -183,7 +184,7 @@ def test_text_after_what_nobody_sees_counts():
     assert [what for what, _ in found.trouble(0)] == ["tokens"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_pieces_are_text(name):
     for kind, called, text in pieces(HOSTILE[name].make()):
         assert "\0" not in called + text

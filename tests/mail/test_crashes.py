@@ -26,7 +26,7 @@ import sys
 from suffice.mail import MailFilter, bulk
 from tests.mail.samples import stream
 path, how, seed, first, last = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
-pairs = stream(2000, seed)[first:last]
+pairs = stream(700, seed)[first:last]
 bulk.TOGETHER, bulk.TRANSACTION = 16, 32
 with MailFilter(path) as mail:
     print("begun", flush=True)
@@ -90,11 +90,11 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(make=True)
-    pairs = stream(2000, 7)
+    pairs = stream(700, 7)
     rng = random.Random(1)
     first = before = 0
     for _ in range(4):
-        process = writer(path, how, 7, max(0, first - 30), 2000)
+        process = writer(path, how, 7, max(0, first - 30), 700)
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         out = b"".join(process.stdout.readline() for _ in range(rng.randrange(100)))
@@ -192,7 +192,7 @@ def test_writers_that_come_together_count_every_message_once(tmp_path):
     for process, (_, first, last) in zip(writers, ranges, strict=True):
         assert told(process) == set(range(first, last))
     assert reads > 0
-    assert check_counts(path, stream(2000, 3), tmp_path) == 220
+    assert check_counts(path, stream(700, 3), tmp_path) == 220
 
 
 def test_a_reader_sees_one_moment(tmp_path):

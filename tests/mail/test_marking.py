@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from suffice.mail import MailFilter
 from suffice.mail.marking import FIELD, field, marked
 from suffice.mail.verdict import Verdict, judged
+from tests.each import for_each
 from tests.mail.hostile import HOSTILE, letter, mails, mutated
 
 LINE = "X-Suffice: ham; p=0.0100; log-odds=-4.60"
@@ -50,7 +51,7 @@ def test_a_field_that_was_sent_is_replaced(forged, newline):
     assert marked(forgery, None) == message(b"X-Last: 1")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
     raw = HOSTILE[name].make()
     out = marked(raw, LINE)
