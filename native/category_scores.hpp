@@ -72,7 +72,9 @@ private:
         for (index_t j = 0; j < d_; ++j) {
             const T value = x[j * step];
             bad |= is_category(value, sizes[j]) ? 0 : 1;
-            places[j] = value >= T{} ? offsets[j] + code_of_category(value, sizes[j]) : nothing_;
+            // Unsigned: the code of a value that is refused below may be the largest there is.
+            const auto code = static_cast<std::uint64_t>(code_of_category(value, sizes[j]));
+            places[j] = value >= T{} ? static_cast<index_t>(static_cast<std::uint64_t>(offsets[j]) + code) : nothing_;
         }
         for (index_t j = 0; bad != 0 && j < d_; ++j) {
             if (!is_category(x[j * step], sizes[j])) offend("category", row, j, static_cast<double>(x[j * step]));
@@ -97,7 +99,7 @@ private:
     template <class T>
     static index_t code_of_category(T value, index_t size) {
         if constexpr (static_cast<T>(0.5) != T{}) {
-            return static_cast<index_t>(value < static_cast<T>(size) ? value : T{});
+            return static_cast<index_t>(value >= T{} && value < static_cast<T>(size) ? value : T{});
         } else {
             return static_cast<index_t>(value);
         }
