@@ -56,7 +56,7 @@ class Neighbourhood:
 
     def parameters(self, features: int) -> int:
         """Return how many columns the local design has."""
-        return 1 + (features if self.degree > 0 else 0) + len(self.pairs(features)[0])
+        return math.comb(features + self.degree, self.degree)
 
     def pairs(self, features: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the features whose products are columns of the design, after all others."""
