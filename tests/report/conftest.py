@@ -22,8 +22,8 @@ NASTY = "<script>alert(1)</script>"
 
 
 def wine() -> pd.DataFrame:
-    """Return three classes and five numbers."""
-    frame = load_wine(as_frame=True).frame[["alcohol", "ash", "flavanoids", "hue", "proline", "target"]]
+    """Return three classes and three numbers."""
+    frame = load_wine(as_frame=True).frame[["ash", "hue", "proline", "target"]]
     return frame.assign(target="cultivar " + frame["target"].astype(str))
 
 
@@ -37,19 +37,28 @@ def one_number() -> pd.DataFrame:
     )
 
 
+def some_of_houses(*names: str) -> pd.DataFrame:
+    """Return some columns of the houses: every column is a picture or two of a page."""
+    return pd.read_csv(suffice.demo.houses())[list(names)]
+
+
 def nasty() -> pd.DataFrame:
     """Return a table whose names and cells are markup."""
-    frame = pd.read_csv(suffice.demo.houses())[["area", "rooms", "district", "sold_fast"]]
+    frame = some_of_houses("area", "rooms", "district", "sold_fast")
     frame["district"] = frame["district"].where(frame["district"] != "Meadows", f"{NASTY}&\"'")
     frame["sold_fast"] = frame["sold_fast"].map({"no": f"no {NASTY}", "yes": "yes & <b>"})
     return frame.rename(columns={"area": f"area {NASTY}", "sold_fast": f"sold {NASTY} $1 $2"})
 
 
 CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
-    "two classes": (suffice.demo.houses, "sold_fast", {}),
-    "many classes": (wine, "target", {}),
-    "numbers": (suffice.demo.houses, "price", {}),
-    "counts": (suffice.demo.houses, "viewings", {}),
+    "two classes": (
+        suffice.demo.houses,
+        "sold_fast",
+        {"columns": dict.fromkeys(("built", "heating", "energy", "viewings"), "ignore")},
+    ),
+    "many classes": (wine, "target", {"model": "gda-full"}),
+    "numbers": (lambda: some_of_houses("listed", "area", "rooms", "garden", "price"), "price", {"model": "linear"}),
+    "counts": (lambda: some_of_houses("area", "rooms", "district", "viewings"), "viewings", {}),
     "text": (suffice.demo.messages, "label", {"model": "text"}),
     "one number": (one_number, "side", {"model": "logistic"}),
     "nasty": (nasty, f"sold {NASTY} $1 $2", {"model": "nb"}),

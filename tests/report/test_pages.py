@@ -15,7 +15,7 @@ import suffice
 import suffice.demo
 from suffice.report import report
 from suffice.tables import TableError, TableModel, UsageError
-from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, wine
+from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, some_of_houses, wine
 from tests.report.reading_pages import Page
 
 Written = Callable[[str], Path]
@@ -111,8 +111,8 @@ def test_rows_held_out_make_the_headlines(written: Written, name: str) -> None:
 
 
 def test_other_rows_than_those_learned_from_make_the_headlines(tmp_path: Path) -> None:
-    model, _ = fitted("two classes")
-    table = pd.read_csv(suffice.demo.houses())[:500]
+    model, table = fitted("one number")
+    table = table[::2]
     page = Page.of(report(model, table, tmp_path / "page.html", date=DAY))
     accuracy, unseen = model.evaluate(table).summary()["accuracy"], model.candidates_[0].measures["accuracy"]
     assert f"Accuracy {accuracy:.1%}" in page.text
@@ -193,9 +193,9 @@ def test_missing_cells_and_targets_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_column_may_be_missing_altogether(tmp_path: Path) -> None:
-    table = pd.read_csv(suffice.demo.houses())[:50]
-    table[["area", "heating", "listed", "note", "garden"]] = None
-    page = _page(fitted("two classes")[0], table, tmp_path)
+    table = some_of_houses("area", "heating", "listed", "note", "sold_fast")[:50]
+    model = suffice.fit(table, "sold_fast", "logistic", columns={"note": "text"})
+    page = _page(model, table.assign(area=None, heating=None, listed=None, note=None), tmp_path)
     assert page.text.count("100% none") >= 3
 
 
@@ -203,7 +203,8 @@ def test_more_rows_than_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     import suffice.report.rows as rows
 
     monkeypatch.setattr(rows, "DRAWN", 100)
-    model, table = fitted("numbers")
+    table = pd.DataFrame({"x": range(150), "y": [2.5 * row + row % 7 for row in range(150)]})
+    model = suffice.fit(table, "y", "linear")
     page = _page(model, table, tmp_path)
     assert "100 rows drawn at random" in page.text
     assert f"R² {model.evaluate(table).summary()['R²']:.3g}" in page.text
@@ -217,7 +218,7 @@ def test_a_model_without_parts_shows_cells(tmp_path: Path) -> None:
 
 
 def test_many_classes_and_many_columns_stay_readable(tmp_path: Path) -> None:
-    rows = range(600)
+    rows = range(120)
     table = pd.DataFrame({f"column {j}": [(i * (j + 3)) % 17 + i % 30 for i in rows] for j in range(210)})
     table["kind"] = [f"class {i % 30:02d}" for i in rows]
     page = _page(suffice.fit(table, "kind", model="nb"), table, tmp_path)
@@ -288,23 +289,18 @@ def test_a_failure_leaves_the_old_page_and_nothing_else(tmp_path: Path) -> None:
         report(model, table, tmp_path)
 
 
-def test_a_page_replaces_one_that_is_there(tmp_path: Path) -> None:
+def test_a_page_replaces_one_that_is_there_and_progress_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
     path.chmod(0o600)
     model, table = fitted("one number")
     before = datetime.date.today()
-    assert report(model, table, path) == path
+    seen: list[tuple[str, int, int | None]] = []
+    assert report(model, table, path, watch=lambda *what: seen.append(what)) == path
     page = Page.of(path)
     assert page.source.startswith("<!DOCTYPE html>")
     assert page.values("datetime")[0] in (before.isoformat(), datetime.date.today().isoformat())
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_progress_is_reported(tmp_path: Path) -> None:
-    seen: list[tuple[str, int, int | None]] = []
-    model, table = fitted("one number")
-    report(model, table, tmp_path / "page.html", watch=lambda *what: seen.append(what))
     assert seen[0] == ("reading", 40, 40)
     assert {what for what, _, _ in seen} == {"reading", "drawing"}
     assert [done for what, done, _ in seen if what == "drawing"] == list(range(9))
