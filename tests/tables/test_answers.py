@@ -67,7 +67,7 @@ def test_a_missing_column_in_a_file_names_the_file(model: TableModel, tmp_path: 
 
 @pytest.mark.parametrize("form", ["nb", "gda", "logistic", "additive", "local"])
 def test_a_name_never_seen_says_little(form: str) -> None:
-    model = suffice.fit(houses(120)[["area", "street", "sold"]], "sold", form)
+    model = suffice.fit(houses(60)[["area", "street", "sold"]], "sold", form, folds=2)
     rows = houses(20, seed=3)
     strange, known = model.predict_proba(rows.assign(street="dark")), model.predict_proba(rows)
     assert np.isfinite(strange).all()
@@ -186,7 +186,7 @@ def test_progress_is_reported() -> None:
 def test_a_model_comes_back_from_its_file_as_it_was(form: str, target: str, task: str | None, tmp_path: Path) -> None:
     table = SMALL if form == "local" else TABLE
     columns = {"garden": "category", "note": "text" if form == "text" else "ignore"}
-    model = suffice.fit(table, target, form, task=task, columns=columns)
+    model = suffice.fit(table, target, form, task=task, columns=columns, folds=2)
     model.save(tmp_path / "model.suffice")
     other = suffice.load(tmp_path / "model.suffice")
     np.testing.assert_array_equal(model.predict(table), other.predict(table))
