@@ -111,7 +111,7 @@ def place(put: Put) -> str:
 
 def both(place: Any, target: str, model: str, **settings: Any) -> tuple[TableModel, TableModel]:
     """Return the model by sums of the database, and that by rows that were read."""
-    settings = {"columns": KINDS, "task": "counts" if target == "rooms" else None, **settings}
+    settings = {"columns": KINDS, "task": "counts" if target == "rooms" else None, "folds": 2, **settings}
     there, here = (fit(place, target, model, in_database=where, **settings) for where in (True, False))
     assert there.summed_.startswith("in ")
     assert here.summed_ == "here"
@@ -163,10 +163,10 @@ def test_the_best_is_chosen_as_if_rows_were_read(place: str) -> None:
 
 def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "COMPARED", 300)
-    where = put(table(1000))
+    where = put(table(600))
     there, here = both(where, "sold", "nb")
     same_sums(there.description_.statistics_, here.description_.statistics_)
-    again, _ = both(where, "sold", "nb")
+    again = fit(where, "sold", "nb", in_database=True, columns=KINDS, folds=2)
     assert again.candidates_[0].loss == there.candidates_[0].loss  # the same rows are drawn
     gda, read = both(where, "sold", "gda")
     rows = table(50, seed=1)
@@ -395,19 +395,26 @@ def shuffled(rows: pa.Table, seed: int = 0) -> pa.Table:
     return rows.take(np.random.default_rng(seed).permutation(rows.num_rows))
 
 
-@pytest.mark.parametrize("compared", [30_000, 300])
-@pytest.mark.parametrize("model", ["nb", "gda", "gda-full"])
+@pytest.mark.parametrize(
+    ("model", "compared"),
+    [
+        ("nb", 300),
+        ("gda", 30_000),
+        ("gda-full", 300),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("nb", 30_000), ("gda", 300), ("gda-full", 30_000))),
+    ],
+)
 def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
     put: Put, model: str, compared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "COMPARED", compared)
     monkeypatch.setattr(TableModel, "_drawn", lambda self, schema: 30_000)  # all are drawn, and some are compared by
     rows = overlapping()
-    here = fit(rows, "sold", model)
+    here = fit(rows, "sold", model, folds=2)
     expected = here.predict_proba(rows)
     assert here.candidates_[0].temperature != 1.0
     place = put(shuffled(rows, 1))
-    others = [fit(shuffled(rows), "sold", model), *both(place, "sold", model, columns=None)]
+    others = [fit(shuffled(rows), "sold", model, folds=2), *both(place, "sold", model, columns=None)]
     for other in others:
         assert other.candidates_[0].temperature == pytest.approx(here.candidates_[0].temperature, rel=1e-12)
         assert other.candidates_[0].loss == pytest.approx(here.candidates_[0].loss, rel=1e-12)
@@ -428,13 +435,13 @@ def test_rows_are_drawn_by_their_contents_wherever_they_lie(
 ) -> None:
     monkeypatch.setattr(reading, "COMPARED", 300)  # of 670
     rows = overlapping()
-    here = fit(rows, "sold", model)
+    here = fit(rows, "sold", model, folds=2)
     path = tmp_path / "rows.csv"
     shuffled(rows, 1).to_pandas().to_csv(path, index=False)
     place = put(shuffled(rows, 2))
-    there = fit(place, "sold", model, in_database=True)
-    others = [fit(each, "sold", model) for each in (shuffled(rows, 3), path)]
-    others.append(fit(place, "sold", model, in_database=False))
+    there = fit(place, "sold", model, folds=2, in_database=True)
+    others = [fit(each, "sold", model, folds=2) for each in (shuffled(rows, 3), path)]
+    others.append(fit(place, "sold", model, folds=2, in_database=False))
     if there.summed_ == "in DuckDB":
         others.append(there)
     expected = here.predict_proba(rows)
@@ -442,14 +449,14 @@ def test_rows_are_drawn_by_their_contents_wherever_they_lie(
         same_choice(here, other)
         np.testing.assert_allclose(other.predict_proba(rows), expected, atol=1e-12)
     assert there.candidates_[0].temperature == pytest.approx(here.candidates_[0].temperature, rel=0.5)
-    another = fit(rows, "sold", model, random_state=1)
+    another = fit(rows, "sold", model, folds=2, random_state=1)
     assert another.candidates_[0].loss != pytest.approx(here.candidates_[0].loss, rel=1e-6)
 
 
 def test_a_regression_is_fitted_to_the_same_drawn_rows_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "COMPARED", 200)
     rows = overlapping()
-    one, two = (fit(each, "sold", "logistic", most_rows=400) for each in (rows, shuffled(rows)))
+    one, two = (fit(each, "sold", "logistic", most_rows=400, folds=2) for each in (rows, shuffled(rows)))
     assert one.fitted_rows_ == two.fitted_rows_ == 400
     assert one.candidates_[0].penalty == two.candidates_[0].penalty
     np.testing.assert_allclose(two.predict_proba(rows), one.predict_proba(rows), atol=1e-6)

@@ -156,7 +156,7 @@ def base(request: pytest.FixtureRequest, path: Path) -> Iterator[Base]:
 
 WAYS = ["sniffed", "strings", "typed", "postgres strings", "postgres typed"]
 MODELS = [("sold", "nb"), ("sold", "gda"), ("sold", "additive"), ("price", "linear")]
-#: Cells are read alike for all models but nb, which reads them itself: each of the others with one way of each database.
+#: All models but nb share their reading of cells: each of them is asked in one way of each database.
 COVERING = {
     "gda": ("strings", "postgres typed"),
     "additive": ("typed", "postgres strings"),
