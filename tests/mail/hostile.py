@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from base64 import b64encode, encodebytes
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from random import Random
 from typing import NamedTuple
 
@@ -249,6 +249,12 @@ DECEITS: Kinds = {
 
 #: All kinds, by name.
 HOSTILE: Kinds = {**SIZES, **CHARACTERS, **TRANSFERS, **SHAPES, **MULTIPARTS, **HTML, **DECEITS}
+
+
+@cache
+def bad_mail(name: str) -> bytes:
+    """Return a message of a kind, which is made once."""
+    return HOSTILE[name].make()
 
 
 _ENDS = [b"\n", b"\r\n", b"\r", b"\n\n", b"\n\t", b"\r\n "]

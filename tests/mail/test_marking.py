@@ -14,7 +14,7 @@ from suffice.mail import MailFilter
 from suffice.mail.marking import FIELD, field, marked
 from suffice.mail.verdict import Verdict, judged
 from tests.each import for_each
-from tests.mail.hostile import HOSTILE, letter, mails, mutated
+from tests.mail.hostile import HOSTILE, bad_mail, letter, mails, mutated
 
 LINE = "X-Suffice: ham; p=0.0100; log-odds=-4.60"
 FORGED = [
@@ -53,7 +53,7 @@ def test_a_field_that_was_sent_is_replaced(forged, newline):
 
 @for_each("name", HOSTILE)
 def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
-    raw = HOSTILE[name].make()
+    raw = bad_mail(name)
     out = marked(raw, LINE)
     newline = b"\r\n" if out.startswith(b"\r\n", len(LINE)) else b"\n"
     rest = out.replace(LINE.encode() + newline, b"", 1)
