@@ -135,3 +135,16 @@ def test_a_search_says_why_it_ended() -> None:
     assert on.passes == on.trace[-1].passes > 0
     with pytest.raises(ValueError, match=r"theta must have shape \(4, t\)"):
         firth(ENGINE, rows, np.zeros((3, 1)), intercept=True)
+
+
+def test_columns_in_any_units_have_the_same_penalised_likelihood() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 3))
+    y = (x @ [1.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(float)
+    start = np.zeros((4, 1))
+    expected = firth(ENGINE, Batch(x, y), start, intercept=True)
+    for power in (3, 5, 6, 8, 10):
+        units = 10.0 ** np.array([-power, 0, power])
+        found = firth(ENGINE, Batch(x * units, y), start, intercept=True)
+        np.testing.assert_allclose(found.theta[1:, 0] * units, expected.theta[1:, 0], rtol=1e-9)
+        assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)

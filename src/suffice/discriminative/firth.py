@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
 from suffice.engines import Batch, Engine, complaints
@@ -117,7 +118,7 @@ class _Search:
     def over(cls, engine: Engine, batch: Batch, intercept: bool) -> _Search:
         what = Curvature.over(_SQUARES, np.zeros((batch.features + int(intercept), 1)), intercept)
         basis = Symmetric.of(engine.accumulate(what, batch).hessian).root()
-        return cls(engine, batch, intercept, basis, -float(np.linalg.slogdet(basis.T @ basis)[1]))
+        return cls(engine, batch, intercept, basis, -2 * _log_volume(basis))
 
     def at(self, theta: FloatArray) -> _Point:
         """Return the penalised likelihood at a theta."""
@@ -152,6 +153,17 @@ class _Search:
         """Return a line of the trace."""
         slope = float(np.abs(score).max(initial=0.0)) / point.rows.weight if point.rows.weight else 0.0
         return Step(passes, point.value, slope, time.perf_counter() - began)
+
+
+def _log_volume(basis: FloatArray) -> float:
+    """Return log |det| of a basis, (p, r): half the log-determinant of its products.
+
+    Its rows are as small as the columns of X are large. Products of columns in different units would have no digits
+    left; QR keeps those of every row where the largest rows and columns come first.
+    """
+    order = np.argsort(-np.abs(basis).max(axis=1, initial=0.0), kind="stable")
+    (upper, _) = qr(basis[order], mode="r", pivoting=True, check_finite=False)
+    return float(np.log(np.abs(np.diagonal(upper))).sum())
 
 
 def _pulls(

@@ -18,8 +18,9 @@ from suffice.statistics import DiagonalMoments, FullMoments, Statistics
 from suffice.statistics.base import FloatArray
 
 STEPS = 500
-#: Steps end when one of them raises the mean log-likelihood of a row by less than this.
-TOLERANCE = 1e-10
+#: Steps end when one of them moves no mean by more than this many standard deviations, and no covariance by more than
+#: this share. The log-likelihood is flat at its maximum: it would stop them too early.
+TOLERANCE = 1e-8
 
 
 def learn(model: Any, rows: Rows) -> tuple[Statistics, list[float]]:
@@ -35,6 +36,8 @@ def learn(model: Any, rows: Rows) -> tuple[Statistics, list[float]]:
     known = ~np.isnan(x)
     if known.all():
         return model._sum(rows.x, rows.codes, rows.weight, rows.labels), []
+    centre = np.where(known, x, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    x = x - centre  # about zero, an offset of the columns costs no digits of the log-likelihood
     groups = [(pattern, members) for pattern, members in patterns(known)]
     gaussians = _start(model, rows, x)
     statistics: Statistics | None = None
@@ -45,13 +48,23 @@ def learn(model: Any, rows: Rows) -> tuple[Statistics, list[float]]:
         value = _log_likelihood(model, Joint(rows.labels, model._prior(candidate), conditional), rows, x)
         if trace and not value >= trace[-1]:
             break  # shrinkage does not maximise the likelihood: such a step is not taken
-        settled = bool(trace) and value - trace[-1] <= TOLERANCE * rows.weights.sum()
+        change = _change(gaussians, conditional.family)
         statistics, gaussians = candidate, conditional.family
         trace.append(value)
-        if settled:
+        if change <= TOLERANCE:
             break
-    assert statistics is not None  # the first step is always taken
-    return statistics, trace
+    moments: Any = statistics  # the first step is always taken
+    return replace(moments, mean=moments.mean + centre), trace
+
+
+def _change(before: MultivariateGaussian, after: MultivariateGaussian) -> float:
+    """Return how far Gaussians have moved: means in standard deviations, covariances as shares of these."""
+    deviation = np.sqrt(np.diagonal(after.covariance, axis1=-2, axis2=-1))  # (d,) or (k, d)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    products = deviation[..., :, None] * deviation[..., None, :]
+    means = np.abs(after.mu - before.mu) / deviation
+    covariances = np.abs(after.covariance - before.covariance) / products
+    return float(max(means.max(initial=0.0), covariances.max(initial=0.0)))
 
 
 def _start(model: Any, rows: Rows, x: FloatArray) -> MultivariateGaussian:
