@@ -227,6 +227,7 @@ def test_an_engine_that_is_none_is_refused_in_words():
             model.fit(ROWS, Y)
 
 
+@pytest.mark.needs("torch")
 def test_a_tensor_must_have_the_rows_and_columns_of_the_model() -> None:
     import torch
 
@@ -237,6 +238,7 @@ def test_a_tensor_must_have_the_rows_and_columns_of_the_model() -> None:
         model.predict(torch.ones((2, 2)))
 
 
+@pytest.mark.needs("torch")
 def test_a_tensor_has_no_names_of_features() -> None:
     import torch
 
@@ -247,6 +249,7 @@ def test_a_tensor_has_no_names_of_features() -> None:
     assert not hasattr(model.fit(x, Y), "feature_names_in_")
 
 
+@pytest.mark.needs("torch")
 def test_one_weight_or_exposure_stands_for_every_row() -> None:
     import torch
 
