@@ -112,8 +112,9 @@ $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 # Clusters and servers run no kernels in this process, and their own do not start with the sanitizers' libraries. Limits
 # of time hold without sanitizers.
 sanitize: $(SANITIZED)/installed
-	$(WITH_SANITIZERS) -m pytest -q -n $(PROCESSES) --dist loadfile -p no:cacheprovider -m "not slow" \
-	    --ignore-glob='tests/engines/test_cluster*' --ignore-glob='tests/engines/test_sql*' tests/engines tests/laws tests/text \
+	$(WITH_SANITIZERS) -m pytest -q -n $(PROCESSES) --dist loadfile --max-worker-restart=0 --capture=sys \
+	    -p no:cacheprovider -m "not slow" --ignore-glob='tests/engines/test_cluster*' \
+	    --ignore-glob='tests/engines/test_sql*' tests/engines tests/laws tests/text \
 	    tests/test_door.py tests/mail/test_pieces.py tests/mail/test_html.py tests/mail/test_words.py \
 	    tests/mail/test_reading.py tests/mail/test_fuzz_mail.py tests/mail/test_bad_mail.py tests/mail/test_arithmetic.py \
 	    -k "not takes_long"
