@@ -63,9 +63,14 @@ DISPLAYS: dict[str, Any] = {
 
 
 @cache
+def drawn(name: str) -> tuple[Any, str]:
+    """Return a display and its SVG, drawn once for all tests."""
+    display = DISPLAYS[name]().plot()
+    return display, str(display.svg())
+
+
 def page(name: str) -> str:
-    """Return a display as SVG, drawn once for all tests."""
-    return str(DISPLAYS[name]().svg())
+    return drawn(name)[1]
 
 
 each_display = pytest.mark.parametrize("name", DISPLAYS)
@@ -73,13 +78,11 @@ each_display = pytest.mark.parametrize("name", DISPLAYS)
 
 @each_display
 def test_a_display_is_a_well_formed_element_of_a_page(name: str) -> None:
-    display = DISPLAYS[name]().plot()
-    text = display.svg("What is seen: <b> & more")
+    display, text = drawn(name)
     assert text.startswith("<svg ")
     root = ElementTree.fromstring(text)
     assert root.attrib["role"] == "img"
-    assert root.attrib["aria-label"] == "What is seen: <b> & more"
-    assert root.findtext(f"{SVG}title") == "What is seen: <b> & more"
+    assert root.attrib["aria-label"] == root.findtext(f"{SVG}title") != ""
     assert not {"width", "height", "style"} & root.attrib.keys()
     width, height = map(float, root.attrib["viewBox"].split()[2:])
     inches = display.figure_.get_size_inches()
@@ -144,6 +147,12 @@ def test_the_title_of_the_picture_is_its_description() -> None:
     assert root.attrib["aria-label"] == "Do probabilities mean what they say?"
 
 
+def test_another_description_can_be_given() -> None:
+    root = ElementTree.fromstring(DISPLAYS["trace"]().plot().svg("What is seen: <b> & more"))
+    assert root.attrib["aria-label"] == "What is seen: <b> & more"
+    assert root.findtext(f"{SVG}title") == "What is seen: <b> & more"
+
+
 @each_display
 def test_axes_that_are_given_are_drawn_on(name: str) -> None:
     from matplotlib.figure import Figure
@@ -175,14 +184,13 @@ def test_notebooks_show_a_display() -> None:
 @each_display
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")
 def test_nothing_is_cut_off(name: str) -> None:
-    display = DISPLAYS[name]().plot()
-    display.svg()  # lays the figure out
+    display, _ = drawn(name)  # which has laid the figure out
     width, height = display.figure_.get_size_inches()
-    drawn = display.figure_.get_tightbbox()
-    assert drawn.x0 >= -0.02
-    assert drawn.y0 >= -0.02
-    assert drawn.x1 <= width + 0.02
-    assert drawn.y1 <= height + 0.02
+    box = display.figure_.get_tightbbox()
+    assert box.x0 >= -0.02
+    assert box.y0 >= -0.02
+    assert box.x1 <= width + 0.02
+    assert box.y1 <= height + 0.02
 
 
 def _luminance(colour: str) -> float:
@@ -198,25 +206,18 @@ def test_colours_stand_out_on_white_and_on_near_black(colour: str) -> None:
     assert colour != INK
 
 
-def _run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def test_importing_plots_imports_neither_matplotlib_nor_scikit_learn() -> None:
-    program = "import sys, suffice.plots; print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])"
-    assert _run(program).strip() == "[]"
-
-
-def test_without_matplotlib_one_sentence_says_what_to_install() -> None:
+def test_matplotlib_is_imported_when_drawing_and_one_sentence_says_what_to_install_without_it() -> None:
     program = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        "import sys, suffice.plots\n"
+        "print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])\n"
+        "sys.modules['matplotlib'] = None\n"
         "from suffice.plots import ConfusionDisplay\n"
         "display = ConfusionDisplay([[1]], ['a'])\n"
         "try:\n    display.plot()\n"
         "except ImportError as error:\n    print(error)"
     )
-    assert _run(program).strip() == "pictures need matplotlib: pip install 'suffice[plots]'"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "pictures need matplotlib: pip install 'suffice[plots]'"]
 
 
 def test_all_public_names_are_there() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from suffice.tables import TableError, TableModel, databases, drawing, fit, open
 from suffice.tables.blocks import Block
 from suffice.tables.databases import chosen
 from suffice.tables.drawing import Sample, hash_rows, order_by_content
-from tests.tables.servers import postgres
 
 #: A name that ends a string, a name and a query.
 HOSTILE = "a'b\"c\\; drop table rows; --"
@@ -58,12 +57,6 @@ def table(n: int = 400, seed: int = 0) -> pa.Table:
             "sold": gaps(target.tolist(), 0.05),
         }
     )
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 def run(server: str, *statements: str) -> None:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import pytest
 from adbc_driver_postgresql import dbapi
 
 from suffice.tables import TableError, fit, open_table
-from tests.tables.servers import postgres
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -15,9 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 import suffice
 from suffice.engines.sql.dialect import quoted
 from suffice.statistics import Labels
-from suffice.tables import TableError, fit, fit_in_database, to_sql
+from suffice.tables import TableError, TableModel, fit, fit_in_database, to_sql
 from suffice.tables.scoring import probability_names
-from tests.tables.servers import postgres
 from tests.tables.test_databases import HOSTILE, KINDS, table
 
 N = 240
@@ -86,7 +86,7 @@ def base(request: pytest.FixtureRequest) -> Iterator[Base]:
         return
     from adbc_driver_postgresql import dbapi
 
-    with postgres() as address, dbapi.connect(address) as connection:
+    with dbapi.connect(request.getfixturevalue("server")) as connection:
         yield Base("postgresql", connection)
 
 
@@ -229,10 +229,15 @@ def test_what_needs_rows_is_not_fitted_there(base: Base, put: Callable[[Any], st
 # Models of tables.
 
 
-@pytest.fixture(scope="module")
-def houses(base: Base) -> tuple[pa.Table, str]:
-    frame = table(300).append_column("key", pa.array(np.arange(300)))
-    return frame, base.put(frame)
+@cache
+def houses_frame() -> pa.Table:
+    return table(300).append_column("key", pa.array(np.arange(300)))
+
+
+@cache
+def fitted_to_houses(target: str, model: str) -> TableModel:
+    columns = {**KINDS, "note": "category", "key": "ignore"}
+    return fit(houses_frame(), target, model, columns=columns, task="counts" if target == "rooms" else None, folds=2)
 
 
 @pytest.mark.parametrize(
@@ -248,12 +253,10 @@ def houses(base: Base) -> tuple[pa.Table, str]:
         ("rooms", "poisson"),
     ],
 )
-def test_a_table_s_model_gives_its_answers(base: Base, houses: tuple[pa.Table, str], target: str, model: str) -> None:
-    frame, name = houses
-    base.put(frame)
-    task = "counts" if target == "rooms" else None
-    columns = {**KINDS, "note": "category", "key": "ignore"}
-    fitted = fit(frame, target, model, columns=columns, task=task)
+def test_a_table_s_model_gives_its_answers(base: Base, target: str, model: str) -> None:
+    frame = houses_frame()
+    name = base.put(frame)
+    fitted = fitted_to_houses(target, model)
     found = base.ask(fitted.to_sql(base.dialect, table=name, keep=["key"]) + " order by key")
     if fitted.schema_.task == "classes":
         p = np.stack([found.column(f"p_{each}").to_numpy() for each in fitted.classes_], axis=1)
