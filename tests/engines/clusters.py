@@ -20,6 +20,8 @@ from tests.requirements import require
 
 #: Rows of a part: none in the first, most in one, few in another.
 SIZES = (0, 150, 3, 87)
+#: Where the package of tests lies, for processes that start elsewhere.
+ROOT = str(Path(__file__).parents[2])
 #: A virtual machine that lives for a minute should not compile for hours to come.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -62,7 +64,7 @@ class Dask(Cluster):
 
 
 class Spark(Cluster):
-    """Spark with executors that are processes of their own."""
+    """Spark with an executor that is a process of its own, and runs two tasks beside each other."""
 
     name = "spark"
 
@@ -118,7 +120,7 @@ def dask_cluster() -> Iterator[Dask]:
 @pytest.fixture(scope="session")
 def spark_cluster() -> Iterator[Spark]:
     require("spark")
-    session = spark_session("local-cluster[2,1,1024]")
+    session = spark_session("local-cluster[1,2,1024]")
     logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)  # noqa: SLF001
     yield Spark(session)
     session.stop()
@@ -144,6 +146,10 @@ def spark_session(master: str, **settings: str) -> Any:
         "spark.executor.extraJavaOptions": QUICK,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "4",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.python.daemon.module": "tests.engines.spark_daemon",
+        "spark.executorEnv.PYTHONPATH": ROOT,
         **settings,
     }
     for name, value in settings.items():

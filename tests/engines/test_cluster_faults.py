@@ -182,7 +182,7 @@ def slow(block):
 
 if __name__ == "__main__":
     path = sys.argv[1]
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+    with LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
         rows = da.ones((4, 3), chunks=(2, 3)).map_blocks(slow, dtype=float)
         suffice.load(path).partial_fit(rows, da.zeros(4, chunks=2, dtype=int)).save(path)
 """

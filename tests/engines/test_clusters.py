@@ -13,7 +13,7 @@ from suffice import TextClassifier
 from suffice.selection import cross_validate
 
 from .cluster_cases import CASES, ROWS, Case, classes
-from .clusters import CLUSTERS, Cluster, Dask
+from .clusters import CLUSTERS, PANDAS, Cluster, Dask
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 ANSWERS = {
@@ -75,19 +75,19 @@ def agree(answer: np.ndarray, expected: np.ndarray) -> None:
         assert answer.tolist() == expected.tolist()
 
 
-#: Tasks of Spark take long: there, one case of each way through the code is tried, and all of them in slow tests.
+#: Workers take long: there, one case of each way through the code is tried, and all of them in slow tests. The others
+#: are tried with tasks of Dask that run here.
 WAYS = [
     "GaussianNB",
     "LinearRegression, HC3",
     "LogisticRegression, balanced",
-    "GLM binomial",
 ]
 
 
 def everywhere() -> Iterator[Any]:
     for param in CLUSTERS:
         for case in CASES.values():
-            slow = [pytest.mark.slow] if param.values[0] == "spark" and case.name not in WAYS else []
+            slow = [] if case.name in WAYS else [pytest.mark.slow]
             yield pytest.param(*param.values, case, marks=[*param.marks, *slow], id=f"{param.values[0]}-{case.name}")
 
 
@@ -96,8 +96,27 @@ def test_fit_gives_what_threads_give(cluster: Cluster, case: Case) -> None:
     check(cluster, case)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES.values() if case.name not in WAYS], ids=str)
+def test_fit_of_parts_gives_what_threads_give(case: Case) -> None:
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        check(Dask(), case)
+
+
 def by_name(*names: str) -> Any:
     return pytest.mark.parametrize("case", [CASES[name] for name in names], ids=str)
+
+
+def everywhere_and_on_dask(name: str, *others: str) -> Any:
+    """Return a case for every cluster, and others that on Spark are slow tests."""
+    cases = [pytest.param(*param.values, CASES[name], marks=param.marks) for param in CLUSTERS]
+    for other in others:
+        cases += [
+            pytest.param("dask", CASES[other]),
+            pytest.param("spark", CASES[other], marks=[PANDAS, pytest.mark.slow]),
+        ]
+    return pytest.mark.parametrize(("cluster", "case"), cases, indirect=["cluster"], ids=str)
 
 
 @by_name("GaussianNB", "GDA full", "LinearRegression, two targets", "LogisticRegression, balanced", "GLM binomial")
@@ -105,7 +124,7 @@ def test_fit_of_dask_arrays_gives_what_threads_give(dask_cluster: Dask, case: Ca
     check(dask_cluster, case, arrays=True)
 
 
-@by_name("MixedNB", "LogisticRegression, three classes")
+@everywhere_and_on_dask("MixedNB", "LogisticRegression, three classes")
 def test_answers_are_those_of_threads(cluster: Cluster, case: Case) -> None:
     model, (there, _) = case.here(), given(cluster, case)
     for method, column in ANSWERS.items():
@@ -114,7 +133,7 @@ def test_answers_are_those_of_threads(cluster: Cluster, case: Case) -> None:
             agree(cluster.fetched(answers, column), getattr(model, method)(case.rows()))
 
 
-@by_name("MixedNB", "LinearRegression, two targets")
+@everywhere_and_on_dask("MixedNB", "LinearRegression, two targets")
 def test_partial_fit_and_forget_of_spread_rows_are_those_of_threads(cluster: Cluster, case: Case) -> None:
     theirs = case.here()
     there, beside = given(cluster, case)

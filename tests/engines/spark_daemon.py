@@ -1,0 +1,27 @@
+"""The process that Spark forks its Python workers from, with all imported that they need: no worker imports it anew."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import suppress
+
+# Spark puts an archive of PySpark before the one that is installed, and each worker would read its directory anew.
+sys.path[:] = [place for place in sys.path if not place.endswith(".zip")]
+for place in [place for place in sys.path_importer_cache if ".zip" in place]:
+    del sys.path_importer_cache[place]
+
+import pandas as pd  # noqa: F401
+import pyspark.worker  # noqa: F401
+from pyspark.daemon import manager
+
+with suppress(ModuleNotFoundError):  # one test hides the package from the workers
+    import suffice.afar
+    import suffice.discriminative
+    import suffice.engines.spark
+    import suffice.generative
+    import suffice.text  # noqa: F401
+
+if __name__ == "__main__":
+    gc.freeze()  # a worker collects garbage after every task: none is in what was imported
+    manager()
