@@ -11,9 +11,9 @@ sys.path[:] = [place for place in sys.path if not place.endswith(".zip")]
 for place in [place for place in sys.path_importer_cache if ".zip" in place]:
     del sys.path_importer_cache[place]
 
-import pandas as pd  # noqa: F401
-import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager
+import pandas as pd  # noqa: E402, F401
+import pyspark.worker  # noqa: E402, F401
+from pyspark.daemon import manager  # noqa: E402
 
 with suppress(ModuleNotFoundError):  # one test hides the package from the workers
     import suffice.afar

@@ -11,7 +11,7 @@ from itertools import pairwise
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from safetensors.numpy import load, save
 
 from suffice.engines import Batch
@@ -78,21 +78,15 @@ def test_add_then_subtract_returns(kind: Kind, data: st.DataObject):
 
 @every_kind
 @given(data=st.data())
-def test_subtracting_everything_leaves_nothing(kind: Kind, data: st.DataObject):
+def test_all_that_is_there_can_be_taken_and_no_more(kind: Kind, data: st.DataObject):
     whole = kind.of(data.draw(st.composite(kind.draw)()))
     left = whole - whole
     assert left.weight == 0
     for array in left.to_arrays().values():
         assert np.isfinite(array).all()
-
-
-@every_kind
-@given(data=st.data())
-def test_what_was_never_there_cannot_be_taken(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)(least=1))
-    assume(rows.weight.sum() > 0)
-    with pytest.raises(NegativeEvidenceError, match=r"never in the sum"):
-        kind.of(rows) - kind.of(rows).scaled(2.0)
+    if whole.weight > 0:
+        with pytest.raises(NegativeEvidenceError, match=r"never in the sum"):
+            whole - whole.scaled(2.0)
 
 
 @every_kind

@@ -15,7 +15,7 @@ def _hinges(column: np.ndarray) -> np.ndarray:
     return np.stack([z, *(np.maximum(column - bend, 0) for bend in bends)], axis=1) / scale
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3, 6])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 6))])
 def test_the_default_solver_recovers_from_a_misleading_sample(seed: int) -> None:
     random = np.random.default_rng(seed)
     n = 24_000

@@ -75,8 +75,18 @@ def test_curvatures_are_differences_of_slopes(family: str, more: dict[str, objec
         np.testing.assert_allclose(flat(product(shaped(vector, theta))), bend.information @ vector, rtol=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("solver", ["newton", "batch", "stochastic"])
+#: The solver of whole batches takes many passes over nearly separated rows: softmax shows the same.
+SLOW = ("batch", "multinomial")
+
+
+@pytest.mark.parametrize(
+    ("solver", "case"),
+    [
+        pytest.param(solver, case, marks=[pytest.mark.slow] * ((solver, case.name) == SLOW), id=f"{solver}-{case.name}")
+        for solver in ("newton", "batch", "stochastic")
+        for case in CASES
+    ],
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the stochastic one comes near, no more
 def test_every_solver_reaches_the_same_optimum(case, solver: str) -> None:
     if case.name in ("gaussian/log", "gamma/inverse") and solver != "newton":

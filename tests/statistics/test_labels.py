@@ -58,7 +58,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-@pytest.mark.parametrize("rows", [6, 3 * FEW, 400])
+@pytest.mark.parametrize("rows", [6, 3 * FEW, pytest.param(400, marks=pytest.mark.slow)])
 @given(data=st.data())
 def test_codes_say_which_label_each_row_holds(kind, rows, data):
     values = st.lists(COLUMNS[kind], max_size=rows, min_size=data.draw(st.sampled_from([0, rows - 2])))

@@ -62,7 +62,7 @@ class Kind:
     def of(self, rows: Rows, labels: Labels = CLASSES) -> Any:
         return ENGINE.accumulate(self.summarise(labels), Batch(rows.x, rows.y, rows.weight))
 
-    def draw(self, draw: st.DrawFn, least: int = 0, most: int = 12) -> Rows:
+    def draw(self, draw: st.DrawFn, least: int = 0, most: int = 8) -> Rows:
         n = draw(st.integers(least, most))
         weight = draw(
             st.one_of(
