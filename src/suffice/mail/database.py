@@ -60,6 +60,7 @@ class Database:
 
     def __init__(self, path: str | Path | None, *, make: bool = True) -> None:
         self.path = Path(path) if path is not None else Path(":memory:")
+        self._settings_read: tuple[list[tuple[Any, ...]], Settings] | None = None
         if path is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
             fill(self._connection)
@@ -158,7 +159,13 @@ class Database:
 
     def settings(self) -> Settings:
         """Return what the file says about itself."""
-        kept = {name: self._value(name, value) for name, value in self.ask("SELECT name, value FROM settings")}
+        rows = self.ask("SELECT name, value FROM settings")
+        if self._settings_read is None or self._settings_read[0] != rows:
+            self._settings_read = rows, self._parse_settings(rows)
+        return self._settings_read[1]
+
+    def _parse_settings(self, rows: list[tuple[Any, ...]]) -> Settings:
+        kept = {name: self._value(name, value) for name, value in rows}
         try:
             half_life, classes = kept.get("half_life"), kept["classes"]
             if not isinstance(classes, list) or not all(isinstance(name, str) and name for name in classes):
