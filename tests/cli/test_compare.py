@@ -65,7 +65,14 @@ def test_a_measure_can_be_asked_for(houses: Path) -> None:
     assert done(*words).json["measure"] == "error"
 
 
-@pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [
+        (".svg", b"<?xml"),
+        pytest.param(".png", b"\x89PNG", marks=pytest.mark.slow),
+        pytest.param(".pdf", b"%PDF", marks=pytest.mark.slow),
+    ],
+)
 def test_the_picture(houses: Path, tmp_path: Path, ending: str, start: bytes) -> None:
     path = tmp_path / f"curves{ending}"
     ran = done("compare", houses, "-t", "sold_fast", *LEAST, "-o", path)

@@ -15,7 +15,7 @@ def rows(header: str, labels: tuple[str, str], words: tuple[str, str] = ("p", "q
     return header + "\n" + "".join(cells)
 
 
-@pytest.mark.parametrize("name", ["data[1].csv", "it's.csv", "two words.csv", "Grüße.csv", "a*b.csv", "-.csv"])
+@pytest.mark.parametrize("name", ["data[1].csv", "it's two Grüße.csv", "a*b.csv", "-.csv"])
 def test_files_of_any_name(tmp_path: Path, name: str) -> None:
     table = written(tmp_path / name, rows("a,b,y", ("x", "z")))
     model = tmp_path / f"{name}.suffice"
@@ -46,7 +46,15 @@ def test_colons_are_no_emoji(tmp_path: Path) -> None:
     assert ":smile: 30" in done("fit", table, "-t", "y", "-m", "nb").out
 
 
-@pytest.mark.parametrize("labels", [("0", "1"), ("true", "false"), ("1", "2"), ("No", "Yes"), ("ja", "neïn")])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("0", "1"),
+        ("true", "false"),
+        ("ja", "neïn"),
+        *(pytest.param(labels, marks=pytest.mark.slow) for labels in (("1", "2"), ("No", "Yes"))),
+    ],
+)
 def test_classes_keep_their_names(tmp_path: Path, labels: tuple[str, str]) -> None:
     table = written(tmp_path / "t.csv", rows("a,b,y", labels))
     model = tmp_path / "m.suffice"

@@ -36,7 +36,7 @@ FIRST = (["free money", "lunch monday", "team goal goal"], ["business", "private
 words = st.sampled_from(["free", "Money", "lunch", "monday", "goal", "x1", "straße", "東京", "the", "a", "!"])
 # Batches without any word have a test of their own.
 texts = st.lists(words, max_size=5).map(lambda some: " ".join(["so", *some]))
-documents = st.lists(st.tuples(texts, st.sampled_from(FIRST[1]), st.integers(1, 3)), max_size=12)
+documents = st.lists(st.tuples(texts, st.sampled_from(FIRST[1]), st.integers(1, 3)), max_size=6)
 
 
 def kept(model: Any) -> Counter[Any]:
@@ -79,7 +79,7 @@ def lists(some: Any) -> tuple[list[str], list[str], list[float]]:
 
 @each_form
 @each_vocabulary
-@settings(max_examples=6)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_forgetting_undoes_learning(form: str, vocabulary: str, data: st.DataObject) -> None:
     stays = [(text, label, 1) for text, label in zip(*FIRST, strict=True)] + data.draw(documents)
@@ -140,7 +140,7 @@ def test_many_small_batches_and_a_large_one(form: str) -> None:
 @each(FORMS)
 @each_vocabulary
 def test_any_split_in_any_order_is_the_whole_though_classes_are_discovered(form: str, vocabulary: str) -> None:
-    for seed in range(2):
+    for seed in range(3):
         X, y = corpus(30, seed=seed, classes=4)
         random = np.random.default_rng(seed)
         streamed = classifier(form, vocabulary)
@@ -355,15 +355,15 @@ BAD = [
 
 @each_form
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "forget"])
-@pytest.mark.parametrize(("batch", "kind", "words"), BAD, ids=[words for _, _, words in BAD])
-def test_a_refused_batch_changes_nothing(form: str, method: str, batch: Any, kind: Any, words: str) -> None:
+def test_refused_batches_change_nothing(form: str, method: str) -> None:
     model = classifier(form).fit(SPAM, SPAM_CLASSES)
     before, held, known = model.predict_proba(ASKED), model.statistics_, model.classes_.tolist()
-    with pytest.raises(kind, match=words):
-        getattr(model, method)(*batch)
-    assert model.statistics_ is held
-    assert model.classes_.tolist() == known
-    np.testing.assert_array_equal(model.predict_proba(ASKED), before)
+    for batch, kind, words in BAD:
+        with pytest.raises(kind, match=words):
+            getattr(model, method)(*batch)
+        assert model.statistics_ is held
+        assert model.classes_.tolist() == known
+        np.testing.assert_array_equal(model.predict_proba(ASKED), before)
     model.partial_fit(["more money"], ["spam"])
     assert_same(model, classifier(form).fit([*SPAM, "more money"], [*SPAM_CLASSES, "spam"]))
 

@@ -334,8 +334,14 @@ def case(seed: int, weighted: bool) -> tuple[list[str], Array, Array | None]:
 
 
 @each_generative
-@each_vocabulary
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("vocabulary", "weighted"),
+    [
+        ("exact", True),
+        ("hashed", False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("exact", False), ("hashed", True))),
+    ],
+)
 def test_leaving_documents_out_is_forgetting_them(form: str, vocabulary: str, weighted: bool) -> None:
     texts, y, weight = case(3, weighted)
     model = classifier(form, vocabulary).fit(texts, y, sample_weight=weight)

@@ -107,8 +107,10 @@ def test_a_given_vocabulary_is_kept(form: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["multinomial", "bernoulli"])
-@each_vocabulary
+@pytest.mark.parametrize(
+    ("form", "vocabulary"),
+    [("multinomial", "hashed"), ("bernoulli", "exact"), pytest.param("multinomial", "exact", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("features", FEATURES)
 def test_features_are_kept(form: str, vocabulary: str, features: str, tmp_path: Path) -> None:
     asked = [*corpus(20, seed=1)[0], "", "zebra"]

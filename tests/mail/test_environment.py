@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, process, refused, suffice
@@ -18,6 +19,11 @@ from tests.mail.samples import TOPICS, message, open_folder, stream, without_rig
 pytestmark = pytest.mark.needs("posix")
 
 SPAM = message("x", TOPICS["spam"])
+
+
+def slow(case: object) -> ParameterSet:
+    """Return one more case, in a process of its own, of what another one shows."""
+    return pytest.param(case, marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -39,7 +45,7 @@ def without(stream_: int, *words: object, **how: object) -> subprocess.Completed
     )
 
 
-@pytest.mark.parametrize("command", ["classify", "filter", "learn --spam", "status"])
+@pytest.mark.parametrize("command", ["classify", "filter", slow("learn --spam"), slow("status")])
 def test_an_error_leaves_with_3_also_where_nobody_can_read_it(tmp_path, command):
     (tmp_path / "mail.db").write_text("no filter")
     assert without(2, *command.split(), "--filter", tmp_path / "mail.db", input=SPAM).returncode == 3
@@ -50,13 +56,13 @@ def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
     assert without(2, "filter", "--filter", tmp_path / "none.db", input=SPAM).stdout == SPAM
 
 
-@pytest.mark.parametrize("command", ["status", "dump", "doctor", "classify"])
+@pytest.mark.parametrize("command", ["dump", "classify", slow("status"), slow("doctor")])
 def test_a_closed_output_is_not_reported_as_an_internal_error(mine, command):
     ran = without(1, command, "--filter", mine, input=SPAM)
     assert b"suffice itself" not in ran.stderr
 
 
-@pytest.mark.parametrize("command", ["load", "classify", "explain", "forget", "learn --spam"])
+@pytest.mark.parametrize("command", ["load", "classify", "learn --spam", slow("explain"), slow("forget")])
 def test_a_closed_input_is_one_sentence(mine, command):
     ran = without(0, *command.split(), "--filter", mine)
     assert ran.returncode == 3
@@ -81,7 +87,9 @@ def odd(tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape", "latin-1:strict", "ascii:strict"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8:strict", "ascii:strict", slow("utf-8:surrogateescape"), slow("latin-1:strict")]
+)
 def test_odd_names_stop_nothing(mine, odd, encoding):
     ran = process("mail", "classify", odd, "--filter", mine, env={**os.environ, "PYTHONIOENCODING": encoding})
     assert ran.returncode == 0, ran.stderr
@@ -89,7 +97,7 @@ def test_odd_names_stop_nothing(mine, odd, encoding):
     assert b"\x1b" not in ran.stdout
 
 
-@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape"])
+@pytest.mark.parametrize("encoding", ["utf-8:surrogateescape", slow("utf-8:strict")])
 def test_odd_names_are_json(mine, odd, encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     ran = process("mail", "classify", odd, "--json", "--filter", mine, env=environment)
@@ -97,7 +105,7 @@ def test_odd_names_are_json(mine, odd, encoding):
     assert [each["verdict"] for each in found] == ["spam"] * 4
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+@pytest.mark.parametrize("encoding", ["ascii", slow("latin-1")])
 def test_an_explanation_is_shown_in_any_encoding(mine, encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     ran = process("mail", "explain", "--filter", mine, input=SPAM, env=environment)
@@ -113,7 +121,7 @@ def maildir(place: Path, *names: bytes) -> Path:
     return place
 
 
-@pytest.mark.parametrize("box", [b"Maildir", b"Mail\xff"])
+@pytest.mark.parametrize("box", [b"Mail\xff", slow(b"Maildir")])
 def test_names_in_no_encoding_are_sorted(tmp_path, mine, box):
     place = maildir(tmp_path / os.fsdecode(box), b"1.a\xff.host", b"2.a\nb.host", b"3.plain.host")
     maildir(place / os.fsdecode(b".Entw\xfcrfe"))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.each import for_each
 from tests.mail.hostile import CHARACTERS, CHARSETS, HOSTILE, bad_mail, mails, mutated
 
 #: What the filter's parser complains of, by its own names.
@@ -18,7 +19,7 @@ TROUBLES = {
     *("bytes", "headers", "header_bytes", "parts", "depth", "decoded", "words", "pieces", "tokens"),
     *("base64", "quoted-printable", "charset", "boundary", "nul", "empty", "no-header"),
 }
-each_kind = pytest.mark.parametrize("name", HOSTILE)
+each_kind = for_each("name", HOSTILE)
 
 
 def parsed(name: str) -> Message:

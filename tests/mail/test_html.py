@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each import for_each
 from tests.mail.hostile import html
 from tests.mail.samples import pieces
 
@@ -111,7 +112,7 @@ def test_what_is_open_in_a_cell_ends_with_it(page, text, away):
     assert (seen(page), hidden(page)) == (text, away)
 
 
-@pytest.mark.parametrize("name", name2codepoint)
+@for_each("name", name2codepoint)
 def test_characters_have_the_names_that_python_knows(name):
     code = name2codepoint[name]
     assert seen(f"a&{name};b") == f"a{chr(code)}b"

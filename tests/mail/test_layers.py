@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from suffice.mail import MailError, MailFilter
@@ -10,12 +12,17 @@ from tests.mail.samples import TOPICS, counted, message, open_folder, stream, ta
 HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 
 
-@pytest.fixture
-def site(tmp_path):
-    path = tmp_path / "site.db"
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    path = tmp_path_factory.mktemp("site") / "site.db"
     with MailFilter(path) as mail:
         mail.learn_all(stream(600, 9, ("ham", "spam", "work")))
     return path
+
+
+@pytest.fixture
+def site(tmp_path, learned):
+    return shutil.copy(learned, tmp_path / "site.db")
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])

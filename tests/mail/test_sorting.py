@@ -485,13 +485,13 @@ def killed_at(place: Path, step: int, far: str | None) -> bool:
     return os.waitpid(child, 0)[1] == signal.SIGKILL
 
 
-def kill_at_every_step(place: Path, far: str | None) -> None:
-    """Kill a sort at each of its steps, let another one finish, and print what is wrong then."""
+def kill_at_steps(place: Path, far: str | None, first: int, every: int) -> None:
+    """Kill a sort at each or some of its steps, let another one finish, and print what is wrong then."""
     if far:
         from suffice.mail import renaming
 
         renaming._exclusive_rename = lambda: None  # so that each rename is a step  # noqa: SLF001
-    for step in itertools.count():
+    for step in itertools.count(first, every):
         here = place / str(step)
         here.mkdir()
         there = f"{far}/{step}" if far else None
@@ -521,12 +521,13 @@ def kill_at_every_step(place: Path, far: str | None) -> None:
 
 
 @pytest.mark.parametrize("across", [False, True], ids=["one file system", "two"])
-def test_a_kill_at_any_step_loses_no_message(tmp_path, across):
+@pytest.mark.parametrize(("first", "every"), [(1, 3), pytest.param(0, 1, marks=pytest.mark.slow)])
+def test_a_kill_at_any_step_loses_no_message(tmp_path, across, first, every):
     far = Path("/dev/shm", f"suffice-{os.getpid()}") if across else None
     if far:
         require("file systems")
-    code = "import sys; from pathlib import Path; from tests.mail.test_sorting import kill_at_every_step as k; "
-    code += f"k(Path({str(tmp_path)!r}), {far and str(far)!r})"
+    code = "import sys; from pathlib import Path; from tests.mail.test_sorting import kill_at_steps as k; "
+    code += f"k(Path({str(tmp_path)!r}), {far and str(far)!r}, {first}, {every})"
     if far:
         far.mkdir()
     try:

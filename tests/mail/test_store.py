@@ -42,7 +42,7 @@ def whole(tmp_path_factory) -> bytes:
 # Folding and pruning
 
 
-@pytest.mark.parametrize("count", [FOLD - 1, FOLD, FOLD + 1, 2 * FOLD])
+@pytest.mark.parametrize("count", [FOLD - 1, FOLD, FOLD + 1, pytest.param(2 * FOLD, marks=pytest.mark.slow)])
 def test_the_journal_is_folded_when_it_is_full(mine, tmp_path, count):
     pairs = stream(count)
     for data, label in pairs:
