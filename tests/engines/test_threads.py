@@ -206,14 +206,11 @@ def test_sparse_and_dense_rows_give_the_same_sums():
             np.testing.assert_allclose(sparse.to_arrays()[name], array, rtol=1e-12, atol=1e-9)
 
 
-def fit_and_count(explicit: int | None = None) -> tuple[int, int]:
-    """Fit a model to many rows; return how many of our threads there are then, and how many the default allows."""
-    from suffice import GaussianNB
+def sum_and_count() -> tuple[int, int]:
+    """Sum many rows; return how many of our threads there are then, and how many the default allows."""
     from suffice.engines.threads import permitted_threads
 
-    x = np.random.default_rng(0).normal(size=(200_000, 8))
-    engine = None if explicit is None else ThreadEngine(explicit)
-    GaussianNB(engine=engine).fit(x, x[:, 0] > 0)
+    ThreadEngine().accumulate(DiagonalMoments.over(LABELS), rows(200_000))
     ours = sum(thread.name.startswith("suffice") for thread in threading.enumerate())
     return ours, permitted_threads()
 
@@ -222,7 +219,7 @@ def test_workers_of_a_process_pool_start_no_more_threads_than_they_are_told() ->
     import joblib
 
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        found = joblib.Parallel(n_jobs=2)(joblib.delayed(fit_and_count)() for _ in range(2))
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(sum_and_count)() for _ in range(2))
     assert found == [(0, 1)] * 2
     joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
 

@@ -31,7 +31,7 @@ def test_every_kind_there_is_is_under_the_laws():
 @every_kind
 @given(data=st.data())
 def test_sums_are_a_commutative_monoid(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     some, zero, empty = kind.of(rows), kind.statistic.zero(), kind.of(rows[:0])
     assert zero.is_zero
     assert zero.weight == empty.weight == 0
@@ -49,7 +49,7 @@ def test_sums_are_a_commutative_monoid(kind: Kind, data: st.DataObject):
 @every_kind
 @given(data=st.data())
 def test_parts_in_any_order_add_up_to_the_whole(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     whole = kind.of(rows)
     cuts = [0, *sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3))), len(rows)]
     parts = [kind.of(rows[start:stop]) for start, stop in pairwise(cuts)]
@@ -63,7 +63,7 @@ def test_parts_in_any_order_add_up_to_the_whole(kind: Kind, data: st.DataObject)
 @every_kind
 @given(data=st.data())
 def test_add_then_subtract_returns(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     kept, gone = rows[::2], rows[1::2]
     whole, part = kind.of(kept) + kind.of(gone), kind.of(gone)
     left, digits_lost, _ = whole.remove(part, digits_allowed=np.inf)
@@ -79,7 +79,7 @@ def test_add_then_subtract_returns(kind: Kind, data: st.DataObject):
 @every_kind
 @given(data=st.data())
 def test_all_that_is_there_can_be_taken_and_no_more(kind: Kind, data: st.DataObject):
-    whole = kind.of(data.draw(st.composite(kind.draw)()))
+    whole = kind.of(data.draw(kind.rows))
     left = whole - whole
     assert left.weight == 0
     for array in left.to_arrays().values():
@@ -92,7 +92,7 @@ def test_all_that_is_there_can_be_taken_and_no_more(kind: Kind, data: st.DataObj
 @every_kind
 @given(data=st.data())
 def test_weights_equal_repetition_and_none_is_one_each(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     whole = dataclasses.replace(rows, weight=np.floor(rows.weight))
     kind.close(kind.of(whole), kind.of(whole.repeated()), whole, 1)
     plain = ENGINE.accumulate(kind.summarise(CLASSES), Batch(rows.x, rows.y))
@@ -104,7 +104,7 @@ def test_weights_equal_repetition_and_none_is_one_each(kind: Kind, data: st.Data
 @given(data=st.data())
 def test_vocabularies_that_differ_are_united_and_aligned(kind: Kind, data: st.DataObject):
     """Each class is summed under a vocabulary of its own, or with a stranger who has no rows: the union is the same."""
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     total = kind.statistic.zero()
     for code in data.draw(st.permutations(range(len(CLASSES)))):
         stranger = data.draw(st.sampled_from([(), ("aaa",), ("zzz", 7)]))
@@ -120,7 +120,7 @@ def test_vocabularies_that_differ_are_united_and_aligned(kind: Kind, data: st.Da
 @every_kind
 @given(data=st.data())
 def test_scaling_is_weighing(kind: Kind, data: st.DataObject):
-    rows = data.draw(st.composite(kind.draw)())
+    rows = data.draw(kind.rows)
     factor = data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0]))
     some = kind.of(rows)
     heavier = dataclasses.replace(rows, weight=rows.weight * factor)
@@ -147,7 +147,7 @@ def test_any_number_type_is_summed_in_float64(kind: Kind, dtype: type, data: st.
 @every_kind
 @given(data=st.data())
 def test_statistics_survive_a_round_trip_through_arrays(kind: Kind, data: st.DataObject):
-    some = kind.of(data.draw(st.composite(kind.draw)()))
+    some = kind.of(data.draw(kind.rows))
     assert kind.statistic.from_arrays(load(save(some.to_arrays()))) == some
     assert pickle.loads(pickle.dumps(some)) == some
     zero = kind.statistic.zero()

@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import hypothesis.strategies as st
@@ -45,6 +46,23 @@ class Rows:
         return Rows(*(np.repeat(part, times, axis=0) for part in (self.x, self.y)), np.ones(times.sum()))
 
 
+# To make a strategy takes longer than to draw from it: each is made once.
+FEW = st.integers(0, 8)
+WEIGHTS = cache(
+    lambda n: st.one_of(
+        st.just(np.ones(n)),
+        arrays(float, n, elements=st.integers(0, 3).map(float)),
+        arrays(float, n, elements=st.floats(0.015625, 8, width=16)),
+    )
+)
+TARGETS = cache(lambda n: arrays(float, n, elements=st.integers(0, 9).map(float)))
+CODES = cache(lambda n: arrays(np.int64, n, elements=st.integers(0, len(CLASSES) - 1)))
+OFFSETS, SCALES = st.sampled_from([0.0, 1e4, 1e8]), st.sampled_from([1e-3, 1.0, 1e3])
+MEASUREMENTS = cache(lambda shape: arrays(float, shape, elements=st.floats(-8, 8, width=16)))
+COUNTS = cache(lambda n: arrays(float, (n, 3), elements=st.integers(0, 4).map(float)))
+GAPS = cache(lambda shape: arrays(bool, shape))
+
+
 @dataclass(frozen=True)
 class Kind:
     """A statistic, the rows it is proved on, and how its sums are compared."""
@@ -62,19 +80,15 @@ class Kind:
     def of(self, rows: Rows, labels: Labels = CLASSES) -> Any:
         return ENGINE.accumulate(self.summarise(labels), Batch(rows.x, rows.y, rows.weight))
 
-    def draw(self, draw: st.DrawFn, least: int = 0, most: int = 8) -> Rows:
-        n = draw(st.integers(least, most))
-        weight = draw(
-            st.one_of(
-                st.just(np.ones(n)),
-                arrays(float, n, elements=st.integers(0, 3).map(float)),
-                arrays(float, n, elements=st.floats(0.015625, 8, width=16)),
-            )
-        )
-        if self.targets:
-            y = draw(arrays(float, n, elements=st.integers(0, 9).map(float)))
-        else:
-            y = draw(arrays(np.int64, n, elements=st.integers(0, len(CLASSES) - 1)))
+    @cached_property
+    def rows(self) -> st.SearchStrategy[Rows]:
+        """Rows to be summed, none or a few."""
+        return st.composite(self._draw)()
+
+    def _draw(self, draw: st.DrawFn) -> Rows:
+        n = draw(FEW)
+        weight = draw(WEIGHTS(n))
+        y = draw(TARGETS(n) if self.targets else CODES(n))
         return Rows(self.features(draw, n), y, weight)
 
 
@@ -92,13 +106,13 @@ def lawful(kind: Kind) -> Kind:
 
 def measurements(draw: st.DrawFn, n: int, columns: int = 3) -> Array:
     """Draw numbers of any scale, near 0 or far from it."""
-    offset, scale = draw(st.sampled_from([0.0, 1e4, 1e8])), draw(st.sampled_from([1e-3, 1.0, 1e3]))
-    return offset + scale * draw(arrays(float, (n, columns), elements=st.floats(-8, 8, width=16)))
+    offset, scale = draw(OFFSETS), draw(SCALES)
+    return offset + scale * draw(MEASUREMENTS((n, columns)))
 
 
 def whole_numbers(draw: st.DrawFn, n: int) -> Array:
     """Draw small counts."""
-    return draw(arrays(float, (n, 3), elements=st.integers(0, 4).map(float)))
+    return draw(COUNTS(n))
 
 
 def with_gaps(features: Callable[[st.DrawFn, int], Array]) -> Callable[[st.DrawFn, int], Array]:
@@ -106,7 +120,7 @@ def with_gaps(features: Callable[[st.DrawFn, int], Array]) -> Callable[[st.DrawF
 
     def draw_with_gaps(draw: st.DrawFn, n: int) -> Array:
         x = features(draw, n)
-        x[draw(arrays(bool, x.shape))] = np.nan
+        x[draw(GAPS(x.shape))] = np.nan
         return x
 
     return draw_with_gaps
