@@ -121,7 +121,7 @@ def test_any_layout(kernels_and_arrays, kernel, layout):
 @every_reading
 def test_impossible_classes(kernels_and_arrays, kernel, reading):
     rng = np.random.default_rng(6)
-    host = Batch(features_of(kernel, 80, 4, rng))
+    host = Batch(features_of(kernel, 24, 4, rng))
     *model, intercept = parameters(kernel, 4, 4, rng)
     for impossible in ([1], [0, 1, 3], [0, 1, 2, 3]):
         barred = np.where(np.isin(np.arange(4), impossible), -INF, intercept)
