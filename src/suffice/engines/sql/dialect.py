@@ -20,6 +20,8 @@ _PARTS = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*")
 _FILE = re.compile(r"/|\.(csv|tsv|json|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
 #: Characters that terminals and editors act on instead of showing them.
 _CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")
+#: Those that a string of DuckDB has no escape for.
+_UNESCAPED = re.compile("[\\x00\\x80-\\x9f]")
 
 
 def _escape(control: re.Match[str]) -> str:
@@ -29,6 +31,11 @@ def _escape(control: re.Match[str]) -> str:
 
 def _plain(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def _escaped(text: str) -> str:
+    """Return a string in which control characters are escaped and backslashes doubled, and which says so."""
+    return " E" + _CONTROLS.sub(_escape, _plain(text.replace("\\", "\\\\")))
 
 
 @dataclass(frozen=True)
@@ -74,18 +81,22 @@ class Dialect:
         >>> POSTGRESQL.string("Rock 'n' Roll")
         "'Rock ''n'' Roll'"
         >>> print(POSTGRESQL.string("a\\b\n"), DUCKDB.string("a\\b\n"))
-         E'a\\b\x0a' ('a\b' || chr(10))
+         E'a\\b\x0a'  E'a\\b\x0a'
         """
         if self.name == "postgresql":
             if "\0" in text:
                 raise ValueError(f"{text!r} holds a zero byte, which no string of PostgreSQL can: correct it")
-            escaped = text.replace("'", "''")
-            if not _CONTROLS.search(text) and "\\" not in text:
-                return f"'{escaped}'"
             # A server may be set to read backslashes in plain strings: a string that has some says how it is read.
-            return " E'" + _CONTROLS.sub(_escape, escaped.replace("\\", "\\\\")) + "'"
-        parts = [part for part in re.split(f"({_CONTROLS.pattern})", text) if part]
-        written = [f"chr({ord(part)})" if _CONTROLS.fullmatch(part) else _plain(part) for part in parts]
+            return _escaped(text) if _CONTROLS.search(text) or "\\" in text else _plain(text)
+        parts = [part for part in re.split(f"({_UNESCAPED.pattern})", text) if part]
+        written = [
+            f"chr({ord(part)})"
+            if _UNESCAPED.match(part)
+            else _escaped(part)
+            if _CONTROLS.search(part)
+            else _plain(part)
+            for part in parts
+        ]
         return written[0] if len(written) == 1 else f"({' || '.join(written)})" if written else "''"
 
     def refusal(self, before: str, cell: str, after: str, kind: str) -> str:
