@@ -56,9 +56,9 @@ def test_damaged_models(nb: Path, houses: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["answers", "answers.xyz", "answers.gz", "answers.xlsx"])
-def test_an_ending_that_says_nothing(nb: Path, houses: Path, tmp_path: Path, name: str) -> None:
+def test_an_ending_that_says_nothing(nb: Path, one_house: Path, tmp_path: Path, name: str) -> None:
     for command in ("predict", "impute"):
-        sentence = refused(command, nb, houses, "-o", tmp_path / name, code=2)
+        sentence = refused(command, nb, one_house, "-o", tmp_path / name, code=2)
         assert f"{tmp_path / name} has no ending" in sentence
         assert ".csv" in sentence
     assert list(tmp_path.iterdir()) == []

@@ -97,7 +97,8 @@ def test_the_task_can_be_said(houses: Path) -> None:
 
 @pytest.mark.parametrize("model", ["nb", "gda", "gda-full", "logistic", "softmax", "additive", "text"])
 def test_every_model_of_classes_can_be_asked_for(houses: Path, model: str) -> None:
-    found = done("fit", houses, "-t", "sold_fast", "-m", model, *FEW_FOLDS, "--json").json
+    ignored = ("--ignore", "listed", "--ignore", "built", "--ignore", "energy")
+    found = done("fit", houses, "-t", "sold_fast", "-m", model, *FEW_FOLDS, *ignored, "--json").json
     assert found["model"] == model
     assert 0.6 < found["candidates"][0]["measures"]["accuracy"] < 1
 

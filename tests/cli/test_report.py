@@ -51,7 +51,7 @@ def small(houses: Path, place: Path) -> Path:
     path = place / "small.suffice"
     ignored = ("listed", "rooms", "built", "garden", "heating", "energy", "note", "viewings")
     words = [word for name in ignored for word in ("--ignore", name)]
-    done("fit", houses, "-t", "sold_fast", "-m", "logistic", *words, "-o", path, "-q")
+    done("fit", houses, "-t", "sold_fast", "-m", "logistic", *words, "--folds", 2, "-o", path, "-q")
     return path
 
 

@@ -93,7 +93,7 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
     pairs = stream(700, 7)
     rng = random.Random(1)
     first = before = 0
-    for _ in range(4):
+    for _ in range(3):
         process = writer(path, how, 7, max(0, first - 30), 700)
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
