@@ -29,9 +29,9 @@ Learnt = tuple[Labels, Statistics, npt.NDArray[Any]]
 
 
 def spread(X: Any, **beside: Any) -> Spread | None:
-    """Return rows of a cluster with what comes beside them, or None for rows that are here."""
+    """Return rows of a cluster or a stream with what comes beside them, or None for rows that are here."""
     found = spread_of(X, **beside)
-    if found is not None and "y" in beside and beside["y"] is None:
+    if found is not None and "y" in beside and beside["y"] is None and not found.is_here:  # a stream brings its own
         door.targets(None, 0)
     return found
 
@@ -145,17 +145,19 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a method that answers row by row answer rows of a cluster, too, part by part and where they live.
 
     What comes of them is lazy, and of the cluster's own kind: a Dask array, or a Spark data frame with a column of
-    this name more.
+    this name more. Of a stream it is an iterator over the answers to each batch.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
         @wraps(method)
         def answer(*args: P.args, **kwargs: P.kwargs) -> R:
             X = args[1] if len(args) > 1 else kwargs.get("X")
+            model, others = args[0], list(args[2:])
+            if getattr(model, "_reads_one_text", False) and door.is_iterator(X):  # over texts, not over batches
+                return method(*args, **kwargs)
             rows = spread_of(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if rows is None:
                 return method(*args, **kwargs)
-            model, others = args[0], list(args[2:])
             check_is_fitted(model)
             named = {key: value for key, value in kwargs.items() if key != "X"}
             ask = partial(_asked, method.__name__, traveller(model), others, named)

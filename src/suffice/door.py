@@ -17,13 +17,14 @@ from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import cluster_of, is_foreign, is_sparse
 from suffice.engines.memory import check_host_memory
 from suffice.engines.native_rows import intact, intact_sparse, is_csr
+from suffice.engines.stream import ENTRIES, is_stream, piece_of
 from suffice.engines.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 
-def is_stream(x: Any) -> bool:
-    """Whether x is a stream of batches, (X, y) or (X, y, sample_weight), rather than rows."""
+def is_iterator(x: Any) -> bool:
+    """Whether x is a stream of batches that is read once."""
     return isinstance(x, Iterator)
 
 
@@ -47,11 +48,13 @@ def numbered(batch: int) -> Iterator[None]:
 def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Yield X, y and the weights of each batch of a stream."""
     for number, item in enumerate(stream):
-        if not isinstance(item, tuple) or len(item) not in (2, 3):
-            raise ValueError(
-                f"batch {number} of the stream must be a tuple (X, y) or (X, y, sample_weight); got {_kind(item)}"
-            )
-        yield (*item, None)[:3]
+        with numbered(number):
+            piece = piece_of({}, True, item)
+            more = [name for name in piece or () if name not in ENTRIES]
+            if more:
+                raise ValueError(f"a batch of the stream brings {more[0]!r}; it may bring {', '.join(ENTRIES)}")
+        if piece is not None:
+            yield piece["X"], piece["y"], piece.get("sample_weight")
 
 
 def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
@@ -62,8 +65,8 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if is_stream(x):
         raise TypeError(
-            f"X is a {type(x).__name__}, a stream that is read once, and {type(model).__name__} goes through its rows "
-            "more than once: gather them, or use partial_fit where the model has it"
+            f"X is a stream of batches, and {type(model).__name__} needs all rows here: gather them, or use "
+            "partial_fit where the model has it"
         )
     if isinstance(x, np.ndarray) or is_sparse(x):
         if x.ndim == 2:

@@ -259,8 +259,9 @@ def test_unseen_categories_get_their_smoothed_share() -> None:
 
 
 def test_a_stream_of_nonsense() -> None:
-    with pytest.raises(ValueError, match="batch 0 of the stream must be a tuple"):
+    with pytest.raises(ValueError, match="a batch of the stream must be a tuple") as error:
         GaussianNB().fit(iter([np.zeros((2, 2))]))
+    assert error.value.__notes__ == ["in batch 0 of the stream, counted from 0"]
     with pytest.raises(ValueError, match="leave out y"):
         GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])
 

@@ -264,17 +264,20 @@ TUNED = {
     "batch_by_batch": UNTUNED,
     "row_by_row": UNTUNED,
     "a_stream": UNTUNED,
+    "a_function_that_starts_a_stream": HELD_OUT,
     "a_sum_of_models": "each model chooses its settings by its own rows",
 }
+#: Laws of rows that are not here all at once.
+IN_PARTS = ("dask", "a_function_that_starts_a_stream")
 #: Of models whose solvers go through all rows again and again.
-ITERATED = {"a_stream": "a stream that is read once", "a_sum_of_models": r"unsupported operand type\(s\) for \+"}
+ITERATED = {"a_sum_of_models": r"unsupported operand type\(s\) for \+"}
 NO_UNLABELLED = {
     "batch_by_batch": "unexpected keyword argument 'unlabelled'",
     "row_by_row": "unexpected keyword argument 'unlabelled'",
     "a_stream": "leave out y, sample_weight and unlabelled",
-    "dask": "unlabelled rows are taken in step by step, with all rows here",
+    **dict.fromkeys(IN_PARTS, "unlabelled rows are taken in step by step, with all rows here"),
 }
-ROWS_HERE = {"dask": "needs all rows here"}
+ROWS_HERE = dict.fromkeys(["a_stream", *IN_PARTS], "needs all rows here")
 
 
 def regression(name: str, make: Callable[..., Any], draw: Callable[[], Data], **more: Any) -> Entry:
@@ -338,7 +341,7 @@ GENERATIVE = [
         measured,
         refuses={
             "a_sum_of_models": "have not summed the same things",
-            "dask": "cuts at the quantiles of all rows",
+            **dict.fromkeys(IN_PARTS, "cuts at the quantiles of all rows"),
             "sparse_rows": "bins cut dense columns",
         },
         differs=dict.fromkeys(["batch_by_batch", "row_by_row", "a_stream"], "the first batch says where bins are cut"),
@@ -373,7 +376,7 @@ GENERATIVE = [
         with_gaps,
         tolerance=1e-6,
         refuses=dict.fromkeys(
-            ["batch_by_batch", "row_by_row", "a_stream", "dask"], "learnt by fit, all at once, not added"
+            ["batch_by_batch", "row_by_row", "a_stream", *IN_PARTS], "learnt by fit, all at once, not added"
         ),
         differs={"a_sum_of_models": MIXED_BY_MODEL},
     ),
@@ -412,10 +415,7 @@ LINEAR = [
         made(LinearRegression, covariance="HC3"),
         real,
         y="numbers",
-        refuses={
-            **dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
-            "a_stream": "a stream is read once",
-        },
+        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
     ),
     Entry(
         "LinearRegression, newton",
@@ -423,7 +423,6 @@ LINEAR = [
         real,
         y="numbers",
         tolerance=1e-6,
-        refuses={"a_stream": "a stream is read once"},
     ),
 ]
 
@@ -444,7 +443,7 @@ ITERATIVE = [
         units=lambda x, y: {"l1": x},
         differs={"units_of_each_column": ONE_PENALTY},
     ),
-    regression("LogisticRegression, firth", made(LogisticRegression, penalty="firth"), two_classes, refuses=ROWS_HERE),
+    regression("LogisticRegression, firth", made(LogisticRegression, penalty="firth"), two_classes),
     regression(
         "LogisticRegression, balanced",
         made(LogisticRegression, class_weight="balanced", covariance="HC1"),
@@ -564,7 +563,7 @@ TEXT = [
         texts,
         x="texts",
         tolerance=1e-3,
-        refuses={"dask": "keeps all documents"},
+        refuses=dict.fromkeys(IN_PARTS, "keeps all documents"),
     ),
     Entry(
         "TextClassifier, nb_logistic",
@@ -572,7 +571,7 @@ TEXT = [
         texts,
         x="texts",
         tolerance=0.1,  # its solver stops within 3e-4 of log-likelihood per document
-        refuses={"dask": "keeps all documents"},
+        refuses=dict.fromkeys(IN_PARTS, "keeps all documents"),
     ),
     *(
         Entry(type(make()).__name__, make, untargeted, x="texts", y="none", refuses={"saved_and_loaded": "'save'"})

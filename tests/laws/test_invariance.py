@@ -10,9 +10,9 @@ import copy
 import inspect
 import pickle
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -403,11 +403,24 @@ def row_by_row(entry: Entry) -> None:
     same(entry, learn_parts(entry, 1))
 
 
+def batches(entry: Entry) -> Iterator[Any]:
+    """Yield the rows as a stream brings them."""
+    for part in parts(entry):
+        yield {"X": part.x, "y": part.y, **part.beside} if part.beside else (part.x, part.y)
+
+
 @law(has_targets)
 def a_stream(entry: Entry) -> None:
     data = drawn(entry.name)
     more = {} if data.unlabelled is None else {"unlabelled": data.unlabelled}
-    same(entry, entry.make().fit(((part.x, part.y) for part in parts(entry)), **more))
+    same(entry, entry.make().fit(batches(entry), **more))
+
+
+@law(lambda entry: has_targets(entry) and not is_table(entry))
+def a_function_that_starts_a_stream(entry: Entry) -> None:
+    data = drawn(entry.name)
+    more = {} if data.unlabelled is None else {"unlabelled": data.unlabelled}
+    same(entry, entry.make().fit(partial(batches, entry), **more))
 
 
 @law(has_targets)

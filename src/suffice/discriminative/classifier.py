@@ -16,9 +16,9 @@ from suffice.discriminative.classes import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.growing import Growing
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Engine
+from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.cluster import Shards
+from suffice.engines.cluster import remade
 from suffice.engines.spread import Spread
 from suffice.families import Response
 from suffice.solvers import Solution
@@ -140,9 +140,7 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
-            if isinstance(likelihood.rows, Shards):
-                raise ValueError("penalty='firth' needs all rows here: fetch X, or give l2 > 0")
-            rows = replace(likelihood.rows, y=to_host(likelihood.rows.y))
+            rows = remade(likelihood.rows, _with_targets_here)
             return firth(likelihood.engine, rows, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
@@ -292,3 +290,8 @@ def _floats(codes: Any) -> Any:
     """Return codes as numbers, where they are."""
     xp = array_namespace(codes)
     return xp.astype(codes, xp.float64)
+
+
+def _with_targets_here(rows: Batch) -> Batch:
+    """Return rows whose targets are on the host."""
+    return replace(rows, y=to_host(rows.y))

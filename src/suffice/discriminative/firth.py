@@ -12,6 +12,7 @@ from scipy.linalg import qr
 
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
 from suffice.engines import Batch, Engine, complaints
+from suffice.engines.cluster import Shards
 from suffice.families import Response
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
@@ -27,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 def firth(
-    engine: Engine, batch: Batch, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100
+    engine: Engine, batch: Batch | Shards, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100
 ) -> Solution:
     """Return where a logistic log-likelihood plus half the log-determinant of its information is largest.
 
@@ -37,7 +38,8 @@ def firth(
     Parameters
     ----------
     engine, batch
-        The rows: y of 0 and 1 (or proportions, with the trials as weights), weights and offset as in any regression.
+        The rows, here or on a cluster: y of 0 and 1 (or proportions, with the trials as weights), weights and offset as
+        in any regression.
     start
         Where to start, (p, 1).
     intercept
@@ -109,13 +111,13 @@ class _Search:
     """The rows, and coordinates of the directions that they tell apart."""
 
     engine: Engine
-    batch: Batch
+    batch: Batch | Shards
     intercept: bool
     basis: FloatArray  # (p, r): one direction a column, in which the weighted products of the rows are the identity
     log_volume: float  # what the log-determinant of the information is more than in these coordinates
 
     @classmethod
-    def over(cls, engine: Engine, batch: Batch, intercept: bool) -> _Search:
+    def over(cls, engine: Engine, batch: Batch | Shards, intercept: bool) -> _Search:
         what = Curvature.over(_SQUARES, np.zeros((batch.features + int(intercept), 1)), intercept)
         basis = Symmetric.of(engine.accumulate(what, batch).hessian).root()
         return cls(engine, batch, intercept, basis, -2 * _log_volume(basis))

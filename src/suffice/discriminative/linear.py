@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -28,7 +29,7 @@ from suffice.discriminative.solving import (
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for
-from suffice.engines.cluster import Shards, engine_of, remade, there
+from suffice.engines.cluster import Shards, engine_of, engine_of_parts, remade
 from suffice.engines.descent import Pace
 from suffice.engines.results import beside
 from suffice.engines.spread import Piece, Spread, traveller
@@ -136,8 +137,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         Parameters
         ----------
         X
-            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory; or a
-            collection of Dask or a data frame of Spark, which is summed where it lives.
+            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that starts one, which
+            may be larger than memory; or a collection of Dask or a data frame of Spark, which is summed where it lives.
         y
             One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
             and of Spark's must be.
@@ -150,20 +151,25 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._forget_the_rows()
         self.__dict__.pop("digits_lost_", None)
-        if door.is_stream(X):
+        sums_suffice = self.solver == "normal" and self.covariance == "classical"
+        if door.is_iterator(X) and sums_suffice:
             return self._fit_stream(X, y, sample_weight)
         spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        rows: Batch | Shards | None = None
         if spread is None:
             rows = self._rows(X, y, sample_weight, reset=True)
             self._remember(self._sum(rows))
-        else:
-            self._remember(self._sum_spread(spread, reset=True))
-            if self.solver != "normal" or self.covariance != "classical" or self._lacks_digits():
-                rows = Shards.of(spread.each(partial(_part, traveller(self))))
-        self._say_dependent()
-        if rows is not None:
+            self._say_dependent()
             self._look_again(rows)
+        else:
+            again = spread if sums_suffice else spread.rereadable()
+            try:
+                self._remember(self._sum_spread(again, reset=True))
+                self._say_dependent()
+                if not sums_suffice or self._lacks_digits():
+                    self._look_again(Shards.of(again.each(partial(_part, traveller(self)))))
+            finally:
+                if again is not spread:
+                    again.released()
         if self.solver == "normal":
             self.solution_ = self._as_solution()
         _ = self.coef_  # what cannot be read from the sums is said now, not at the first prediction
@@ -190,9 +196,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _read_residuals(self, rows: Batch | Shards) -> None:
         """Sum the residuals row by row; without a penalty, they also correct theta."""
         theta = self._solved().theta
-        engine = None if isinstance(rows, Shards) else engine_of(self.engine, rows)
-        left = remade(rows, partial(_residuals, engine, theta, self.fit_intercept))
-        sums = engine_of(self.engine, rows).accumulate(NormalEquations.over(), left)
+        engine = engine_of(self.engine, rows)
+        left = remade(rows, partial(_residuals, engine_of_parts(engine), theta, self.fit_intercept))
+        sums = engine.accumulate(NormalEquations.over(), left)
         if self.solver == "normal" and self.l1 == 0 and self.l2 == 0:
             found = solve(sums, self.fit_intercept)
             self._found, self._residual = theta + found.theta, found.residual
@@ -220,8 +226,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _fit_stream(self, stream: Any, y: Any, sample_weight: Any) -> Self:
         if y is not None or sample_weight is not None:
             raise ValueError("a stream brings its own targets and weights: leave out y and sample_weight")
-        if self.solver != "normal" or self.covariance != "classical":
-            raise ValueError("a stream is read once: it needs solver='normal' and covariance='classical'")
         fresh = clone(self)
         door.learn_batches(stream, fresh.partial_fit)
         if "_memory" not in vars(fresh):
@@ -462,9 +466,9 @@ def _of_target(place: int, rows: Batch) -> Batch:
     return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
 
 
-def _residuals(engine: Engine | None, theta: FloatArray, intercept: bool, rows: Batch) -> Batch:
+def _residuals(engine: Callable[[Batch], Engine], theta: FloatArray, intercept: bool, rows: Batch) -> Batch:
     """Return rows whose targets are what theta leaves of them."""
-    predicted = Likelihood(engine or there(), rows, GAUSSIAN, intercept).predictors(theta)
+    predicted = Likelihood(engine(rows), rows, GAUSSIAN, intercept).predictors(theta)
     return replace(rows, y=beside(rows.x, to_host(rows.y).reshape(predicted.shape) - predicted))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
-from suffice.engines.cluster import Shards, here, remade, there
+from suffice.engines.cluster import Shards, engine_of_parts, here, remade
 from suffice.engines.descent import Ascent, Descent, Pace
 from suffice.engines.native_stochastic import Ridge
 from suffice.engines.results import joined, taken
@@ -220,8 +221,8 @@ class Likelihood:
         """Return the diagonal of the information at theta, in its shape."""
         pinned = self._pinned(theta)
         if isinstance(self.rows, Shards):
-            what = partial(_diagonal, self.response, pinned, self.intercept)
-            across = np.sum(list(self.engine.map(what, self.rows)), axis=0)
+            what = partial(_diagonal, engine_of_parts(self.engine), self.response, pinned, self.intercept)
+            across: Any = self.rows.batches.each(what).total(operator.add)
         else:
             across = replace(self, symmetric=False)._diagonal(pinned)
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
@@ -251,9 +252,8 @@ class Likelihood:
         """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""
         if theta.shape[1] > 1:
             return None
-        engine = None if isinstance(self.rows, Shards) else self.engine
         # The slope of least squares with targets 0 and these weights is the product, turned round.
-        rows = remade(self.rows, partial(_bent, engine, self.response, theta, self.intercept))
+        rows = remade(self.rows, partial(_bent, engine_of_parts(self.engine), self.response, theta, self.intercept))
         across = self._penalty(theta).curvature
 
         def product(step: FloatArray) -> FloatArray:
@@ -335,14 +335,18 @@ def _walked(
     return descent if before is None else before.then(descent)
 
 
-def _bent(engine: Engine | None, response: Response, theta: FloatArray, intercept: bool, batch: Batch) -> Batch:
+def _bent(
+    engine: Callable[[Batch], Engine], response: Response, theta: FloatArray, intercept: bool, batch: Batch
+) -> Batch:
     """Return rows with targets 0, whose weights are the curvatures of their values."""
-    bends = Likelihood(engine or there(), batch, response, intercept).curvatures(theta)[:, 0]
+    bends = Likelihood(engine(batch), batch, response, intercept).curvatures(theta)[:, 0]
     return replace(batch, y=np.zeros(len(bends)), weight=np.ascontiguousarray(bends), offset=None)
 
 
-def _diagonal(response: Response, theta: FloatArray, intercept: bool, batch: Batch, kernels: Any) -> FloatArray:
-    return Likelihood(there(), batch, response, intercept)._diagonal(theta)
+def _diagonal(
+    engine: Callable[[Batch], Engine], response: Response, theta: FloatArray, intercept: bool, batch: Batch
+) -> FloatArray:
+    return Likelihood(engine(batch), batch, response, intercept)._diagonal(theta)
 
 
 def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> FloatArray:

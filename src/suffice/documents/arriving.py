@@ -36,7 +36,7 @@ def source_of(X: Any) -> Any:
 
 def is_stream(X: Any) -> bool:
     """Whether documents bring their classes with them."""
-    return isinstance(X, folder | lines) or door.is_stream(X)
+    return isinstance(X, folder | lines) or door.is_iterator(X)
 
 
 def arrived(X: Any, y: Any, weight: Any, features: Features, encoding: str) -> Arrived:

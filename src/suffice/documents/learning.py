@@ -104,7 +104,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
             if sample_weight is not None:
                 raise ValueError("a stream brings its own weights: leave out sample_weight")
             return self._fit_stream(X, fresh)
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
+        spread = None if door.is_iterator(X) else afar.spread(X, y=y, sample_weight=sample_weight)
         if spread is not None:
             return self._become(learnt_from(fresh, spread, None))
         came = arrived(X, y, sample_weight, fresh._features, fresh.encoding)
@@ -157,7 +157,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         self
         """
         with self._learning_documents():
-            spread = afar.spread(X, y=y, sample_weight=sample_weight)
+            spread = None if door.is_iterator(X) else afar.spread(X, y=y, sample_weight=sample_weight)
             if spread is not None:
                 fixed = hasattr(self, "_learnt") and self._fixed
                 learnt = learnt_from(self, spread, list(self._labels) if fixed else classes)

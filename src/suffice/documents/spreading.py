@@ -22,7 +22,7 @@ def learnt_from(model: Any, spread: Spread, classes: Any) -> Any:
         part.model = model.model_ if hasattr(model, "_learnt") else _form(model, spread)
     if part.model not in GENERATIVE:
         raise ValueError(
-            f"model={model.model!r} keeps all documents, and those of a cluster stay there: choose one of "
+            f"model={model.model!r} keeps all documents, and these are in parts: choose one of "
             f"{', '.join(GENERATIVE)}, or fetch the documents"
         )
     learnt: Any = spread.each(partial(_counted, part, classes)).total(operator.add)

@@ -12,6 +12,7 @@ from scipy import sparse
 from suffice.engines.arrays import ArrayEngine
 from suffice.engines.base import Engine
 from suffice.engines.spread import Spread
+from suffice.engines.stream import is_stream, stream_rows
 from suffice.engines.threads import ThreadEngine
 
 
@@ -37,7 +38,7 @@ def engine_for(engine: Engine | None, x: Any) -> Engine:
 
 
 def spread_of(x: Any, **beside: Any) -> Spread | None:
-    """Return rows of a cluster in their parts, with what comes beside them; None for rows that are here.
+    """Return rows of a cluster or a stream in parts, with what comes beside them; None for rows that are here.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def spread_of(x: Any, **beside: Any) -> Spread | None:
         from suffice.engines.spark import spark_rows
 
         return spark_rows(x, **beside)
-    return None
+    return stream_rows(x, **beside) if is_stream(x) else None
 
 
 def cluster_of(x: Any) -> str | None:

@@ -88,17 +88,23 @@ class Counted(NamedTuple):
 class ClusterEngine(Engine):
     """Sums batches on the workers that hold them; only sums travel, along a tree.
 
-    Models choose it by themselves for rows of a cluster.
+    Models choose it by themselves for rows of a cluster, or of a stream.
+
+    Parameters
+    ----------
+    of_parts
+        Which engine sums a part; by default that of a worker, which uses one thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, of_parts: Callable[[Batch], Engine] | None = None) -> None:
         self.kernels: Kernels = here().kernels
+        self.of_parts = worker_engine if of_parts is None else of_parts
 
     def accumulate(self, summarise: Callable[[Batch, Kernels], S], batches: Batch | Iterable[Batch]) -> S:
         """Return the sum of the statistics of all batches; see :meth:`Engine.accumulate`."""
         if not isinstance(batches, Shards):
             return here().accumulate(summarise, batches)
-        total: S | None = batches.batches.each(partial(_summed, summarise)).total(operator.add)
+        total: S | None = batches.batches.each(partial(_summed, self.of_parts, summarise)).total(operator.add)
         if total is None:
             raise ValueError("no batches: there is nothing to sum")
         return total
@@ -107,13 +113,17 @@ class ClusterEngine(Engine):
         """Yield the results of a function of rows and kernels, in the order of the rows; see :meth:`Engine.map`."""
         if not isinstance(batches, Shards):
             return here().map(function, batches)
-        return (result for part in batches.batches.each(partial(_mapped, function)).results() for result in part)
+        return (
+            result
+            for part in batches.batches.each(partial(_mapped, self.of_parts, function)).results()
+            for result in part
+        )
 
     def fold(self, function: Callable[[A, Batch, Kernels], A], state: A, batches: Batch | Iterable[Batch]) -> A:
         """Return the state after all batches, one after another; see :meth:`Engine.fold`."""
         if not isinstance(batches, Shards):
             return here().fold(function, state, batches)
-        return batches.batches.fold(partial(_folded, function), state)
+        return batches.batches.fold(partial(_folded, self.of_parts, function), state)
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
         return here()._map(function, batches)
@@ -133,7 +143,27 @@ def remade(rows: Any, function: Callable[[Batch], Batch], keep: bool = False) ->
 
 def engine_of(given: Engine | None, rows: Any) -> Engine:
     """Return the engine that sums a batch, or a cluster's: the one a model was given, or else what reads the rows."""
-    return ClusterEngine() if isinstance(rows, Shards) else engine_for(given, rows.x)
+    if not isinstance(rows, Shards):
+        return engine_for(given, rows.x)
+    return ClusterEngine(partial(_engine_here, given) if rows.batches.is_here else None)
+
+
+def engine_of_parts(engine: Engine) -> Callable[[Batch], Engine]:
+    """Return which engine sums a batch, or a part of a cluster's rows where it is."""
+    return engine.of_parts if isinstance(engine, ClusterEngine) else partial(_this, engine)
+
+
+def worker_engine(_: Batch) -> Engine:
+    """Return a worker's engine: the cluster gives each worker its share of cores already."""
+    return there()
+
+
+def _engine_here(given: Engine | None, batch: Batch) -> Engine:
+    return engine_for(given, batch.x)
+
+
+def _this(engine: Engine, _: Batch) -> Engine:
+    return engine
 
 
 @cache
@@ -148,13 +178,13 @@ def there() -> ThreadEngine:
     return ThreadEngine(threads=1)
 
 
-def _summed(summarise: Callable[[Batch, Kernels], S], batch: Batch) -> S:
-    return there().accumulate(summarise, batch)
+def _summed(engine: Callable[[Batch], Engine], summarise: Callable[[Batch, Kernels], S], batch: Batch) -> S:
+    return engine(batch).accumulate(summarise, batch)
 
 
-def _mapped(function: Callable[[Batch, Kernels], R], batch: Batch) -> list[R]:
-    return list(there().map(function, batch))
+def _mapped(engine: Callable[[Batch], Engine], function: Callable[[Batch, Kernels], R], batch: Batch) -> list[R]:
+    return list(engine(batch).map(function, batch))
 
 
-def _folded(function: Callable[[A, Batch, Kernels], A], state: A, batch: Batch) -> A:
-    return there().fold(function, state, batch)
+def _folded(engine: Callable[[Batch], Engine], function: Callable[[A, Batch, Kernels], A], state: A, batch: Batch) -> A:
+    return engine(batch).fold(function, state, batch)

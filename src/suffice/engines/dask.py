@@ -22,8 +22,11 @@ from suffice.engines.spread import (
     absent,
     added,
     check_version,
+    columns_of_piece,
     guarded,
     lacks_us,
+    length,
+    listed,
     own_version,
     raised,
     stand_in,
@@ -139,7 +142,7 @@ def dask_rows(X: Any, **beside: Any) -> DaskRows:
             raise ValueError(
                 f"{key}={value!r} names a column, and X is no data frame of Dask: give {key} as a Dask collection"
             )
-        _check_there(_listed(value), X)
+        _check_there(listed([value]), X)
     _check_workers()
     x_parts, rows = _parts_of("X", X)
     others: dict[str, list[Any]] = {}
@@ -147,7 +150,7 @@ def dask_rows(X: Any, **beside: Any) -> DaskRows:
         if value is not None and key not in named:
             others[key] = _aligned(key, value, len(x_parts), rows)
     width = int(X.shape[1]) if isinstance(X, da.Array) and X.ndim == 2 and not math.isnan(X.shape[1]) else None
-    taken = list(dict.fromkeys(name for value in named.values() for name in _listed(value)))
+    taken = listed(named.values())
     piece = dask.delayed(_piece, pure=False)
     parts = []
     for number, x in enumerate(x_parts):
@@ -166,10 +169,6 @@ def _check_there(names: list[str], x: Any) -> None:
     missing = [name for name in names if name not in x.columns]
     if missing:
         raise ValueError(f"X has no column {missing[0]!r}; its columns are {list(x.columns)}")
-
-
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
 
 
 def _is_frame(x: Any) -> bool:
@@ -222,13 +221,8 @@ def _piece(
             _check_columns(list(x.columns), columns)
         if width is not None and x.shape[1] != width:
             raise ValueError(f"X has {x.shape[1]} columns in this partition, and {width} by its shape")
-        values = {**also, **{key: x[column] for key, column in named.items()}}
-        if named:
-            x = x.drop(columns=[name for value in named.values() for name in _listed(value)])
-        for key, value in values.items():
-            if len(value) != _length(x):
-                raise ValueError(f"X has {_length(x)} rows in this partition and {key} has {len(value)}")
-        return {"X": x, **values, "place": (number, 0)} if _length(x) else None
+        piece = columns_of_piece(x, also, named)
+        return {**piece, "place": (number, 0)} if length(piece["X"]) else None
     except Exception as error:
         error.add_note(f"in partition {number}, counted from 0")
         return Failure(error.with_traceback(None))
@@ -243,10 +237,6 @@ def _check_columns(got: list[str], expected: list[str]) -> None:
         f"lacks the column {lost[0]!r}" if lost else f"has a column {more[0]!r} more" if more else "has another order"
     )
     raise ValueError(f"this partition {what}: its columns are {got}, and those of X are {expected}")
-
-
-def _length(x: Any) -> int:
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
 def _less(part: Any, names: tuple[str, ...]) -> Any:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import pickle
-import struct
 import tempfile
 import uuid
 from contextlib import suppress
@@ -18,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Arrays start at multiples of this many bytes.
-ALIGNED = 64
+from suffice.engines.blocks import pack, unpack
 
 
 class LostBlockError(OSError):
@@ -43,19 +40,13 @@ class Block:
         {'numbers': [1, 2]}
         >>> block.remove()
         """
-        buffers: list[pickle.PickleBuffer] = []
-        head = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
-        raws = [memoryview(head), *(buffer.raw() for buffer in buffers)]
-        sizes = [raw.nbytes for raw in raws]
+        packed = pack(thing)
         folder = Path(_local_folder())
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"suffice-{uuid.uuid4().hex}"
         try:
             with path.open("wb") as file:
-                file.write(struct.pack(f"<{len(sizes) + 1}q", len(sizes), *sizes))
-                for raw in raws:
-                    file.write(bytes(-file.tell() % ALIGNED))
-                    file.write(raw)
+                file.writelines(packed)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(error.errno, f"{error.strerror}; rows are kept there between passes", str(path)) from None
@@ -68,15 +59,7 @@ class Block:
                 memory = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             raise LostBlockError(f"{self.path} is not here") from None
-        count = struct.unpack_from("<q", memory)[0]
-        sizes = struct.unpack_from(f"<{count}q", memory, 8)
-        at = 8 * (count + 1)
-        parts = []
-        for size in sizes:
-            at += -at % ALIGNED
-            parts.append(memory[at : at + size])
-            at += size
-        return pickle.loads(parts[0], buffers=parts[1:])
+        return unpack(memory)
 
     def remove(self) -> None:
         """Delete the file, if it is here."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib.metadata import distributions
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ class Spread(ABC):
     along a tree, fetch. Functions travel to the workers, so they must pickle.
     """
 
+    #: Whether parts are worked on in this process, with all of its threads, and need not be sent anywhere.
+    is_here: ClassVar[bool] = False
+
     @abstractmethod
     def each(self, function: Callable[[Any], Any]) -> Self:
         """Return what a function makes of each part; nothing is done before it is asked for."""
@@ -43,6 +46,10 @@ class Spread(ABC):
     @abstractmethod
     def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
         """Return the parts, made once and then held by the workers; and a function of each, added up on the way."""
+
+    def rereadable(self) -> Self:
+        """Return the same parts, which can be gone through several times; they are kept where they could not be."""
+        return self
 
     @abstractmethod
     def released(self) -> None:
@@ -81,6 +88,53 @@ class Spread(ABC):
     @abstractmethod
     def only(self, *names: str) -> Self:
         """Return the same rows with less beside them: only what is named of what came."""
+
+
+def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> Piece:
+    """Return X with what comes beside it, part of which may be columns of X.
+
+    Parameters
+    ----------
+    x
+        Rows, with columns that are no features where some are named.
+    also
+        One entry per row, by the name of the argument that brings it.
+    named
+        The column of X, or the columns, that are such an entry.
+    """
+    if named:
+        there = list(getattr(x, "columns", ()))
+        for name in listed(named.values()):
+            if name not in there:
+                raise ValueError(f"X has no column {name!r}; its columns are {there}")
+        also = {**also, **{key: x[column] for key, column in named.items()}}
+        x = x.drop(columns=listed(named.values()))
+    for key, value in also.items():
+        if length(value) != length(x):
+            raise ValueError(f"X has {length(x)} rows in this part and {key} has {length(value)}")
+    return {"X": x, **also}
+
+
+def listed(names: Iterable[str | list[str]]) -> list[str]:
+    """Return all names, each once.
+
+    Examples
+    --------
+    >>> listed(["y", ["a", "y"]])
+    ['y', 'a']
+    """
+    return list(dict.fromkeys(name for each in names for name in ([each] if isinstance(each, str) else each)))
+
+
+def length(x: Any) -> int:
+    """Return how many rows there are.
+
+    Examples
+    --------
+    >>> length([1, 2]), length(np.zeros((3, 1)))
+    (2, 3)
+    """
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:

@@ -113,7 +113,7 @@ class CategoricalNB(DiscreteNB):
     def _meet(self, spread: Spread) -> None:
         if isinstance(self._params.bins, int | np.integer):
             raise ValueError(
-                f"bins={self._params.bins!r} cuts at the quantiles of all rows, and those of a cluster are in parts: "
+                f"bins={self._params.bins!r} cuts at the quantiles of all rows, and these come in parts: "
                 "give the inner edges of each feature's bins"
             )
         super()._meet(spread)

@@ -57,7 +57,7 @@ class Learning(Summed):
         self
         """
         with self._learning(anew=True):
-            if door.is_stream(X):
+            if door.is_iterator(X):
                 return self._fit_stream(X, y, sample_weight, unlabelled)
             spread = afar.spread(X, y=y, sample_weight=sample_weight)
             if spread is not None:

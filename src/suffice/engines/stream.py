@@ -1,0 +1,293 @@
+"""Rows that come in batches, larger than memory in all: each pass reads one batch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from suffice.engines.blocks import Spill
+from suffice.engines.spread import Piece, Spread, columns_of_piece, length
+from suffice.user_warnings import warn_user
+
+R = TypeVar("R")
+
+#: What the entries of a batch that is a tuple are.
+ENTRIES = ("X", "y", "sample_weight")
+
+
+class SpillWarning(UserWarning):
+    """Batches that can be read once only were written to a temporary file, to be read again."""
+
+
+class StreamRows(Spread):
+    """Batches of a stream, and what is done to each of them; they are worked on in this process.
+
+    Parameters
+    ----------
+    read
+        Starts the stream, and returns an iterator over its batches.
+    steps
+        What is done to each batch, in order.
+    is_read_once
+        Whether ``read`` can be called once only. :meth:`kept` then writes what does not fit in memory to a file.
+    head
+        The first batch.
+    spill
+        The batches that are kept, which ``read`` returns.
+    """
+
+    is_here = True
+
+    def __init__(
+        self,
+        read: Callable[[], Iterator[Any]],
+        steps: Sequence[Callable[[Any], Any]] = (),
+        *,
+        is_read_once: bool = False,
+        head: Any = None,
+        spill: Spill | None = None,
+    ) -> None:
+        self._read = read
+        self._steps = tuple(steps)
+        self._is_read_once = is_read_once
+        self._head = head
+        self._spill = spill
+
+    def each(self, function: Callable[[Any], Any]) -> Self:
+        """Return what a function makes of each batch."""
+        return type(self)(
+            self._read, (*self._steps, function), is_read_once=self._is_read_once, head=self._head, spill=self._spill
+        )
+
+    def only(self, *names: str) -> Self:
+        """Return the same rows with less beside them."""
+        return self.each(partial(_less, names))
+
+    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+        """Return the batches, made once; and a function of each, added up.
+
+        They are kept in memory while they are few. Beyond that, a stream that can be read again is, and one that
+        cannot is kept in a temporary file.
+        """
+        spill: Spill | None = Spill()
+        total: Any = None
+        try:
+            for part in self.results():
+                one = function(part)
+                total = one if total is None else add(total, one)
+                if spill is None:
+                    continue
+                spill.add(part)
+                if spill.is_on_disk and not self._is_read_once:
+                    spill.close()
+                    spill = None
+        except BaseException:
+            if spill is not None:
+                spill.close()
+            raise
+        if spill is None:
+            return self, total
+        if spill.is_on_disk:
+            warn_user(
+                "X is a stream that is read once, and its rows are needed several times: they were written to a "
+                "temporary file, which is deleted after the fit. Give a function that starts the stream to have it "
+                "read again instead",
+                SpillWarning,
+            )
+        return type(self)(spill.__iter__, head=self._head, spill=spill), total
+
+    def rereadable(self) -> Self:
+        """Return the same batches, kept where they are read once."""
+        return self.kept(_nothing, _first)[0] if self._is_read_once else self
+
+    def released(self) -> None:
+        """Delete what is kept."""
+        if self._spill is not None:
+            self._spill.close()
+
+    def total(self, add: Callable[[R, R], R]) -> R | None:
+        """Return all batches added up in order."""
+        total: R | None = None
+        for part in self.results():
+            total = part if total is None else add(total, part)
+        return total
+
+    def results(self) -> Iterator[Any]:
+        """Yield what the steps make of each batch, in order."""
+        for number, part in enumerate(self._read()):
+            made = part
+            try:
+                for step in self._steps:
+                    if made is None:
+                        break
+                    made = step(made)
+            except Exception as error:
+                error.add_note(f"in batch {number} of the stream, counted from 0")
+                raise
+            if made is not None:
+                yield made
+
+    def fold(self, function: Callable[[R, Any], R], state: R) -> R:
+        """Return the state after all batches, one after another."""
+        for part in self.results():
+            state = function(state, part)
+        return state
+
+    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+        """Return an iterator over the answers to each batch."""
+        return self.each(partial(_of_x, function, None if features is None else list(features))).results()
+
+    def example(self) -> Any:
+        """Return the first rows of the stream."""
+        x = self._head["X"]
+        return x[:2] if isinstance(x, list) or not hasattr(x, "iloc") else x.iloc[:2]
+
+
+def is_stream(x: Any) -> bool:
+    """Whether x is a stream of batches: an iterator, a function that starts one, or a table that can be read again.
+
+    Examples
+    --------
+    >>> is_stream(iter([])), is_stream(lambda: iter([])), is_stream([[1.0]])
+    (True, True, False)
+    """
+    return isinstance(x, Iterator) or _starts(x) is not None
+
+
+def stream_rows(X: Any, **beside: Any) -> StreamRows:
+    """Return the batches of a stream.
+
+    Parameters
+    ----------
+    X
+        An iterator over batches; a function without arguments that returns one, each time anew; or an object with a
+        method ``batches`` that does. A batch is a tuple (X, y) or (X, y, sample_weight), a dictionary of the arguments
+        of ``fit`` ("X", "y", "offset", ...), or X alone, where the others are columns of it.
+    **beside
+        The names of the columns of X that hold y, sample_weight and so on; None where the batches bring them.
+    """
+    named: dict[str, str | list[str]] = {}
+    for name, value in beside.items():
+        if value is None:
+            continue
+        if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+            raise ValueError(
+                f"X is a stream, whose batches bring their own {name}: leave {name} out, or give the name of a column"
+            )
+        named[name] = value
+    start = _starts(X)
+    piece = partial(piece_of, named, "y" in beside)
+    batches = X if start is None else start()
+    passed: list[Any] = []
+    head = None
+    for batch in batches:
+        passed.append(batch)
+        head = piece(batch)
+        if head is not None:
+            break
+    if start is not None and hasattr(batches, "close"):
+        batches.close()
+    if head is None:
+        raise ValueError("the stream holds no batches with rows: there is nothing to learn from")
+    read = _once(chain(passed, X)) if start is None else start
+    return StreamRows(read, [piece], is_read_once=start is None, head=head)
+
+
+def _starts(x: Any) -> Callable[[], Iterator[Any]] | None:
+    """Return what starts a stream that can be read again; None for anything else."""
+    if callable(getattr(x, "batches", None)):
+        return partial(_batches_of, x)
+    return partial(_called, x) if callable(x) and not isinstance(x, Iterator) else None
+
+
+def _batches_of(source: Any) -> Iterator[Any]:
+    return iter(source.batches())
+
+
+def _called(start: Callable[[], Any]) -> Iterator[Any]:
+    found = start()
+    try:
+        return iter(found)
+    except TypeError:
+        raise TypeError(
+            f"X is a function, which must return an iterator over batches; it returned {_described(found)}"
+        ) from None
+
+
+def _once(batches: Iterator[Any]) -> Callable[[], Iterator[Any]]:
+    """Return what returns the batches of a stream, once."""
+    left = [batches]
+
+    def read() -> Iterator[Any]:
+        if not left:
+            raise TypeError(
+                "X is a stream that is read once, and its rows are needed several times: give a function that starts "
+                "the stream"
+            )
+        return left.pop()
+
+    return read
+
+
+def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any) -> Piece | None:
+    """Return a batch by the names of the arguments that its entries are; None where it has no rows.
+
+    Examples
+    --------
+    >>> piece_of({}, True, ([[1.0], [2.0]], [0, 1]))
+    {'X': [[1.0], [2.0]], 'y': [0, 1]}
+    """
+    entries = _entries(batch)
+    if "X" not in entries:
+        raise ValueError(f"a batch of the stream must hold X; it holds {', '.join(map(str, entries)) or 'nothing'}")
+    x = entries.pop("X")
+    if callable(getattr(x, "to_pandas", None)):  # Arrow, Polars
+        x = x.to_pandas()
+    piece = columns_of_piece(x, {name: value for name, value in entries.items() if value is not None}, named)
+    if needs_targets and "y" not in piece:
+        raise ValueError(
+            f"a batch of the stream must be a tuple (X, y) or (X, y, sample_weight), or a dictionary with both; got "
+            f"{_described(batch)}"
+        )
+    return piece if length(piece["X"]) else None
+
+
+def _entries(batch: Any) -> dict[str, Any]:
+    if isinstance(batch, Mapping):
+        return dict(batch)
+    if isinstance(batch, tuple):
+        if not 1 <= len(batch) <= len(ENTRIES):
+            raise ValueError(
+                "a batch of the stream must be a tuple (X, y) or (X, y, sample_weight); got one of "
+                f"{len(batch)} entries: give a dictionary for others"
+            )
+        return dict(zip(ENTRIES, batch, strict=False))
+    return {"X": batch}
+
+
+def _described(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _first(one: R, _: R) -> R:
+    return one
+
+
+def _less(names: tuple[str, ...], piece: Piece) -> Piece:
+    return {name: value for name, value in piece.items() if name in names}
+
+
+def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Piece) -> Any:
+    x = piece["X"]
+    if features is not None and hasattr(x, "columns"):
+        piece = {**piece, "X": x[features]}
+    return np.asarray(function(piece))
