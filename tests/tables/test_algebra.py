@@ -367,3 +367,13 @@ def test_a_column_that_loses_its_digits_is_named(form: str) -> None:
     model = suffice.fit(table.drop(columns={"linear": "sold"}.get(form, "price")), SUMS[form], form)
     with pytest.raises(TableError, match=r"column 'area' .* rounding noise.*fit again to the rows that remain"):
         model.forget(table[:1])
+
+
+@pytest.mark.parametrize("form", ["nb", "linear"])
+def test_models_of_columns_in_different_orders_are_not_merged(form: str) -> None:
+    names = ["area", "rooms", SUMS[form]]
+    one, two = (
+        suffice.fit(A[order], SUMS[form], form, folds=2, random_state=0) for order in (names, [*names[1::-1], names[2]])
+    )
+    with pytest.raises(TableError, match=r"in different orders, 'area' where the other reads 'rooms': give both"):
+        _ = one + two

@@ -292,3 +292,14 @@ def test_many_rows_are_fitted_to_those_that_were_drawn(monkeypatch: pytest.Monke
     whole = suffice.fit(table, "sold", "logistic", most_rows=None)
     assert whole.fitted_rows_ == 6000
     near(model.predict_proba(houses(50)), whole.predict_proba(houses(50)), 0.05)
+
+
+def test_tables_that_a_form_has_too_many_columns_or_classes_for_are_refused() -> None:
+    random = np.random.default_rng(0)
+    names = random.choice([f"name{place}" for place in range(60)], (120, 6))
+    wide = pd.DataFrame(names, columns=list("abcdef")).assign(y=np.tile(["n", "y"], 60))
+    with pytest.raises(TableError, match=r"gda would need \d+ columns, which are too many for it"):
+        suffice.fit(wide, "y", "gda", columns=dict.fromkeys("abcdef", "category"), folds=2)
+    three = pd.DataFrame({"a": random.normal(size=30), "y": np.tile(["n", "y", "z"], 10)})
+    with pytest.raises(TableError, match="the model 'local' tells two classes apart; the target has 3"):
+        suffice.fit(three, "y", "local")

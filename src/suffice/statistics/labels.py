@@ -33,10 +33,8 @@ def _read(labels: Iterable[Any]) -> tuple[list[Label], Codes]:
     labels = labels if hasattr(labels, "__array__") else list(labels)
     try:
         values, codes = distinct(labels)
-    except TypeError:  # something cannot be hashed, and so is no label
-        for row, label in enumerate(labels):
-            _plain(label, f" in y[{row}]")
-        raise
+    except TypeError:  # something cannot be hashed, and so is no label: the loop below refuses it
+        values, codes = list(labels), np.arange(len(labels))
     plain = []
     for place, value in enumerate(values):
         try:

@@ -98,7 +98,7 @@ class Algebra(Answering):
     def _refuse_unless_exact(self, what: str) -> None:
         self._check_fitted()
         if not self.predictor_.form.exact:
-            raise self.predictor_._refused(what)
+            raise self.predictor_.refused(what)
 
     def __add__(self, other: Any) -> Self:
         if not isinstance(other, Algebra):
@@ -195,3 +195,9 @@ def _check_alike(one: Algebra, two: Algebra) -> None:
                 f"the models take column {name!r} for {mine} and {theirs}: fit both with --kind {name}={mine} "
                 f"(columns={{{name!r}: {mine!r}}} in Python)"
             )
+    if list(kinds[0]) != list(kinds[1]):
+        mine, theirs = next(pair for pair in zip(*kinds, strict=True) if pair[0] != pair[1])
+        raise TableError(
+            f"the models read columns in different orders, {mine!r} where the other reads {theirs!r}: give both tables "
+            "the same order of columns, and fit again"
+        )

@@ -76,11 +76,6 @@ class Design:
         """Whether the matrix is CSR."""
         return self.width > WIDE or any(isinstance(term, Words) for term in self.terms)
 
-    @property
-    def is_straight(self) -> bool:
-        """Whether the columns of two such matrices are linear in one another: they have no bends and no words."""
-        return not any(isinstance(term, Words) or (isinstance(term, Number) and term.bends) for term in self.terms)
-
     def encode(self, block: Block) -> Any:
         """Return rows as a matrix, (n, d), dense or CSR."""
         columns = _columns(block)
@@ -133,9 +128,7 @@ class Design:
         return Design(self.features, tuple(terms))
 
     def union(self, other: Design) -> Design:
-        """Return a design in which the columns of both can be said."""
-        if not (self.is_straight and other.is_straight) or self.features != other.features:
-            raise TableError("models with curves or words cannot be merged: fit one model to all rows")
+        """Return a design of the same features in which the columns of both can be said."""
         theirs = {term.feature: term for term in other.terms}
         terms = (united(term, theirs[term.feature]) for term in self.terms if term.feature in theirs)
         return Design(self.features, tuple(terms))

@@ -140,8 +140,6 @@ class Designed(Predictor):
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows, which may have levels and gaps that no row had before."""
-        if not self.form.exact:
-            super().add(block, values)
         self._move(self.design.covering(block))
         self._check_width()
         with quiet():
@@ -149,8 +147,6 @@ class Designed(Predictor):
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly, and the levels and gaps that no other row has."""
-        if not self.form.exact:
-            return super().remove(block, values)
         if self.design.covering(block) is not self.design:
             raise TableError(
                 "some of these rows have cells that were never learned: forget only rows that were learned"
@@ -171,8 +167,7 @@ class Designed(Predictor):
 
     def settle(self) -> None:
         """Read the sums in the units that all rows suggest, in whichever parts they came."""
-        if self.form.exact:
-            self._move(self.design.settled(*_totals(self.inner.statistics_)))
+        self._move(self.design.settled(*_totals(self.inner.statistics_)))
 
     def _move(self, design: Design) -> None:
         """Have the sums over the columns of another design."""
@@ -184,8 +179,6 @@ class Designed(Predictor):
 
     def merged(self, other: Any) -> Predictor:
         """Return the model of the rows of both, in a design that says the columns of either."""
-        if not self.form.exact:
-            return super().merged(other)
         both = Designed(self.form, self.task, self.labels.union(other.labels)[0])
         both.design = self.design.union(other.design)
         both.inner = _moved(self.inner, self.design, both.design) + _moved(other.inner, other.design, both.design)

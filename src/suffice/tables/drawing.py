@@ -140,7 +140,7 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
     (True, False)
     """
     hashes = np.zeros(block.rows, dtype=np.uint64)
-    *factors, last = _mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
+    *factors, last = _native.rows.mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
     for column, factor in zip(block.columns, factors, strict=True):
         if isinstance(column, Names):
             hashes += _name_hashes(map(str, column.vocabulary.names), factor)[column.codes]
@@ -152,7 +152,7 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
         hashes += _name_hashes(map(_class_word, labels.names), last)[values]
     else:
         _native.rows.add_numbers(hashes, np.ascontiguousarray(values, dtype=np.float64), int(last), loose)
-    return _mixed(hashes)
+    return _native.rows.mixed(hashes)
 
 
 def _name_hashes(names: Iterable[str], factor: np.uint64) -> Hashes:
@@ -165,11 +165,3 @@ def _class_word(name: Any) -> str:
     """Return the name of a class as it is hashed: no and yes of a file are false and true of a database."""
     word = str(name)
     return str(TRUTH_WORDS.get(word.casefold(), word))
-
-
-def _mixed(numbers: Hashes) -> Hashes:
-    """Return one random number for another: the finaliser of SplitMix64."""
-    found = numbers + np.uint64(0x9E3779B97F4A7C15)
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return found ^ (found >> np.uint64(31))

@@ -14,7 +14,7 @@ from suffice.tables.blocks import Block
 from suffice.tables.design import Design, design_of
 from suffice.tables.errors import TableError
 from suffice.tables.matrices import stacked
-from suffice.tables.predictors import Effects, Learnt, Predictor, quiet
+from suffice.tables.predictors import Learnt, Predictor, quiet
 
 #: In more columns than these, all rows are far from each other.
 _NEAR = 10
@@ -54,17 +54,6 @@ class Written(Predictor):
             found = self.inner.predict_log_proba(self.texts(block))
         scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = found
         return scores
-
-    def effects(self, block: Block) -> Effects:
-        """Return what the words of each row add together."""
-        found = [self.inner.explain(text) for text in self.texts(block)]
-        place = next(place for place, feature in enumerate(block.features) if feature.kind == "text")
-        parts = []
-        for code in range(len(self.labels)):
-            part = np.zeros((block.rows, len(block.features)))
-            part[:, place] = [each.parts[code].sum() for each in found]
-            parts.append(part)
-        return Effects(parts, np.stack([each.level for each in found]))
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows."""
@@ -115,12 +104,6 @@ class Near(Predictor):
             if self.task == "classes":
                 return np.asarray(self.inner.predict_log_proba(self.design.encode(block)))
             return np.asarray(self.inner.predict(self.design.encode(block)))
-
-    def effects(self, block: Block) -> Effects:
-        """Say that there is nothing to take apart."""
-        raise TableError(
-            "the model 'local' fits anew around every row and has no parts to show: use another to explain"
-        )
 
     def settings(self) -> dict[str, Any]:
         """Return the design."""

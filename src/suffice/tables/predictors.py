@@ -82,18 +82,19 @@ class Predictor(ABC):
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), whose softmax is p(y | x); or expected numbers, (n,)."""
 
-    @abstractmethod
     def effects(self, block: Block) -> Effects:
         """Return the scores taken apart, feature by feature."""
+        raise TableError(f"the model {self.form.name!r} has no parts to show for each column: use another to explain")
 
     def answers(self, block: Block) -> FloatArray:
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
         return np.asarray(softmax(scores, axis=1)) if self.task == "classes" else scores
 
-    # The algebra, where the model is a reading of a sum.
+    # The algebra. Only models whose form is exact have it: others are refused before.
 
-    def _refused(self, what: str) -> TableError:
+    def refused(self, what: str) -> TableError:
+        """Return the complaint about an operation that this model does not have."""
         return TableError(
             f"a {self.form.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums of them. "
             "Fit it again to the rows that shall count, or use nb, gda, linear or text"
@@ -101,18 +102,18 @@ class Predictor(ABC):
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows, as if they had been there from the start."""
-        raise self._refused("learn more rows exactly")
+        raise NotImplementedError
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows, and return the digits that this cost."""
-        raise self._refused("forget rows")
+        raise NotImplementedError
 
     def settle(self) -> None:  # noqa: B027  (few have to)
         """Come to rest after rows were added or removed, or models merged."""
 
     def merged(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
-        raise self._refused("be merged")
+        raise NotImplementedError
 
     # Files.
 
