@@ -34,7 +34,8 @@ def _read(labels: Iterable[Any]) -> tuple[list[Label], Codes]:
     try:
         values, codes = distinct(labels)
     except TypeError:  # something cannot be hashed, and so is no label: the loop below refuses it
-        values, codes = list(labels), np.arange(len(labels))
+        values = list(labels)
+        codes = np.arange(len(values))
     plain = []
     for place, value in enumerate(values):
         try:
