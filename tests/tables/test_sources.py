@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sqlite3
 import subprocess
 import sys
+import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import csv as pa_csv
+from pyarrow import parquet as pq
 
 import suffice
 from suffice.tables import TableError, open_table
@@ -322,3 +326,27 @@ def test_standard_input_that_is_closed_is_no_table(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(TableError, match="standard input is a terminal: pipe a table into it, or name a file"):
         open_table("-")
+
+
+@pytest.mark.needs("posix")
+def test_a_table_is_read_in_a_forked_process_too(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
+    assert open_table(file).schema().names == ["a", "b"]  # an instance of DuckDB is running
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # other threads run, of pytest
+        process = multiprocessing.get_context("fork").Process(target=_read_and_exit, args=(file,))
+        process.start()
+    process.join(60)
+    assert process.exitcode == 4
+
+
+def _read_and_exit(file: Path) -> None:
+    sys.exit(int(sum(batch.num_rows * batch.num_columns for batch in open_table(file).batches())))
+
+
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
+    for name, written in (("t.csv", pa_csv.write_csv), ("t.parquet", pq.write_table)):
+        for values in ([1.0, 2.0], [3.0, 4.0]):  # of the same length, at once
+            written(pa.table({"a": values}), tmp_path / name)
+            (batch,) = open_table(tmp_path / name).batches()
+            assert batch["a"].to_pylist() == values

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,20 @@ _EXACT = 2**53
 _ANONYMOUS = re.compile(r"column\d+")
 
 
+@cache
+def _instance(process: int) -> Any:
+    """Return the instance of DuckDB that all tables of a process share, as long as each has a connection of its own.
+
+    To start one takes longer than to read a small file. Its threads do not survive a fork: a process has its own, and
+    does not close that of its parent, which would wait for these threads. It keeps nothing of files, which may change
+    before they are read again.
+    """
+    connection = _duckdb().connect()
+    connection.sql("set autoinstall_known_extensions = false")
+    connection.sql("set enable_external_file_cache = false")
+    return connection
+
+
 class DuckSource(Source):
     """A table that DuckDB reads: a query over files, or over a database of its own."""
 
@@ -55,8 +71,11 @@ class DuckSource(Source):
         self._rows: int | None = None
         duckdb = _duckdb()
         try:
-            self.connection = duckdb.connect(database, read_only=database != ":memory:")
-            self.connection.sql("set autoinstall_known_extensions = false")
+            if database == ":memory:":
+                self.connection = _instance(os.getpid()).cursor()
+            else:
+                self.connection = duckdb.connect(database, read_only=True)
+                self.connection.sql("set autoinstall_known_extensions = false")
             # Setting it fails in Jupyter where ipywidgets is missing, even if there is no bar to be switched off.
             if self.connection.sql("select current_setting('enable_progress_bar')").fetchall()[0][0]:
                 self.connection.sql("set enable_progress_bar = false")

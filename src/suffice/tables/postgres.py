@@ -41,7 +41,7 @@ class PostgresSource(Source):
 
     @contextmanager
     def _answer(self, sql: str) -> Iterator[Any]:
-        """Yield the batches that a query gives."""
+        """Yield the batches that a query gives, over a connection of its own."""
         with (
             complaining(self.name, self._address),
             _driver().connect(self._address) as connection,
@@ -52,32 +52,47 @@ class PostgresSource(Source):
                 yield reader
 
     @cached_property
-    def _given(self) -> str:
-        """The query that gives the table as it is; schema.table is a table of a schema, unless one is called so."""
+    def _described(self) -> tuple[str, pa.Schema]:
+        """The query that gives the table, its columns of types that Arrow can hold; and these types."""
+        with (
+            complaining(self.name, self._address),
+            _driver().connect(self._address) as connection,
+            connection.cursor() as cursor,
+        ):
+
+            def schema(query: str) -> pa.Schema:
+                cursor.execute(f"select * from ({query}\n) as data limit 0")
+                with cursor.fetch_record_batch() as reader:
+                    return reader.schema
+
+            given = self._given(cursor)
+            fields = list(schema(given))
+            repeated = sorted({field.name for field in fields if [each.name for each in fields].count(field.name) > 1})
+            if repeated:
+                raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+            columns = [f"{quoted(field.name)}{_read_as(field)} as {quoted(field.name)}" for field in fields]
+            select = f"select {', '.join(columns)} from ({given}\n) as data"
+            return select, schema(select)
+
+    def _given(self, cursor: Any) -> str:
+        """Return the query that gives the table as it is; schema.table is a table of a schema, if none is called so."""
         if self._query is not None:
             return self._query
         table, parts = quoted(self.name), quoted_path(self.name, POSTGRESQL)
         if parts != table:
-            with self._answer(f"select to_regclass({POSTGRESQL.string(table)}) is null as lacks") as reader:
-                if reader.read_all().column(0)[0].as_py():
-                    table = parts
+            cursor.execute(f"select to_regclass({POSTGRESQL.string(table)}) is null as lacks")
+            if cursor.fetchall()[0][0]:
+                table = parts
         return f"select * from {table}"
 
-    @cached_property
+    @property
     def select(self) -> str:
         """The query that gives the table, its columns of types that Arrow can hold."""
-        with self._answer(f"select * from ({self._given}\n) as data limit 0") as reader:
-            fields = list(reader.schema)
-        repeated = sorted({field.name for field in fields if [each.name for each in fields].count(field.name) > 1})
-        if repeated:
-            raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
-        columns = [f"{quoted(field.name)}{_read_as(field)} as {quoted(field.name)}" for field in fields]
-        return f"select {', '.join(columns)} from ({self._given}\n) as data"
+        return self._described[0]
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
-        with self._answer(f"{self.select} limit 0") as reader:
-            return reader.schema
+        return self._described[1]
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows, of all columns or of some."""
