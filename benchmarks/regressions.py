@@ -29,6 +29,7 @@ def tasks() -> Iterator[Task]:
     """Yield all tasks."""
     for name, (rows, features) in SHAPES.items():
         yield from dense(name, rows, features)
+    yield streamed()
     yield softmax()
     yield from counts()
     yield from paths()
@@ -101,6 +102,30 @@ def dense(name: str, rows: int, features: int) -> Iterator[Task]:
         lambda: mine.predict_proba(x),
         {"predict_proba": lambda: its.predict_proba(x)},
         {"X.sum()": x.sum},
+    )
+
+
+def streamed() -> Task:
+    """Return logistic regression of a stream, to the optimum; its rivals go through it once, and stop short of that."""
+    random = np.random.default_rng(0)
+    rows, batch = 500_000, 50_000
+    x = random.normal(size=(rows, 30))
+    y = (random.random(rows) < 1 / (1 + np.exp(-linear_predictor(random, x)))).astype(int)
+
+    def batches() -> Iterator[tuple[Array, Array]]:
+        return ((x[at : at + batch], y[at : at + batch]) for at in range(0, rows, batch))
+
+    def one_epoch() -> object:
+        model = scikit.SGDClassifier(loss="log_loss", penalty=None)
+        for part in batches():
+            model.partial_fit(*part, classes=[0, 1])
+        return model
+
+    return Task(
+        "LogisticRegression fit of a stream that is started again, 5e5 × 30",
+        lambda: reached(LogisticRegression(inference=False).fit(batches)),
+        {"SGDClassifier.partial_fit, one epoch": one_epoch},
+        {"the same rows in memory": lambda: LogisticRegression(inference=False).fit(x, y)},
     )
 
 
