@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
+from pyarrow.dataset import dataset
 from scipy import sparse
 
 import suffice.engines.blocks
@@ -101,11 +105,13 @@ class Table:
         return self.table.to_batches(max_chunksize=100)
 
 
-def test_columns_of_data_frames_are_named() -> None:
+def test_columns_of_data_frames_are_named(tmp_path: Path) -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(sold=CLASSES, weight=RNG.random(ROWS))
     expected = LogisticRegression().fit(frame[["a", "b", "c"]], frame["sold"], sample_weight=frame["weight"])
     frames = lambda: (frame.iloc[at : at + 100] for at in range(0, ROWS, 100))  # noqa: E731
-    for stream in (frames, Table(frame)):
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "part.parquet", row_group_size=100)
+    again = (frames, Table(frame), dataset(tmp_path), pl.scan_parquet(tmp_path / "part.parquet"))
+    for stream in (*again, dataset(tmp_path).scanner().to_reader()):
         found = LogisticRegression().fit(stream, "sold", sample_weight="weight")
         np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-8)
         assert found.feature_names_in_.tolist() == ["a", "b", "c"]

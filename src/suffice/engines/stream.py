@@ -15,6 +15,8 @@ from suffice.user_warnings import warn_user
 
 R = TypeVar("R")
 
+#: Methods that start a stream: of a table of ``suffice.tables``, a dataset of pyarrow, a lazy frame of Polars.
+STARTS = ("batches", "to_batches", "collect_batches")
 #: What the entries of a batch that is a tuple are.
 ENTRIES = ("X", "y", "sample_weight")
 
@@ -148,7 +150,7 @@ class StreamRows(Spread):
 
 
 def is_stream(x: Any) -> bool:
-    """Whether x is a stream of batches: an iterator, a function that starts one, or a table that can be read again.
+    """Whether x is a stream of batches: an iterator, a function that starts one, or a table that is read in batches.
 
     Examples
     --------
@@ -164,9 +166,10 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
     Parameters
     ----------
     X
-        An iterator over batches; a function without arguments that returns one, each time anew; or an object with a
-        method ``batches`` that does. A batch is a tuple (X, y) or (X, y, sample_weight), a dictionary of the arguments
-        of ``fit`` ("X", "y", "offset", ...), or X alone, where the others are columns of it.
+        An iterator over batches; a function without arguments that returns one, each time anew; a dataset of pyarrow; a
+        lazy frame of Polars; or an object with a method ``batches`` that returns an iterator. A batch is a tuple (X, y)
+        or (X, y, sample_weight), a dictionary of the arguments of ``fit`` ("X", "y", "offset", ...), or X alone, where
+        the others are columns of it.
     **beside
         The names of the columns of X that hold y, sample_weight and so on; None where the batches bring them.
     """
@@ -199,13 +202,16 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
 
 def _starts(x: Any) -> Callable[[], Iterator[Any]] | None:
     """Return what starts a stream that can be read again; None for anything else."""
-    if callable(getattr(x, "batches", None)):
-        return partial(_batches_of, x)
+    if hasattr(x, "shape"):  # rows that are here, of Arrow among others
+        return None
+    for name in STARTS:
+        if callable(getattr(x, name, None)):
+            return partial(_batches_of, x, name)
     return partial(_called, x) if callable(x) and not isinstance(x, Iterator) else None
 
 
-def _batches_of(source: Any) -> Iterator[Any]:
-    return iter(source.batches())
+def _batches_of(source: Any, method: str) -> Iterator[Any]:
+    return iter(getattr(source, method)())
 
 
 def _called(start: Callable[[], Any]) -> Iterator[Any]:
