@@ -22,8 +22,8 @@ from scipy import sparse
 
 import suffice.engines.blocks
 from suffice import GDA, GLM, LinearRegression, LogisticRegression, MultinomialNB, PoissonRegression, SoftmaxRegression
+from suffice.engines import SpillWarning
 from suffice.engines.blocks import Spill
-from suffice.engines.stream import SpillWarning
 
 ROWS = 600
 RNG = np.random.default_rng(0)
@@ -60,7 +60,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.usefixtures("small_memory")
-@pytest.mark.filterwarnings("ignore::suffice.engines.stream.SpillWarning")
+@pytest.mark.filterwarnings("ignore::suffice.engines.SpillWarning")
 def test_a_regression_of_a_stream_is_that_of_the_rows_in_memory(name: str) -> None:
     model, y = MODELS[name]
     expected = model.fit(X, y)

@@ -7,6 +7,7 @@ from suffice.engines.cluster import ClusterEngine
 from suffice.engines.spread import ClusterError
 from suffice.engines.sql.engine import SqlEngine
 from suffice.engines.sql.rows import Expression, Relation
+from suffice.engines.stream import SpillWarning
 from suffice.engines.threads import ThreadEngine
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Engine",
     "Expression",
     "Relation",
+    "SpillWarning",
     "SqlEngine",
     "ThreadEngine",
 ]
