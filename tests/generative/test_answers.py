@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
+from suffice.generative import memory, mixture
 
 from .rows import CASES, Case
 
@@ -235,3 +237,110 @@ def test_measurements_cut_into_bins() -> None:
     assert np.isfinite(model.predict_proba(x)).all()
     with pytest.raises(ValueError, match="cannot be merged"):
         CategoricalNB(bins=5).fit(x[:75], y[:75]) + CategoricalNB(bins=5).fit(x[75:], y[75:])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_names_have_no_coefficients(classes: int) -> None:
+    x, y = np.array(list("aabbcc"))[:, None], np.arange(6) % classes
+    assert not hasattr(CategoricalNB().fit(x, y), "coef_")
+    assert not hasattr(MixedNB().fit(x, y), "coef_")
+
+
+def test_two_classes_of_independent_features_with_one_variance_have_coefficients() -> None:
+    x, y = CASES[0].draw(60)
+    model = GDA("tied_diagonal").fit(x, y == y[0])
+    log_p = model.predict_log_proba(x)
+    np.testing.assert_allclose((x @ model.coef_.T + model.intercept_)[:, 0], log_p[:, 1] - log_p[:, 0], atol=1e-8)
+
+
+def test_sparse_rows_are_taken_apart_as_dense_ones() -> None:
+    model = MultinomialNB().fit(WORDS, GROUPS)
+    dense, stored = model.explain(ASKED).contributions, model.explain(sp.csr_array(ASKED)).contributions
+    for one, two in zip(dense, stored, strict=True):
+        np.testing.assert_allclose(two.toarray(), np.where(ASKED, one, 0.0), atol=1e-12)
+
+
+def test_a_row_without_a_known_cell_is_explained_by_the_prior() -> None:
+    x, y = CASES[0].draw(60)
+    model = GDA("full").fit(x, y)
+    explained = model.explain(np.full((1, x.shape[1]), np.nan))
+    log_prior = np.log(model.priors_)
+    np.testing.assert_allclose(explained.log_odds, (log_prior - log_prior[0])[None], atol=1e-12)
+
+
+def test_rows_with_missing_cells_are_projected_where_the_classes_expect_them() -> None:
+    x, y = CASES[0].draw(60)
+    model = GDA("diagonal").fit(x, y)
+    gappy = x[:1].copy()
+    gappy[0, 1] = np.nan
+    x[0, 1] = (model.predict_proba(gappy) @ model.means_)[0, 1]
+    np.testing.assert_allclose(model.transform(gappy), model.transform(x[:1]), rtol=1e-9)
+    gappy[0, 1] = np.inf
+    with pytest.raises(ValueError, match=r"X\[0, 1\] is inf; it must be finite, or NaN where it is missing"):
+        model.transform(gappy)
+
+
+def test_unlabelled_rows_are_taken_in_for_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixture, "STEPS", 2)
+    x, y = CASES[0].draw(60)
+    model = GDA("tied").fit(x[:20], y[:20], unlabelled=x[20:])
+    assert len(model.em_trace_) == 2
+
+
+def test_unlabelled_names_without_smoothing_have_no_prior() -> None:
+    x = np.array(list("aabb"))[:, None]
+    model = CategoricalNB(alpha=0.0).fit(x, [0, 0, 1, 1], unlabelled=x)
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[0]), np.eye(2))
+
+
+def test_a_missing_cell_of_pandas_is_no_category() -> None:
+    cells = np.array(["a", "b", pd.NA, "a"], dtype=object)[:, None]
+    model = CategoricalNB().fit(cells, [0, 1, 1, 0])
+    assert list(model.categories_[0]) == ["a", "b"]
+    np.testing.assert_allclose(model.predict_proba(cells[2:3]), [[0.5, 0.5]])
+
+
+def test_classes_are_drawn_as_asked() -> None:
+    x, y = CASES[0].draw(60)
+    wanted = np.array([y[0], y[0], y.max()])
+    drawn, classes = GaussianNB().fit(x, y).sample(3, y=wanted, random_state=0)
+    np.testing.assert_array_equal(classes, wanted)
+    assert drawn.shape == (3, x.shape[1])
+
+
+def test_a_class_without_words_and_smoothing_is_refused() -> None:
+    model = MultinomialNB(alpha=0).partial_fit(WORDS, GROUPS, classes=[*np.unique(GROUPS), "other"])
+    for rows in (WORDS, sp.csr_array(WORDS)):
+        with pytest.raises(ValueError, match="class 'other' has no counts: .*; give alpha > 0"):
+            model.predict_proba(rows)
+
+
+def test_unlabelled_numbers_may_be_smoothed() -> None:
+    x, y = CASES[0].draw(60)
+    model = MixedNB(alpha={"numeric": 1.0}).fit(x[:20], y[:20], unlabelled=x[20:])
+    assert (np.diff(model.em_trace_) >= 0).all()
+
+
+def test_many_small_batches_are_summed_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_ENOUGH", 200)
+    x, y = CASES[0].draw(60)
+    model = GaussianNB()
+    for row in range(60):
+        model.partial_fit(x[row : row + 1], y[row : row + 1], classes=np.unique(y))
+    np.testing.assert_allclose(model.predict_proba(x), GaussianNB().fit(x, y).predict_proba(x), rtol=1e-9)
+
+
+def test_models_of_other_features_do_not_merge() -> None:
+    one, two = (GaussianNB().fit(pd.DataFrame({name: [0.0, 1.0, 2.0, 3.0]}), [0, 0, 1, 1]) for name in "ab")
+    with pytest.raises(ValueError, match=r"models of the features \['a'\] and \['b'\] cannot be merged"):
+        _ = one + two
+
+
+def test_a_class_that_was_forgotten_is_never_chosen_where_cells_were_missing() -> None:
+    x, y = CASES[0].draw(60)
+    gone = y == y.max()
+    x[np.flatnonzero(~gone)[:2], [0, 1]] = np.nan
+    model = GDA("diagonal", missing="em").fit(x, y)
+    model.forget(x[gone], y[gone])
+    same = GDA("diagonal", missing="em").fit(x[~gone], y[~gone])
+    np.testing.assert_allclose(model.predict_proba(x)[:, :-1], same.predict_proba(x), atol=1e-9)

@@ -96,8 +96,6 @@ class CategoricalNB(DiscreteNB):
     def _features(self, X: Any, reset: bool) -> Any:
         if self._params.bins is not None:
             return self._binned(self._measurements(X, reset), reset)
-        if isinstance(X, Coded):
-            return X
         if is_sparse(X):
             raise TypeError("sparse data was passed: a category of 0 is no empty cell; use X.toarray()")
         if is_foreign(X):

@@ -254,10 +254,7 @@ def names(column: Column) -> tuple[Labels, npt.NDArray[np.int64]]:
     """Return the names in a category column, and the code of each cell, (n,), -1 where it is missing."""
     _check_type(column)
     codes = np.full(len(column.values), -1, dtype=np.int64)
-    try:
-        found, codes[column.known] = Labels.discover(column.cells)
-    except TypeError as error:
-        raise TypeError(f"column {column.name!r} holds what is no category: {error}; convert it to strings") from error
+    found, codes[column.known] = Labels.discover(column.cells)
     # 1.0 and 1 name the same category.
     plain = (int(name) if isinstance(name, float) and name.is_integer() else name for name in found)
     return Labels(tuple(plain)), codes
