@@ -311,7 +311,7 @@ def test_classes_are_drawn_as_asked() -> None:
 def test_a_class_without_words_and_smoothing_is_refused() -> None:
     model = MultinomialNB(alpha=0).partial_fit(WORDS, GROUPS, classes=[*np.unique(GROUPS), "other"])
     for rows in (WORDS, sp.csr_array(WORDS)):
-        with pytest.raises(ValueError, match="class 'other' has no counts: .*; give alpha > 0"):
+        with pytest.raises(ValueError, match=r"class 'other' has no counts: .*; give alpha > 0"):
             model.predict_proba(rows)
 
 

@@ -303,3 +303,10 @@ def test_tables_that_a_form_has_too_many_columns_or_classes_for_are_refused() ->
     three = pd.DataFrame({"a": random.normal(size=30), "y": np.tile(["n", "y", "z"], 10)})
     with pytest.raises(TableError, match="the model 'local' tells two classes apart; the target has 3"):
         suffice.fit(three, "y", "local")
+
+
+def test_a_text_without_a_frequent_word_tells_a_regression_nothing() -> None:
+    texts = [f"first{row} second{row} third{row}" for row in range(60)]
+    table = pd.DataFrame({"area": NUMBERS.area[:60], "note": texts, "sold": NUMBERS.sold[:60]})
+    model = suffice.fit(table, "sold", "logistic", columns={"note": "text"}, folds=2)
+    assert model.predictor_.design.names == ["area"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import TableError
+from suffice.tables import TableError, TableModel, open_table, pushing, reading
 from tests.tables.tables_data import houses, near
 
 N = 200
@@ -218,3 +220,37 @@ def test_a_target_that_is_no_class_of_the_model_is_never_predicted(name: str, un
 def test_a_target_that_is_neither_a_name_nor_one_value_a_row_is_refused() -> None:
     with pytest.raises(TypeError, match="the target is the name of a column, or one value for each row; got float"):
         suffice.fit(table(X)[["x"]], 3.5)
+
+
+@pytest.mark.parametrize("summed", ["here", "in a database"])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["u"] * N, "the target 'y' is always 'u': there is nothing to tell apart"),
+        (pd.Series([None] * N, dtype="str"), "no row of .* has a target in 'y': there is nothing to learn from"),
+        (np.arange(N) // 20 * 20 + np.arange(N) % 20 * (np.arange(N) > 20), "takes .* values: say whether they are"),
+    ],
+    ids=["one class", "none", "many classes"],
+)
+def test_targets_are_judged_by_all_rows(
+    summed: str, y: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in (reading, pushing):
+        monkeypatch.setattr(module, "LOOKED_AT", 20)
+    given: Any = pa.Table.from_batches(pa.Table.from_pandas(table(y)).to_batches(max_chunksize=10))
+    with duckdb.connect(tmp_path / "houses.duckdb") as connection:
+        connection.execute("create table houses as select * from given")
+    if summed == "in a database":
+        given = open_table(f"{tmp_path / 'houses.duckdb'}::houses")
+    said = []
+    with pytest.raises(TableError, match=message):
+        TableModel("nb", in_database=summed == "in a database").fit(
+            given, "y", watch=lambda what, *_: said.append(what)
+        )
+    assert any(what.startswith("summing in" if summed == "in a database" else "reading") for what in said)
+
+
+def test_a_batch_without_a_target_is_skipped() -> None:
+    y = pa.chunked_array([pa.array(["u", "v"] * (N // 4)), pa.nulls(N // 2, pa.string())])
+    model = suffice.fit(pa.table({"x": pa.chunked_array([X[: N // 2], X[N // 2 :]]), "y": y}), "y", "nb")
+    assert (model.rows_, model.skipped_) == (N // 2, N // 2)

@@ -416,3 +416,28 @@ def test_a_table_without_a_target_is_not_fitted_in_a_database() -> None:
         connection.execute("create table t (x double, y varchar)")
         with pytest.raises(ValueError, match="no row has a target in 'y': there is nothing to learn from"):
             fit_in_database(suffice.GaussianNB(), connection, "t", ["x"], "y")
+
+
+@pytest.mark.parametrize("form", ["nb", "gda"])
+def test_a_class_that_was_forgotten_is_never_chosen_in_a_database(form: str) -> None:
+    frame = pd.DataFrame({"x": ROWS["numbers"][:, 0], "y": np.tile(["a", "b", "c"], N // 3)})
+    model = fit(frame, "y", form, folds=2)
+    model.forget(frame[frame.y == "c"])
+    found = duckdb.sql(model.to_sql(table="frame")).df()
+    np.testing.assert_allclose(found[["p_a", "p_b", "p_c"]], model.predict_proba(frame), atol=1e-9)
+    assert not found.p_c.any()
+
+
+def test_counts_that_a_class_cannot_have_rule_it_out_in_a_database() -> None:
+    x, y = np.array([[1.0, 0.0], [0.0, 2.0], [2.0, 1.0]]), [0, 1, 2]
+    model = suffice.MultinomialNB(alpha=0).fit(x, y)
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    found = duckdb.sql(to_sql(model, "frame", ["a", "b"])).df()
+    assert len(frame) == len(found)
+    np.testing.assert_allclose(found[["p_0", "p_1", "p_2"]], model.predict_proba(x), atol=1e-12)
+
+
+def test_a_class_score_that_is_no_expression_is_named() -> None:
+    x = np.array([["red fish"], ["blue bird"]], dtype=object)
+    with pytest.raises((TypeError, ValueError), match="text"):
+        to_sql(suffice.MixedNB(columns={0: "text"}).fit(x, [0, 1]), "t", ["a"])

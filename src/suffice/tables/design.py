@@ -183,7 +183,8 @@ def design_of(block: Block, *, curves: bool = False, text: bool = False, apart: 
     terms: list[Term] = []
     for feature, column in zip(block.features, block.columns, strict=True):
         if feature.kind == "text":
-            terms.extend([words_of(feature.name, column)] if text else [])
+            words = words_of(feature.name, column) if text else None
+            terms.extend([words] if words is not None and words.words else [])
         elif isinstance(column, Names):
             term = levels_of(feature.name, column, apart)
             terms.extend([term] if len(term.levels) <= LEVELS else [])

@@ -110,10 +110,7 @@ class DuckSource(Source):
 
     def _reader(self, sql: str) -> Any:
         try:
-            relation = self.connection.sql(sql)
-            if relation is None:
-                raise TableError(f"the query {self._query!r} gives no rows: write a SELECT")
-            return relation.to_arrow_reader(BATCH)
+            return self.connection.sql(sql).to_arrow_reader(BATCH)
         except _duckdb().Error as error:
             raise self._complaint(error) from None
 

@@ -70,9 +70,6 @@ def infer(
             raise UsageError(f"{kind!r} is no kind of column; the kinds are {', '.join(KINDS)}{nearest(kind, KINDS)}")
     if task is not None and task not in TASKS:
         raise UsageError(f"{task!r} is no kind of target; they are {', '.join(TASKS)}")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
     fields = [
         _target(head[name], name, whole) if name == target else _field(head[name], name, wanted.get(name), whole)
         for name in names

@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -288,13 +287,8 @@ def _from_standard_input() -> str:
     if suffix == ".csv" and start.lstrip()[:1] in (b"{", b"["):
         suffix = ".jsonl"
     handle, path = tempfile.mkstemp(prefix="suffice-", suffix=suffix)
-    atexit.register(_remove, path)
+    atexit.register(Path(path).unlink, missing_ok=True)
     with os.fdopen(handle, "wb") as file:
         file.write(start)
         shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     return path
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        Path(path).unlink()

@@ -210,21 +210,6 @@ class _Unclosed:
     def write(self, data: Any) -> int:
         return self._stream.write(data)
 
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def close(self) -> None:
-        self._stream.flush()
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
 
 class _Shown(_Unclosed):
     """A terminal, which shows control characters as dots."""
