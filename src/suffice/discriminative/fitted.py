@@ -48,9 +48,9 @@ class Fitted(LinearPredictor):
     def _fitted_theta(self) -> FloatArray:
         return self.solution_.theta
 
+    @abstractmethod
     def _parameter_names(self) -> list[str]:
         """Return the name of each parameter, theta read column by column."""
-        return self._names()
 
     def _moving(self) -> npt.NDArray[np.bool_]:
         """Return which parameters, theta read column by column, were free to move."""
@@ -141,9 +141,9 @@ class Fitted(LinearPredictor):
         """Return how many columns theta has at least and at most, by the classes; as many as it has, without any."""
         return columns, columns
 
+    @abstractmethod
     def _more_settings(self) -> dict[str, Any]:
         """Return what else a file must hold for the model to go on."""
-        return {}
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
@@ -178,13 +178,13 @@ class Fitted(LinearPredictor):
             model.coef_, model.intercept_ = arrays["coef"], intercept if intercept.ndim else float(intercept)
         return model
 
+    @abstractmethod
     def _progress(self) -> dict[str, Any]:
         """Return how far learning by batches has come."""
-        return {}
 
+    @abstractmethod
     def _progress_arrays(self) -> dict[str, Any]:
         """Return what learning by batches goes on from."""
-        return {}
 
     def _resume(self, progress: Any, arrays: Mapping[str, Any]) -> None:
         """Take back what :meth:`_progress` and :meth:`_progress_arrays` wrote."""

@@ -242,9 +242,6 @@ class NBLogisticRegression(ScoredClasses):
     def _as_read(self, x: Any) -> Any:
         return self._normed(self._counted(x))
 
-    def _check_unassigned(self, what: str) -> None:
-        """Nothing is estimated beside the coefficients."""
-
     def _fitted_theta(self) -> FloatArray:
         return self.theta_
 

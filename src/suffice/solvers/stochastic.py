@@ -133,9 +133,7 @@ class StochasticGradient:
 
 
 def chosen_pace(settings: StochasticGradient, objective: Wanders, theta: FloatArray) -> Pace:
-    """Return the pace of settings; without a step size in them, that under which an epoch from theta predicts best."""
-    if settings.step is not None:
-        return _Walk(settings, objective, theta)._pace
+    """Return the pace of settings without a step size: that under which an epoch from theta predicts best."""
     return _Walk(settings, objective, theta)._chosen(None)[0]
 
 
