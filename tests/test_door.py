@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import suffice
+import suffice.mail
 import suffice.text
 from suffice import _native
 from suffice.engines import Batch
@@ -280,3 +281,6 @@ def test_the_first_target_that_is_no_number_is_named() -> None:
 def test_names_that_modules_do_not_have_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match=r"module 'suffice.text' has no attribute 'Nonsense'"):
         suffice.text.Nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match=r"module 'suffice.mail' has no attribute 'Nonsense'"):
+        suffice.mail.Nonsense  # noqa: B018
+    assert {"fit", "GaussianNB", "__version__"} <= set(dir(suffice))

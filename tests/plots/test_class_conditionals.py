@@ -243,3 +243,9 @@ def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
     codes = CategoricalNB().fit(np.tile([[0, 1], [1, 0]], (50, 1)), ["a", "b"] * 50)
     with pytest.raises(ValueError, match="categories are shown one feature at a time; got 2 features"):
         draw(codes, features=[0, 1])
+
+
+def test_words_have_no_features_to_choose() -> None:
+    model = TextClassifier(model="multinomial").fit(["free money", "see you"], ["spam", "ham"])
+    with pytest.raises(ValueError, match="TextClassifier has words, not features: leave features out, and give n"):
+        draw(model, features=[0])

@@ -16,8 +16,8 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from suffice import GaussianNB, Perceptron
-from suffice.plots import CalibrationDisplay, ConfusionDisplay, PrecisionRecallDisplay, RocDisplay
+from suffice import GaussianNB, LinearRegression, Perceptron
+from suffice.plots import CalibrationDisplay, ConfusionDisplay, PrecisionRecallDisplay, ResidualsDisplay, RocDisplay
 from tests.plots.conftest import Rows
 
 
@@ -137,3 +137,18 @@ def test_bad_curves_are_named() -> None:
         ConfusionDisplay([[1, 2]], ["a", "b"])
     with pytest.raises(ValueError, match="the prediction holds 'c'"):
         ConfusionDisplay.from_predictions(["a", "b"], ["a", "c"], classes=["a", "b"])
+
+
+def test_shares_of_confusions_are_not_written_where_classes_are_many() -> None:
+    y = np.repeat(np.arange(11), 3)
+    display = ConfusionDisplay.from_predictions(y, np.where(np.arange(33) % 3, y, 0))
+    written = [text.get_text() for text in display.ax_.texts]
+    assert sum(map(bool, written)) == 11
+
+
+def test_residuals_of_predictions_are_those_of_the_model() -> None:
+    x = np.arange(12.0)[:, None]
+    y = 2 * x[:, 0] + np.tile([0.5, -0.5], 6)
+    model = LinearRegression().fit(x, y)
+    one = ResidualsDisplay.from_predictions(y, model.predict(x))
+    np.testing.assert_allclose(one.residuals, ResidualsDisplay.from_estimator(model, x, y).residuals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -398,3 +399,23 @@ def test_a_document_without_weight_is_not_in_the_sample():
 def test_codes_of_no_class_are_refused(code: int):
     with pytest.raises(IndexError, match="a code is of no class"):
         count([Letter("free", code, 1.0)])
+
+
+def test_arrays_that_are_no_counts_are_named():
+    counts = count([Letter("free money", 0, 1.0), Letter("see you", 1, 1.0)])
+    arrays = counts.to_arrays()
+    assert DocumentCounts.from_arrays(arrays) == counts
+    for wrong in ({}, {**arrays, "vocabulary": np.frombuffer(b'"nonsense"', dtype=np.uint8)}):
+        with pytest.raises(ValueError, match="DocumentCounts is stored with an array 'vocabulary', one of"):
+            DocumentCounts.from_arrays(wrong)
+    with pytest.raises(ValueError, match=r"a vocabulary of 3 columns does not go with 4 counts"):
+        replace(counts, vocabulary=Vocabulary(["a", "b", "c"]))
+    assert counts.sample != 3
+
+
+def test_a_sample_of_no_class_or_no_column_is_refused():
+    counts = count([Letter("free money", 0, 1.0), Letter("see you", 1, 1.0)])
+    with pytest.raises(ValueError, match="the sample holds documents of no class"):
+        replace(counts, sample=replace(counts.sample, codes=counts.sample.codes + 9))
+    with pytest.raises(ValueError, match="the sample holds words without a column"):
+        replace(counts, sample=replace(counts.sample, columns=counts.sample.columns + 9))

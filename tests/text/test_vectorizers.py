@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.engines import ThreadEngine
-from suffice.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from suffice.text import CountVectorizer, HashingVectorizer, TfidfVectorizer, Vocabulary
 from tests.each import for_each
 
 from .alike import CUTTING, DOCUMENTS, UNSEEN, check_alike, check_same, quietly
@@ -241,3 +241,8 @@ def test_scikit_learn_knows_which_vectorisers_are_fitted():
     for model in (CountVectorizer(), TfidfVectorizer(vocabulary=["apple"])):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             check_is_fitted(model)
+
+
+def test_a_vocabulary_of_counts_gives_the_columns():
+    counted = CountVectorizer(vocabulary=Vocabulary(["pear", "apple"])).transform(["apple pear pear"])
+    np.testing.assert_array_equal(counted.toarray(), [[2, 1]])
