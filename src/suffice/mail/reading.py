@@ -98,7 +98,4 @@ def subject_of(message: bytes) -> str:
 
 def threads() -> int:
     """Return how many threads read a heap of messages: one for each core this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
