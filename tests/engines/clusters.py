@@ -22,8 +22,8 @@ from tests.requirements import require
 SIZES = (0, 150, 3, 87)
 #: Where the package of tests lies, for processes that start elsewhere.
 ROOT = str(Path(__file__).parents[2])
-#: A virtual machine that lives for a minute should not compile for hours to come.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: A virtual machine that lives for a minute should not compile for hours to come, nor verify Spark's own classes.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 class Cluster(ABC):
@@ -64,7 +64,7 @@ class Dask(Cluster):
 
 
 class Spark(Cluster):
-    """Spark with an executor that is a process of its own, and runs two tasks beside each other."""
+    """Spark, which runs two tasks beside each other in Python processes of their own."""
 
     name = "spark"
 
@@ -118,9 +118,11 @@ def dask_cluster() -> Iterator[Dask]:
 
 
 @pytest.fixture(scope="session")
-def spark_cluster() -> Iterator[Spark]:
+def spark_cluster(request: pytest.FixtureRequest) -> Iterator[Spark]:
+    """Start Spark: with an executor that is a machine of its own if slow tests run, some of which end it."""
     require("spark")
-    session = spark_session("local-cluster[1,2,1024]")
+    slow = any(_cluster_is_slow(item) for item in request.session.items)
+    session = spark_session("local-cluster[1,2,1024]" if slow else "local[2]")
     logs = Path(session.sparkContext._jvm.System.getenv("SPARK_HOME"), "work", session.sparkContext.applicationId)  # noqa: SLF001
     yield Spark(session)
     session.stop()
@@ -130,6 +132,10 @@ def spark_cluster() -> Iterator[Spark]:
     SparkContext._gateway.proc.stdin.close()  # noqa: SLF001
     SparkContext._gateway.proc.wait(20)  # noqa: SLF001
     shutil.rmtree(logs, ignore_errors=True)
+
+
+def _cluster_is_slow(item: pytest.Item) -> bool:
+    return "spark" in item.name and item.get_closest_marker("slow") is not None
 
 
 def spark_session(master: str, **settings: str) -> Any:

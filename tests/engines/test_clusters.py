@@ -13,7 +13,7 @@ from suffice import TextClassifier
 from suffice.selection import cross_validate
 
 from .cluster_cases import CASES, ROWS, Case, classes
-from .clusters import CLUSTERS, PANDAS, Cluster, Dask
+from .clusters import CLUSTERS, PANDAS, Cluster, Dask, spark_in_slow_tests
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 ANSWERS = {
@@ -86,8 +86,9 @@ WAYS = [
 
 def everywhere() -> Iterator[Any]:
     for param in CLUSTERS:
+        ways = WAYS if param.values == ("dask",) else ["GaussianNB", "LogisticRegression, balanced"]
         for case in CASES.values():
-            slow = [] if case.name in WAYS else [pytest.mark.slow]
+            slow = [] if case.name in ways else [pytest.mark.slow]
             yield pytest.param(*param.values, case, marks=[*param.marks, *slow], id=f"{param.values[0]}-{case.name}")
 
 
@@ -133,7 +134,8 @@ def test_answers_are_those_of_threads(cluster: Cluster, case: Case) -> None:
             agree(cluster.fetched(answers, column), getattr(model, method)(case.rows()))
 
 
-@everywhere_and_on_dask("MixedNB", "LinearRegression, two targets")
+@spark_in_slow_tests
+@by_name("MixedNB", "LinearRegression, two targets")
 def test_partial_fit_and_forget_of_spread_rows_are_those_of_threads(cluster: Cluster, case: Case) -> None:
     theirs = case.here()
     there, beside = given(cluster, case)
