@@ -253,9 +253,9 @@ def wild_batches(draw: st.DrawFn) -> Batch:
 
 
 @settings(suppress_health_check=list(HealthCheck))
-@pytest.mark.parametrize("kernel", [*CLASS_KERNELS, *REGRESSIONS, "linear_scores"])
 @given(host=wild_batches())
-def test_any_input_is_summed_or_refused(kernels_and_arrays, kernel, host):
+@for_each("kernel", [*CLASS_KERNELS, *REGRESSIONS, "linear_scores"])
+def test_any_input_is_summed_or_refused(kernels_and_arrays, host, kernel):
     try:
         kernels_and_arrays.batch(host)
     except (TypeError, ValueError):

@@ -189,9 +189,9 @@ def test_sums_that_overflow_name_the_feature(kernels_and_arrays, kernel):
 
 
 @settings(suppress_health_check=list(HealthCheck))
-@every_question
 @given(host=wild_batches())
-def test_any_input_is_summed_or_refused(kernels_and_arrays, question, host):
+@for_each("question", QUESTIONS)
+def test_any_input_is_summed_or_refused(kernels_and_arrays, host, question):
     try:
         kernels_and_arrays.batch(host)
     except (TypeError, ValueError):

@@ -139,12 +139,11 @@ def test_classes_may_be_missing_or_weigh_nothing(base, question):
 
 @pytest.mark.parametrize("question", GAPPED, ids=lambda question: question.kernel)
 @maybe_weighted
-@for_each("null", [False, True], ids=["NaN", "NULL"])
-@for_each("share", [0.02, 0.3, 1.0])
+@for_each("null, share", [(False, 0.02), (True, 0.3), (False, 1.0), (True, 1.0)])
 def test_cells_that_are_missing_are_skipped(base, question, weighted, null, share):
     host = labelled(question.features, weighted)
     host = replace(host, x=gaps(host.x, share))
-    for start, stop in RANGES if share == 0.3 else RANGES[1:2]:
+    for start, stop in RANGES if weighted and share == 0.3 else RANGES[1:2]:
         check(replace(base, null=null), question, replace(host, start=start, stop=stop), missing=True)
 
 

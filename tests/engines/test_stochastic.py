@@ -1,5 +1,6 @@
 """Walks along rows on every set of kernels, beside plain loops; and what they refuse."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -61,9 +62,24 @@ def check(backend: Backend, host: Batch, walk: Any, order: Any, pace: Pace, inte
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS.keys())
-@for_each("name", PACES)
-def test_descents_equal_plain_loops(kernels_and_arrays, walk, name):
+def paced_walks() -> Iterator[Any]:
+    """Yield each walk with paces: those that do not ask of each other, in slow tests."""
+    for name, walk in WALKS.items():
+        if name in ("bernoulli", "eleven classes"):
+            yield pytest.param(walk, list(PACES), id=name)
+        else:
+            others = [pace for pace in PACES if pace != "root"]
+            yield pytest.param(walk, ["root"], id=name)
+            yield pytest.param(walk, others, marks=pytest.mark.slow, id=f"{name}, other paces")
+
+
+@pytest.mark.parametrize(("walk", "paces"), list(paced_walks()))
+def test_descents_equal_plain_loops(kernels_and_arrays, walk, paces):
+    for name in paces:
+        check_descent(kernels_and_arrays, walk, name)
+
+
+def check_descent(kernels_and_arrays: Backend, walk: Any, name: str) -> None:
     order, pace = np.random.default_rng(0).permutation(23), PACES[name]
     check(kernels_and_arrays, rows(walk[1], False), walk, order, pace, True, 0.0)
     check(kernels_and_arrays, rows(walk[1], True), walk, order, pace, False, 0.1)
