@@ -15,6 +15,7 @@ from scipy import special
 from suffice import GLM, LinearRegression
 from suffice.discriminative import summary
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.solving import CollinearityWarning
 
 RNG = np.random.default_rng(7)
 X = sm.add_constant(RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1])
@@ -246,3 +247,10 @@ def test_weights_that_leave_no_degrees_of_freedom_are_named(model: Any) -> None:
             ValueError, match="there is no interval: the rows' weights, 1 each by default, sum to 1 and"
         ):
             model.fit(x, y, shares / shares.sum()).predict(x, interval=0.9)
+
+
+def test_columns_that_repeat_others_do_not_count_for_the_rank() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.warns(CollinearityWarning, match="x3 = a combination of x0"):
+        model = LinearRegression().fit(np.column_stack([x, x[:, 0]]), x.sum(axis=1))
+    assert model.rank_ == 3

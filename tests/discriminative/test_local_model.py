@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
@@ -151,3 +152,10 @@ def test_rows_that_make_no_sense() -> None:
         LocallyWeightedRegression(family="bernoulli").fit(x, np.arange(300) % 3)
     with pytest.raises(ValueError, match=r"y\[0\] is .*; classes are whole numbers"):
         LocallyWeightedRegression(family="bernoulli").fit(x, y)
+
+
+def test_names_of_features_stay_when_more_rows_are_learned() -> None:
+    x = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0) % 5})
+    model = LocallyWeightedRegression(bandwidth=2.0).fit(x[:8], x.a[:8]).partial_fit(x[8:], x.a[8:])
+    assert list(model.feature_names_in_) == ["a", "b"]
+    np.testing.assert_allclose(model.predict(x), LocallyWeightedRegression(bandwidth=2.0).fit(x, x.a).predict(x))

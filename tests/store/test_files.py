@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from suffice.store import Contents, StoreError, read, write
+from suffice.store import Contents, StoreError, contents, read, write
 from suffice.store.whole import whole_file
 
 from .samples import assert_same, sample
@@ -144,3 +144,10 @@ def test_nobody_else_reads_a_file_that_is_not_yet_whole(path):
     with whole_file(path) as temporary:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_settings_that_are_too_long_for_a_file_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "TEXT_LIMIT", 200)
+    with pytest.raises(ValueError, match=r"settings take \d+ bytes, of 200 at most: keep long lists among the arrays"):
+        write(tmp_path / "long.model", Contents("test", {"names": ["name"] * 100}, {}, {}))
+    assert not list(tmp_path.iterdir())
