@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from suffice.solvers.auto import Auto
 from suffice.solvers.elastic_net import ElasticNet, violations
 from suffice.solvers.newton import Newton
 from suffice.solvers.objective import flat, shaped
+from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
 
 from ..discriminative.cases import CASES, rows
@@ -239,10 +241,20 @@ def _few_counts() -> Likelihood:
     return Likelihood(ThreadEngine(), Batch(x, y), Response.of("poisson"), True)
 
 
-@pytest.mark.parametrize("solver", [Newton(1e-8, 20), ElasticNet(np.full((3, 1), 0.1), 1e-8, 20)], ids=repr)
-def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Newton | ElasticNet) -> None:
+@pytest.mark.parametrize(
+    "solver",
+    [
+        Newton(1e-8, 20),
+        ElasticNet(np.full((3, 1), 0.1), 1e-8, 20),
+        QuasiNewton(1e-8, 20, information=True),
+        TruncatedNewton(1e-8, 20),
+    ],
+    ids=repr,
+)
+def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Any) -> None:
     start = np.array([[1e4], [0.0], [0.0]])
-    solution = solver.minimise(_few_counts(), start)
+    guess = [np.copy] if isinstance(solver, QuasiNewton) else []
+    solution = solver.minimise(_few_counts(), start, *guess)
     assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
     np.testing.assert_array_equal(solution.theta, start)
 
@@ -267,3 +279,9 @@ def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum() -> No
 def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
     path = LinearRegression().path(np.eye(4, 2), np.array([2.0, 1.0, 0.0, 0.0]), penalties=[10.0, 1e-3])
     assert repr(path) == "Path of 2 penalties, l1 from 10 to 0.001: 0 to 2 coefficients"
+
+
+def test_a_solver_without_curvature_takes_it_at_the_end_where_it_is_asked_for() -> None:
+    solution = QuasiNewton(1e-8, 100, information=True).minimise(_few_counts(), np.zeros((3, 1)), np.copy)
+    assert solution.converged
+    np.testing.assert_allclose(solution.information, _few_counts().curvature(solution.theta).information, rtol=1e-6)

@@ -44,17 +44,17 @@ class TruncatedNewton:
         theta = np.array(start, dtype=np.float64)
         here: Slope = objective.slope(theta)
         trace.add(here.value, here.gradient)
-        across = objective.diagonal(theta)
-        across = np.where(across > 0, across, 1.0)
-        test = Convergence.of(objective, self.tol, start.size)
-        steepness = first = inner(here.gradient, here.gradient / across)
-        gained = np.inf
 
         def solution(converged: bool, why: str) -> Solution:
             return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps))
 
         if not np.isfinite(here.value):
             return solution(False, "the log-likelihood is not finite at the start")
+        across = objective.diagonal(theta)
+        across = np.where(across > 0, across, 1.0)
+        test = Convergence.of(objective, self.tol, start.size)
+        steepness = first = inner(here.gradient, here.gradient / across)
+        gained = np.inf
         for _ in range(self.max_iter):
             product = objective.products(theta)
             assert product is not None
