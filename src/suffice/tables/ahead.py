@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from suffice.tables.source import Source
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _END = object()
+#: Threads that read, and what stops them.
+_READERS: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
+#: How many seconds are waited for a reader when the process ends; one that waits for standard input does not end.
+_PATIENCE = 2.0
 #: Batches that are read before anybody asks for them.
 _EARLY = 32
 
@@ -30,8 +36,22 @@ def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     waiting: queue.Queue[Any] = queue.Queue(depth)
     stopped = threading.Event()
     thread = threading.Thread(target=_read, args=(items, waiting, stopped), name="suffice-reader", daemon=True)
+    _READERS[thread] = stopped
     thread.start()
     return _handed_on(items, waiting, stopped, thread)
+
+
+@atexit.register
+def _stop_readers() -> None:
+    """Stop the threads that still read when the process ends, by Ctrl-C say.
+
+    The interpreter would end them in the middle of native code, which aborts the process.
+    """
+    readers = list(_READERS.items())
+    for _, stopped in readers:
+        stopped.set()
+    for thread, _ in readers:
+        thread.join(_PATIENCE)
 
 
 def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Event) -> None:
