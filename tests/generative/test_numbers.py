@@ -127,6 +127,7 @@ def test_codes_of_categories_may_be_large_and_negative() -> None:
     np.testing.assert_allclose(CategoricalNB().fit(x, y).predict_proba(x), expected, rtol=1e-12)
 
 
+@pytest.mark.needs("torch")
 def test_categories_come_as_tensors() -> None:
     import torch
 
