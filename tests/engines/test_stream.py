@@ -204,7 +204,7 @@ def test_the_batch_of_an_error_is_numbered() -> None:
 
 
 def test_arguments_that_batches_bring_are_refused() -> None:
-    with pytest.raises(ValueError, match="whose batches bring their own y: leave y out"):
+    with pytest.raises(ValueError, match="a function, a stream whose batches bring their own y: leave y out"):
         LogisticRegression().fit(batches(X, CLASSES), CLASSES)
 
 

@@ -539,8 +539,11 @@ def test_an_empty_or_lazy_frame() -> None:
 
     with pytest.raises(ValueError, match=r"rows \(samples\)"):
         MixedNB().fit(polars.DataFrame({"a": []}), [])
-    with pytest.raises(TypeError, match="collect"):
+    with pytest.raises(ValueError, match=r"a LazyFrame, a stream whose batches bring their own y.*gather the rows"):
         MixedNB().fit(polars.LazyFrame({"a": [1]}), [0])
+    frame = polars.DataFrame({"a": [1.5, 2.5, 7.5, 8.5], "b": ["u", "v", "u", "v"], "class": [0, 0, 1, 1]})
+    lazy, eager = MixedNB().fit(frame.lazy(), "class"), MixedNB().fit(frame[["a", "b"]], frame["class"])
+    np.testing.assert_allclose(*(model.predict_proba(frame[["a", "b"]]) for model in (lazy, eager)), rtol=1e-12)
 
 
 def test_models_of_different_columns_do_not_merge() -> None:

@@ -179,7 +179,8 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
             continue
         if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
             raise ValueError(
-                f"X is a stream, whose batches bring their own {name}: leave {name} out, or give the name of a column"
+                f"X is a {type(X).__name__}, a stream whose batches bring their own {name}: leave {name} out, give the "
+                "name of a column, or gather the rows of X first"
             )
         named[name] = value
     start = _starts(X)
