@@ -139,19 +139,17 @@ class Logistic(LocalFit):
         count, p = queries.rows, self.neighbourhood.parameters(queries.features)
         theta, step, shift = np.zeros((count, p)), np.zeros((count, p)), np.zeros((count, queries.features))
         value, length, log_weight = np.full(count, -np.inf), np.ones(count), np.zeros(count)
-        hold: FloatArray | None = None  # (m, p)
+        penalties: FloatArray | None = None  # (m, p, p)
         searching = np.arange(count)
         for _ in range(self.max_iter):
             trial = theta[searching] + length[searching, None] * step[searching]
             sums = kernels.local_curvature(_some(queries, searching), self.rows, self.neighbourhood, trial)
-            shift[searching] = sums.shift
-            log_weight[searching] = self._log_weight(queries, sums.nearest, sums.shift)
-            largest = self._largest(log_weight[searching])
-            if hold is None:  # theta is 0, and all rows have the same curvature
+            if penalties is None:  # theta is 0, and all rows have the same curvature
+                shift, log_weight = sums.shift, self._log_weight(queries, sums.nearest, sums.shift)
                 mean_squares = np.diagonal(sums.hessian, axis1=1, axis2=2) / sums.hessian[:, :1, 0]
-                hold = STABILISER * largest[:, None] * mean_squares
-            penalty = self._penalty(sums.shift, log_weight[searching])
-            penalty[:, range(p), range(p)] += hold[searching]
+                penalties = self._penalty(shift, log_weight)
+                penalties[:, range(p), range(p)] += STABILISER * self._largest(log_weight)[:, None] * mean_squares
+            penalty, largest = penalties[searching], self._largest(log_weight[searching])
             pull = inner(trial, penalty)
             reached = sums.value - 0.5 * inner(pull, trial)
             before = value[searching]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -60,7 +61,7 @@ class Neighbourhood:
 
     def pairs(self, features: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the features whose products are columns of the design, after all others."""
-        return np.triu_indices(features if self.degree == 2 else 0)
+        return _pairs(features if self.degree == 2 else 0)
 
     def design(self, u: FloatArray) -> FloatArray:
         """Return the local design, (m, p), of points, (m, d), in bandwidths."""
@@ -85,6 +86,11 @@ class Neighbourhood:
                     return np.asarray(3 * np.log1p(-(inside**3)) + 0.0)
                 case _:
                     return np.where(distance <= 1, 0.0, -np.inf)
+
+
+@cache
+def _pairs(features: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    return np.triu_indices(features)
 
 
 class LocalMoments(NamedTuple):
