@@ -95,23 +95,20 @@ def test_a_page_fits_the_window_and_is_readable(browser: Any, written: Callable[
     page.context.close()
 
 
-def test_links_scroll_to_their_headings(browser: Any, written: Callable[[str], Path]) -> None:
+def test_links_scroll_to_their_headings_and_wide_tables_within_themselves(
+    browser: Any, written: Callable[[str], Path]
+) -> None:
     page, said, _ = _opened(browser, written("two classes"), 390, "light")
     page.emulate_media(reduced_motion="reduce")
     page.get_by_role("link", name="The hardest rows").click()
     page.wait_for_function("Math.abs(document.getElementById('hard').getBoundingClientRect().top) < 2")
     assert page.get_by_role("heading", name="The hardest rows").is_visible()
-    assert said == []
-    page.context.close()
-
-
-def test_wide_tables_scroll_within_themselves(browser: Any, written: Callable[[str], Path]) -> None:
-    page, _, _ = _opened(browser, written("two classes"), 390, "light")
     wide = page.get_by_role("region", name="Columns that the model reads, and what they are taken for")
     assert wide.evaluate("each => each.scrollWidth > each.clientWidth")
     wide.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.activeElement.scrollLeft > 0")
+    assert said == []
     page.context.close()
 
 
