@@ -25,6 +25,8 @@ from suffice.tables.drawing import Sample, hash_rows, order_by_content
 #: A name that ends a string, a name and a query.
 HOSTILE = "a'b\"c\\; drop table rows; --"
 KINDS = {"id64": "category", "note": "text"}
+#: Models whose products of a moment's columns are those of another model of the same rows.
+NARROW = (("sold", "gda"), ("rooms", "linear"))
 
 Put = Callable[[pa.Table], str]
 
@@ -126,7 +128,8 @@ def same_sums(one: Any, two: Any, tolerance: float = 1e-10) -> None:
     [("sold", "nb"), ("sold", "gda"), ("sold", "gda-full"), ("price", "linear"), ("rooms", "linear")],
 )
 def test_the_model_is_that_of_rows_that_are_read(place: str, target: str, model: str) -> None:
-    there, here = both(place, target, model)
+    narrow = {**KINDS, "listed": "ignore"} if (target, model) in NARROW else KINDS
+    there, here = both(place, target, model, columns=narrow)
     same_sums(there.description_.statistics_, here.description_.statistics_)
     if model != "nb":
         same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
@@ -142,26 +145,26 @@ def test_the_model_is_that_of_rows_that_are_read(place: str, target: str, model:
 
 @pytest.mark.parametrize(("target", "model"), [("sold", "logistic"), ("rooms", "poisson")])
 def test_models_that_are_no_sums_are_fitted_to_drawn_rows(place: str, target: str, model: str) -> None:
-    there, here = both(place, target, model)
+    there, here = both(place, target, model, columns={**KINDS, "listed": "ignore", "note": "ignore"})
     rows = table(50, seed=1).drop_columns([target])
     answers = [each.predict_proba(rows) if target == "sold" else each.predict(rows) for each in (there, here)]
     np.testing.assert_allclose(*answers, rtol=1e-9)
 
 
 def test_the_best_is_chosen_as_if_rows_were_read(place: str) -> None:
-    there, here = both(place, "price", "auto")
+    there, here = both(place, "price", "auto", columns={**KINDS, "listed": "ignore"})
     assert there.model_ == here.model_
     assert [each.loss for each in there.candidates_] == pytest.approx([each.loss for each in here.candidates_])
 
 
 def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "COMPARED", 300)
-    where = put(table(600))
-    there, here = both(where, "sold", "nb")
+    where = put(table(600).drop_columns(["listed", "note", "id64"]))
+    there, here = both(where, "sold", "nb", columns=None)
     same_sums(there.description_.statistics_, here.description_.statistics_)
-    again = fit(where, "sold", "nb", in_database=True, columns=KINDS, folds=2)
+    again = fit(where, "sold", "nb", in_database=True, folds=2)
     assert again.candidates_[0].loss == there.candidates_[0].loss  # the same rows are drawn
-    gda, read = both(where, "sold", "gda")
+    gda, read = both(where, "sold", "gda", columns=None)
     rows = table(50, seed=1)
     for model in (gda, read):
         model.predictor_.inner = model.predictor_.inner.with_params(temperature=1.0)
@@ -335,9 +338,9 @@ def test_a_date_counts_as_the_columns_that_it_becomes(put: Put) -> None:
 def test_a_parquet_file_is_summed_where_it_lies(tmp_path: Path) -> None:
     """NaN is among its cells, which the least and greatest cells that the file tells of itself hide from DuckDB."""
     path = tmp_path / "rows.parquet"
-    pyarrow.parquet.write_table(table(), path)
+    pyarrow.parquet.write_table(table().select(["spread", "rooms", "garden", "fee", "price", "sold"]), path)
     for target, model in (("sold", "nb"), ("price", "linear")):
-        there, here = both(path, target, model)
+        there, here = both(path, target, model, columns=None)
         same_sums(there.description_.statistics_, here.description_.statistics_)
         same_sums(there.estimator_.statistics_, here.estimator_.statistics_, 1e-9)
 
@@ -492,7 +495,7 @@ def test_rows_beyond_those_that_are_counted_are_drawn_together(monkeypatch: pyte
 @pytest.mark.parametrize("model", ["logistic", "auto"])
 def test_a_penalty_does_not_depend_on_the_order_of_rows(model: str) -> None:
     rows = overlapping(80)
-    one, two = (fit(each, "sold", model) for each in (rows, shuffled(rows)))
+    one, two = (fit(each, "sold", model, folds=3) for each in (rows, shuffled(rows)))
     assert one.model_ == two.model_
     assert [(each.model, each.penalty) for each in one.candidates_] == [
         (each.model, each.penalty) for each in two.candidates_

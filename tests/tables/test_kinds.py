@@ -224,7 +224,7 @@ def test_a_level_that_comes_late_has_its_column() -> None:
 
 def test_wide_tables(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    table = pd.DataFrame(random.normal(size=(120, 300)), columns=[f"v{place}" for place in range(300)])
+    table = pd.DataFrame(random.normal(size=(60, 300)), columns=[f"v{place}" for place in range(300)])
     table["y"] = np.where(table.v7 > 0, "a", "b")
     table.to_csv(tmp_path / "wide.csv", index=False)
     model = suffice.fit(tmp_path / "wide.csv", "y", "logistic", folds=2)
@@ -251,13 +251,10 @@ def test_kinds_do_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_the_same_fit_is_the_same_file(tmp_path: Path) -> None:
-    table = pd.DataFrame({"x": np.arange(80.0), "c": list("abcd") * 20, "y": list("nnny") * 20})
-    for name in ("one", "two"):
-        suffice.fit(table, "y", ledger=True).save(tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    code = "import sys; from suffice.tables import fit; fit(sys.argv[1], 'y', ledger=True).save(sys.argv[2])"
+    table = pd.DataFrame({"x": np.arange(40.0), "c": list("abcd") * 10, "y": list("nnny") * 10})
     table.to_parquet(tmp_path / "t.parquet")
-    suffice.fit(tmp_path / "t.parquet", "y", ledger=True).save(tmp_path / "here")
+    suffice.fit(tmp_path / "t.parquet", "y", ledger=True, folds=2).save(tmp_path / "here")
+    code = "import sys; from suffice.tables import fit; fit(sys.argv[1], 'y', ledger=True, folds=2).save(sys.argv[2])"
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "2" else "2"
     subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "t.parquet"), str(tmp_path / "there")],
