@@ -23,7 +23,7 @@ from tests.cli.command import done, process, refused, written
 
 def fit(*words: object, stdin: bytes = b"") -> Any:
     """Return what naive Bayes of a table says about itself."""
-    return done("fit", *words, "-m", "nb", "--json", stdin=stdin).json
+    return done("fit", *words, "-m", "nb", "--folds", 2, "--json", stdin=stdin).json
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,11 @@ CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     ),
     "many classes": (wine, "target", {"model": "gda-full"}),
     "numbers": (lambda: some_of_houses("listed", "area", "rooms", "garden", "price"), "price", {"model": "linear"}),
-    "counts": (lambda: some_of_houses("area", "rooms", "district", "viewings")[:300], "viewings", {}),
+    "counts": (
+        lambda: some_of_houses("area", "rooms", "district", "viewings"),
+        "viewings",
+        {"model": "poisson", "folds": 2},
+    ),
     "text": (suffice.demo.messages, "label", {"model": "text"}),
     "one number": (one_number, "side", {"model": "logistic"}),
     "nasty": (nasty, f"sold {NASTY} $1 $2", {"model": "nb"}),
