@@ -6,6 +6,8 @@ import hashlib
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -68,13 +70,31 @@ def svg(figure: Figure, title: str | None = None, *, prefix: str | None = None) 
 def _written(figure: Figure) -> str:
     """Return the SVG that matplotlib writes."""
     import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     target = io.StringIO()
     with usual_settings(), warnings.catch_warnings():
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "suffice"})
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page's fonts draw the letters
-        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
+        # Not by savefig, which draws a figure that lays itself out once more, for the layout alone.
+        with _transparent(figure):
+            FigureCanvasSVG(figure).print_svg(target, metadata={"Date": None})  # type: ignore[no-untyped-call]
     return target.getvalue()
+
+
+@contextmanager
+def _transparent(figure: Figure) -> Iterator[None]:
+    """Draw no backgrounds, and leave the figure with its canvas and its colours as they were."""
+    canvas, patches = figure.canvas, [figure.patch, *(ax.patch for ax in figure.axes)]
+    colours = [patch.get_facecolor() for patch in patches]
+    try:
+        for patch in patches:
+            patch.set_facecolor("none")
+        yield
+    finally:
+        for patch, colour in zip(patches, colours, strict=True):
+            patch.set_facecolor(colour)
+        figure.set_canvas(canvas)
 
 
 def _title(figure: Figure) -> str:
