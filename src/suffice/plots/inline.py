@@ -84,8 +84,8 @@ def _written(figure: Figure) -> str:
 
 @contextmanager
 def _transparent(figure: Figure) -> Iterator[None]:
-    """Draw no backgrounds, and leave the figure with its canvas and its colours as they were."""
-    canvas, patches = figure.canvas, [figure.patch, *(ax.patch for ax in figure.axes)]
+    """Draw no backgrounds, and leave the figure with its canvas, resolution and colours as they were."""
+    canvas, dpi, patches = figure.canvas, figure.get_dpi(), [figure.patch, *(ax.patch for ax in figure.axes)]
     colours = [patch.get_facecolor() for patch in patches]
     try:
         for patch in patches:
@@ -95,6 +95,7 @@ def _transparent(figure: Figure) -> Iterator[None]:
         for patch, colour in zip(patches, colours, strict=True):
             patch.set_facecolor(colour)
         figure.set_canvas(canvas)
+        figure.set_dpi(dpi)
 
 
 def _title(figure: Figure) -> str:
