@@ -88,7 +88,10 @@ class Workplace:
         ]
         # Tests on data that is not in the tree are left out: a fault is caught everywhere or nowhere.
         environment = {name: value for name, value in os.environ.items() if name not in ("SUFFICE_DATA", "PYTHONPATH")}
-        environment |= {"SUFFICE_RECORD": str(record)} | ({} if fault is None else {"SUFFICE_FAULT": str(fault)})
+        # Compiled code is found by the second and the length of its source: that of a fault could outlive it.
+        environment |= {"SUFFICE_RECORD": str(record), "PYTHONDONTWRITEBYTECODE": "1"} | (
+            {} if fault is None else {"SUFFICE_FAULT": str(fault)}
+        )
         with output.open("wb") as out:
             self._running = subprocess.Popen(
                 command, cwd=self.tree, env=environment, stdout=out, stderr=out, start_new_session=True
