@@ -203,6 +203,37 @@ def test_the_batch_of_an_error_is_numbered() -> None:
     assert "in batch 3 of the stream, counted from 0" in error.value.__notes__
 
 
+def test_a_function_that_returns_the_same_iterator_is_refused() -> None:
+    parts = list(batches(X, CLASSES)())
+    for model in (LogisticRegression(), GDA()):
+        for same in (iter(parts), (part for part in parts)):
+            with pytest.raises(ValueError, match="must start the stream from its beginning each time"):
+                model.fit(lambda same=same: same)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_stream_that_changes_between_passes_is_refused() -> None:
+    def changing(change: Callable[[int], list[Any]]) -> Callable[[], Iterator[Any]]:
+        starts: list[int] = []
+
+        def start() -> Iterator[Any]:
+            starts.append(1)
+            return iter(change(len(starts)))
+
+        return start
+
+    parts = list(batches(X, CLASSES)())
+    moved = [*parts[:-1], (parts[-1][0] + 1.0, parts[-1][1])]
+    for change, words in (
+        (lambda start: parts if start < 4 else parts[:5], "brought 350 rows, and 600 before"),
+        (lambda start: parts if start < 4 else moved, "brought other rows than before"),
+        (lambda start: parts if start < 4 else [], "brought no rows"),
+        (lambda start: parts if start < 4 else parts[1:], "brought another first batch"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            LogisticRegression().fit(changing(change))
+
+
 def test_arguments_that_batches_bring_are_refused() -> None:
     with pytest.raises(ValueError, match="a function, a stream whose batches bring their own y: leave y out"):
         LogisticRegression().fit(batches(X, CLASSES), CLASSES)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, Self, TypeVar
+from zlib import crc32
 
 import numpy as np
 
@@ -197,8 +199,59 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
         batches.close()
     if head is None:
         raise ValueError("the stream holds no batches with rows: there is nothing to learn from")
-    read = _once(chain(passed, X)) if start is None else start
-    return StreamRows(read, [piece], is_read_once=start is None, head=head)
+    if start is None:
+        return StreamRows(_once(chain(passed, X)), [piece], is_read_once=True, head=head)
+    return StreamRows(_Passes(start, piece, head), head=head)
+
+
+class _Passes:
+    """Passes through a stream that is started again for each: all of them must bring the same rows.
+
+    That is checked by the number of rows and the first row of each batch. A function that returns the same iterator
+    each time, or rows that are drawn anew, would otherwise give a wrong fit without a word.
+    """
+
+    def __init__(self, start: Callable[[], Iterator[Any]], piece: Callable[[Any], Piece | None], head: Piece) -> None:
+        self._start = start
+        self._piece = piece
+        self._head = _fingerprint(head)
+        self._first: tuple[int, int] | None = None  # rows and fingerprint of the first pass
+
+    def __call__(self) -> Iterator[Piece]:
+        rows = total = 0
+        for number, batch in enumerate(self._start()):
+            try:
+                piece = self._piece(batch)
+            except Exception as error:
+                error.add_note(f"in batch {number} of the stream, counted from 0")
+                raise
+            if piece is None:
+                continue
+            found = _fingerprint(piece)
+            if not rows and found != self._head:
+                raise _changed("another first batch")
+            rows, total = rows + length(piece["X"]), crc32(found.to_bytes(4, "little"), total)
+            yield piece
+        if not rows:
+            raise _changed("no rows")
+        if self._first is None:
+            self._first = rows, total
+        elif self._first != (rows, total):
+            before = self._first[0]
+            raise _changed(f"{rows} rows, and {before} before" if rows != before else "other rows than before")
+
+
+def _fingerprint(piece: Piece) -> int:
+    """Return a checksum of the first row of a piece, and of what comes with it."""
+    firsts = [value.iloc[:1].to_numpy() if hasattr(value, "iloc") else value[:1] for value in piece.values()]
+    return crc32(pickle.dumps(firsts))
+
+
+def _changed(what: str) -> ValueError:
+    return ValueError(
+        f"the stream was started again, and brought {what}: a function must start the stream from its beginning each "
+        "time, and give the same rows"
+    )
 
 
 def _starts(x: Any) -> Callable[[], Iterator[Any]] | None:
