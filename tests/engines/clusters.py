@@ -117,6 +117,15 @@ def dask_cluster() -> Iterator[Dask]:
         yield Dask(client)
 
 
+@pytest.fixture
+def dask_here() -> Iterator[Dask]:
+    """Let Dask compute in this process, one task after another."""
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield Dask()
+
+
 @pytest.fixture(scope="session")
 def spark_cluster(request: pytest.FixtureRequest) -> Iterator[Spark]:
     """Start Spark: with an executor that is a machine of its own if slow tests run, some of which end it."""

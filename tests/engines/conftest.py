@@ -6,7 +6,7 @@ from suffice import _native
 from tests.requirements import require
 
 from .backends import BACKENDS, Backend
-from .clusters import cluster, dask_cluster, spark_cluster  # noqa: F401
+from .clusters import cluster, dask_cluster, dask_here, spark_cluster  # noqa: F401
 
 
 @pytest.fixture(scope="module", params=BACKENDS.values(), ids=BACKENDS.keys())

@@ -7,6 +7,7 @@ import gc
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from suffice import (
     MixedNB,
     NBLogisticRegression,
     Perceptron,
+    PoissonRegression,
 )
 from suffice.discriminative.separation import SeparationWarning
 from suffice.engines.spread import ClusterError
+from suffice.selection import cross_validate
+from suffice.solvers import StochasticGradient
 
 from .clusters import PANDAS, ROOT, Cluster, Dask, Spark, spark_in_slow_tests
 
@@ -344,6 +348,79 @@ def test_what_spark_alone_can_get_wrong_is_said_at_once(spark_cluster: Spark) ->
     model = GaussianNB().fit(rows[["a", "b"]], rows["y"])
     with pytest.raises(ValueError, match="X has a column 'prediction' already"):
         model.predict(there.withColumnRenamed("y", "prediction"))
+
+
+def test_dask_arrays_are_rechunked_to_whole_rows_in_the_parts_of_x(dask_here: Dask) -> None:
+    rows = numeric()
+    x, y = rows[["a", "b"]].to_numpy(), rows["y"].to_numpy()
+    there = dask_here.array(x, SIZES).rechunk((10, 1))
+    for column in (dask_here.array(y, [ROWS]), y):
+        model = LinearRegression().fit(there, column)
+        np.testing.assert_allclose(model.theta_, LinearRegression().fit(x, y).theta_, rtol=1e-10)
+
+
+def test_what_dask_arrays_cannot_be_is_said_at_once(dask_here: Dask) -> None:
+    rows = numeric()
+    x, y = dask_here.array(rows[["a", "b"]], SIZES), dask_here.array(rows["y"], SIZES)
+    with pytest.raises(ValueError, match=r"X must have one or two dimensions; got a Dask array of shape \(30, 2, 1\)"):
+        GaussianNB().fit(x[:, :, None], y)
+    with pytest.raises(ValueError, match="y='y' names a column, and X is no data frame of Dask"):
+        GaussianNB().fit(x, "y")
+    with pytest.raises(ValueError, match="y is missing"):
+        GaussianNB().fit(x)
+    with pytest.raises(ValueError, match="all sample weights are zero"):
+        LogisticRegression().fit(x, y, sample_weight=0 * y)
+    with pytest.raises(ValueError, match="steps row by row need the rows here"):
+        LinearRegression(solver=StochasticGradient(step=0.1)).partial_fit(x, y)
+    model = PoissonRegression().fit(rows[["a", "b"]].to_numpy(), rows["y"])
+    with pytest.raises(ValueError, match="rows of a cluster are scored without offset, exposure and trials"):
+        model.score(x, y, offset=y)
+    with pytest.raises(ValueError, match=r"predict with 0\.9 gives 3 arrays, and of rows on a cluster it can give one"):
+        LinearRegression().fit(rows[["a", "b"]].to_numpy(), rows["y"]).predict(x, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"scoring": "f1"}, "rows of a cluster are scored by 'accuracy' or 'neg_log_loss'; got scoring='f1'"),
+        ({"folds": "few"}, "folds must be a number or 'loo' for rows of a cluster; got 'few'"),
+        ({"folds": 2.5}, r"folds must be a number or 'loo' for rows of a cluster; got 2\.5"),
+        ({"folds": 1}, "folds must be at least 2; got 1"),
+        ({"folds": 31}, "30 rows cannot be cut into 31 folds"),
+    ],
+)
+def test_folds_and_scores_that_dask_rows_do_not_have_are_named(
+    dask_here: Dask, settings: dict[str, Any], words: str
+) -> None:
+    rows = numeric()
+    with pytest.raises(ValueError, match=words):
+        cross_validate(
+            GaussianNB(), dask_here.array(rows[["a", "b"]], SIZES), dask_here.array(rows["y"], SIZES), **settings
+        )
+
+
+def test_dask_collections_without_rows_are_nothing_to_learn_from(dask_here: Dask) -> None:
+    x, y = dask_here.array(np.zeros((0, 2)), [0]), dask_here.array(np.zeros(0), [0])
+    fitted = LinearRegression().fit(numeric()[["a", "b"]].to_numpy(), numeric()["y"])
+    for learn in (
+        LinearRegression(covariance="HC0").fit,
+        GaussianNB(alpha="auto").fit,
+        MixedNB().fit,
+        fitted.score,
+        partial(cross_validate, GaussianNB()),
+    ):
+        with pytest.raises(ValueError, match="no partition has any rows: there is nothing to learn from"):
+            learn(x, y)
+
+
+def test_a_dask_task_without_us_is_told_of(dask_here: Dask) -> None:
+    def missing(block: Any) -> Any:
+        raise ModuleNotFoundError("No module named 'suffice'")
+
+    rows = numeric()
+    x = dask_here.array(rows[["a", "b"]], SIZES).map_blocks(missing, dtype=float)
+    with pytest.raises(ClusterError, match="the workers of this Dask cluster have no module 'suffice': install"):
+        GaussianNB().fit(x, dask_here.array(rows["y"], SIZES))
 
 
 def test_dask_rows_may_be_given_by_name() -> None:

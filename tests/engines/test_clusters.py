@@ -9,11 +9,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import TextClassifier
+from suffice import (
+    GaussianNB,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    PoissonRegression,
+    TextClassifier,
+)
+from suffice.engines import ClusterEngine
 from suffice.selection import cross_validate
+from suffice.solvers.truncated_newton import TruncatedNewton
 
-from .cluster_cases import CASES, ROWS, Case, classes
-from .clusters import CLUSTERS, PANDAS, Cluster, Dask, spark_in_slow_tests
+from .cluster_cases import CASES, ROWS, Case, classes, numbers, real, two_classes, weights
+from .clusters import CLUSTERS, PANDAS, SIZES, Cluster, Dask, cut, spark_in_slow_tests
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 ANSWERS = {
@@ -98,11 +107,8 @@ def test_fit_gives_what_threads_give(cluster: Cluster, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if case.name not in WAYS], ids=str)
-def test_fit_of_parts_gives_what_threads_give(case: Case) -> None:
-    import dask
-
-    with dask.config.set(scheduler="synchronous"):
-        check(Dask(), case)
+def test_fit_of_parts_gives_what_threads_give(dask_here: Dask, case: Case) -> None:
+    check(dask_here, case)
 
 
 def by_name(*names: str) -> Any:
@@ -144,6 +150,78 @@ def test_partial_fit_and_forget_of_spread_rows_are_those_of_threads(cluster: Clu
     compare(model.forget(there, **beside), theirs)
 
 
+@pytest.mark.parametrize(
+    ("make", "targets"),
+    [(LogisticRegression, classes), (Perceptron, two_classes), (PoissonRegression, two_classes)],
+    ids=["LogisticRegression", "Perceptron", "PoissonRegression"],
+)
+def test_partial_fit_learns_the_parts_in_order(dask_here: Dask, make: Any, targets: Any) -> None:
+    model, here = make(), make()
+    known = {} if make is PoissonRegression else {"classes": np.unique(targets())}
+    rows, y = dask_here.array(numbers()), dask_here.array(targets())
+    for _ in range(2):
+        model.partial_fit(rows, y)
+        for part in cut(pd.DataFrame({"place": range(ROWS)}), SIZES[1:]):
+            here.partial_fit(numbers()[part["place"]], targets()[part["place"]], **known)
+    np.testing.assert_allclose(model.coef_, here.coef_, **CLOSE)
+    np.testing.assert_allclose(model.intercept_, here.intercept_, **CLOSE)
+    with pytest.raises(ValueError, match="no partition has any rows: there is nothing to learn from"):
+        make().partial_fit(dask_here.array(numbers()[:0], [0]), dask_here.array(targets()[:0], [0]))
+
+
+def test_truncated_newton_finds_the_optimum_of_dask_rows(dask_here: Dask) -> None:
+    there = dask_here.array(numbers()), dask_here.array(two_classes()), dask_here.array(weights())
+    model = LogisticRegression(solver=TruncatedNewton(1e-12), l2=1.0).fit(*there)
+    here = LogisticRegression(l2=1.0, tol=1e-12).fit(numbers(), two_classes(), weights())
+    assert model.solution_.converged
+    np.testing.assert_allclose(model.theta_, here.theta_, **CLOSE)
+
+
+def test_stochastic_steps_go_through_the_parts_in_order(dask_here: Dask) -> None:
+    def steps() -> LogisticRegression:
+        return LogisticRegression(solver="stochastic", l2=1.0, tol=0.1)
+
+    parts = cut(pd.DataFrame(numbers()).assign(y=two_classes()), SIZES[1:])
+    stream = [(part[[0, 1, 2]].to_numpy(), part["y"].to_numpy()) for part in parts]
+    model = steps().fit(dask_here.array(numbers()), dask_here.array(two_classes()))
+    np.testing.assert_array_equal(model.theta_, steps().fit(iter(stream)).theta_)
+    whole = steps().fit(dask_here.array(numbers(), [ROWS]), dask_here.array(two_classes(), [ROWS]))
+    np.testing.assert_array_equal(whole.theta_, steps().fit(numbers(), two_classes()).theta_)
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        (LogisticRegression(l2=1.0, tol=1e-12), two_classes),
+        (LinearRegression(covariance="HC0"), real),
+        (LinearRegression(solver="newton"), real),
+    ],
+    ids=["LogisticRegression", "LinearRegression, HC0", "LinearRegression, newton"],
+)
+def test_dask_columns_far_from_zero_are_centred(dask_here: Dask, model: Any, targets: Any) -> None:
+    far = numbers() + np.array([1e6, 0.0, 0.0])
+    here = model.fit(far, targets()).summary().frame().to_numpy(float)
+    there = model.fit(dask_here.array(far), dask_here.array(targets())).summary().frame().to_numpy(float)
+    np.testing.assert_allclose(there, here, rtol=1e-7)
+
+
+def test_leave_one_out_of_dask_rows_scores_as_threads_do(dask_here: Dask) -> None:
+    there = dask_here.array(numbers()), dask_here.array(classes())
+    for scoring in ("accuracy", "neg_log_loss"):
+        ours, theirs = (
+            cross_validate(GaussianNB(), *rows, sample_weight=weight, folds="loo", scoring=scoring).scores
+            for rows, weight in ((there, dask_here.array(weights())), ((numbers(), classes()), weights()))
+        )
+        np.testing.assert_allclose(ours, theirs, **CLOSE)
+
+
+def test_a_cluster_engine_sums_rows_that_are_here() -> None:
+    for model in (GaussianNB(), LogisticRegression(solver="stochastic", tol=0.02)):
+        here = model.fit(numbers(), two_classes()).predict_proba(numbers())
+        model.set_params(engine=ClusterEngine()).fit(numbers(), two_classes())
+        np.testing.assert_array_equal(model.predict_proba(numbers()), here)
+
+
 def test_cross_validation_scores_the_same_folds(cluster: Cluster) -> None:
     case = CASES["GaussianNB"]
     there, beside = given(cluster, case)
@@ -177,3 +255,4 @@ def test_dask_bags_of_texts_are_counted_on_the_workers(dask_cluster: Dask) -> No
     bags = [db.from_sequence(texts()[name].tolist(), npartitions=3) for name in ("text", "class")]
     model, here = TextClassifier().fit(*bags), TextClassifier().fit(texts()["text"], texts()["class"])
     np.testing.assert_allclose(model.predict_proba(texts()["text"]), here.predict_proba(texts()["text"]), **CLOSE)
+    np.testing.assert_allclose(model.predict_proba(bags[0]).compute(), here.predict_proba(texts()["text"]), **CLOSE)

@@ -105,19 +105,8 @@ class ClusterEngine(Engine):
         if not isinstance(batches, Shards):
             return here().accumulate(summarise, batches)
         total: S | None = batches.batches.each(partial(_summed, self.of_parts, summarise)).total(operator.add)
-        if total is None:
-            raise ValueError("no batches: there is nothing to sum")
+        assert total is not None  # there are no shards without rows
         return total
-
-    def map(self, function: Callable[[Batch, Kernels], R], batches: Batch | Iterable[Batch]) -> Iterator[R]:
-        """Yield the results of a function of rows and kernels, in the order of the rows; see :meth:`Engine.map`."""
-        if not isinstance(batches, Shards):
-            return here().map(function, batches)
-        return (
-            result
-            for part in batches.batches.each(partial(_mapped, self.of_parts, function)).results()
-            for result in part
-        )
 
     def fold(self, function: Callable[[A, Batch, Kernels], A], state: A, batches: Batch | Iterable[Batch]) -> A:
         """Return the state after all batches, one after another; see :meth:`Engine.fold`."""
@@ -126,7 +115,10 @@ class ClusterEngine(Engine):
         return batches.batches.fold(partial(_folded, self.of_parts, function), state)
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
-        return here()._map(function, batches)
+        if not isinstance(batches, Shards):
+            return here()._map(function, batches)
+        parts = batches.batches.each(partial(_mapped, self.of_parts, function)).results()
+        return (result for part in parts for result in part)
 
 
 def remade(rows: Any, function: Callable[[Batch], Batch], keep: bool = False) -> Any:
