@@ -148,8 +148,7 @@ def _opened(found: Found, limit: int, file: int) -> Generator[Letter | Skipped]:
     try:
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode):
-            yield Skipped(path, SPECIAL)
-            return
+            raise _UnreadableError(SPECIAL)
         reading: Read = partial(os.read, file)
         start = reading(min(about.st_size + 1, CHUNK))
         for magic, module in _PACKED.items():

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -230,14 +231,7 @@ def shuffled(corpus: Corpus, seed: int) -> list[int]:
 
 def _runs(places: list[tuple[int, int]], order: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
     """Return stretches of an order that lie in one heap."""
-    members: list[int] = []
-    for k in order:
-        if members and places[members[-1]][0] != places[k][0]:
-            yield places[members[0]][0], members
-            members = []
-        members.append(k)
-    if members:
-        yield places[members[0]][0], members
+    return ((heap, list(members)) for heap, members in groupby(order, lambda k: places[k][0]))
 
 
 def _outcome(classes: Sequence[str], labels: Sequence[int], scores: list[float], cuts: tuple[float, float]) -> Outcome:

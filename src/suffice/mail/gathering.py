@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,10 +164,8 @@ def size(names: Sequence[str]) -> int | None:
         if isinstance(each, Found):
             if each.path.endswith(_PACKED):
                 return None
-            try:
+            with suppress(OSError):
                 total += os.stat(each.path).st_size  # noqa: PTH116  (many files: a Path takes longer than the question)
-            except OSError:
-                continue
     return total
 
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def mixed(
-    classes: Mapping[str, Sequence[str]], skip: Callable[[Skipped], None] | None = None
+    classes: Mapping[str, Sequence[str]], skip: Callable[[Skipped], object] = lambda _: None
 ) -> Iterator[tuple[bytes, str]]:
     """Return the messages of several classes with their class, each class spread over the whole stream.
 
@@ -36,7 +36,7 @@ def mixed(
         if isinstance(found, Letter):
             taken[label] += len(found.data)
             yield found.data, label
-        elif skip is not None:
+        else:
             skip(found)
 
 

@@ -81,9 +81,6 @@ class Maildir:
             if place.resolve().parent != root:
                 raise ValueError(f"{str(place)!r} is a link that leads out of the Maildir: put a folder in its place")
 
-    def __repr__(self) -> str:
-        return f"Maildir({str(self.path)!r})"
-
     def entries(self) -> list[Entry]:
         """Return the messages by name; what is no file is skipped, and listed in ``skipped``."""
         self.skipped.clear()

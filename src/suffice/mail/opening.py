@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from suffice.mail.errors import MailError
+from suffice.mail.renaming import rename
 from suffice.mail.schema import APPLICATION, FEATURES, TABLES, VERSION
 
 
@@ -36,13 +37,13 @@ def create(path: Path, patience: float) -> None:
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:
+    """Give a file its name, and raise FileExistsError where there is one of this name."""
     try:
         path.hardlink_to(temporary)
     except FileExistsError:
         raise
     except OSError:  # a file system without links
-        if not path.exists():
-            temporary.replace(path)
+        rename(temporary, path)
 
 
 def fill(connection: sqlite3.Connection) -> None:

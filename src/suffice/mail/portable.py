@@ -171,7 +171,7 @@ class _Dump:
             self.grams.append((number, line))
         elif "\t" in line:
             self.rows.append((number, line))
-        elif line:
+        else:
             raise MailError(f"line {number} of the dump is damaged: {line[:60]!r}")
 
     def _settings(self) -> tuple[dict[str, Any], tuple[float, float]]:

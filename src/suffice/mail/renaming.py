@@ -69,7 +69,11 @@ def _exclusive_rename() -> Callable[[bytes, bytes], int] | None:
             on_mac = system.renamex_np
             return lambda source, target: on_mac(source, target, no_replace_on_mac) and ctypes.get_errno()
         on_linux = system.renameat2
-    except (AttributeError, OSError, TypeError):  # an older system, or Windows, which never replaces
+    except (
+        AttributeError,
+        OSError,
+        TypeError,
+    ):  # pragma: no cover  (an older system, or Windows, which never replaces)
         return None
     return lambda source, target: on_linux(here, source, here, target, no_replace) and ctypes.get_errno()
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from suffice import _native
 from suffice.mail.database import Database, Settings
@@ -109,12 +109,6 @@ class Store(Database):
         for store in self.below:
             store.close()
         super().close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _check_layers(self) -> None:
         own = self.settings().classes

@@ -9,6 +9,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -194,16 +195,14 @@ class _Bell:
     def rings(self) -> bool:
         """Return whether files came to folders of messages, or folders to Maildirs, since it was asked last."""
         rung = False
-        try:
-            while data := os.read(self._file, 1 << 16):
-                at = 0
+        of_folders = self._FOLDER | self._DELETED | self._MOVED_AWAY | self._LOST
+        with suppress(BlockingIOError):
+            while True:
+                data, at = os.read(self._file, 1 << 16), 0
                 while at < len(data):
                     number, mask, _, length = self._EVENT.unpack_from(data, at)
                     at += self._EVENT.size + length
-                    of_folders = self._FOLDER | self._DELETED | self._MOVED_AWAY | self._LOST
                     rung |= number not in self._roots or bool(mask & of_folders)
-        except BlockingIOError:
-            return rung
         return rung
 
     def fileno(self) -> int:
@@ -221,5 +220,5 @@ def _bell() -> _Bell | None:
         return None
     try:
         return _Bell()
-    except (OSError, AttributeError, ImportError):
+    except OSError:  # there are more of them than the system allows a user
         return None
