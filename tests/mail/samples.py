@@ -1,21 +1,22 @@
-"""Messages to learn, what a filter counts of them, and a process without rights."""
+"""Messages to learn, what a filter counts of them, and work without the rights of the superuser."""
 
 from __future__ import annotations
 
 import os
-import pickle
 import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from suffice import _native, demo
 from suffice.mail import MailFilter
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.store import Store
+
+T = TypeVar("T")
 
 #: Words that each class prefers, and words that all use.
 TOPICS = {
@@ -82,29 +83,20 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(place)
 
 
-def without_rights(work: Callable[[], Any]) -> Any:
-    """Return what a function returns in a process that may do what permissions say: the superuser may do anything."""
+def without_rights(work: Callable[[], T]) -> T:
+    """Return what a function returns while permissions hold for this process: the superuser may do anything."""
     if os.getuid() != 0:
         return work()
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setresgid(65534, 65534, 65534)
-            os.setresuid(65534, 65534, 65534)
-            answer: Any = ("returned", work())
-        except BaseException as error:
-            answer = ("raised", error)
-        os.write(theirs, pickle.dumps(answer))
-        os._exit(0)
-    os.close(theirs)
-    with os.fdopen(ours, "rb") as pipe:
-        what, value = pickle.loads(pipe.read())
-    os.waitpid(child, 0)
-    if what == "raised":
-        raise value
-    return value
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setresgid(65534, 65534, 0)
+    os.setresuid(65534, 65534, 0)
+    try:
+        return work()
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
+        os.setgroups(groups)
 
 
 def pieces(raw: bytes) -> list[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from suffice.mail import mbox
 from suffice.mail.boxes import Letter, Skipped, count, letters, read
+from tests.mail.samples import open_folder, without_rights
 from tests.references.data import unpacked
 
 FROM = b"From ann@example.org Thu Aug 22 13:17:22 2002\n"
@@ -107,8 +108,12 @@ def test_a_length_that_ends_nowhere_is_not_believed(tmp_path):
     first = b"Subject: x\nContent-Length: 40\n\nfree money\n"
     box.write_bytes(written([first, MESSAGE, MESSAGE]))
     assert texts(box) == [first, MESSAGE, MESSAGE]
-    box.write_bytes(written([first.replace(b"40", b"99999999"), MESSAGE]))
-    assert len(texts(box)) == 2
+    for length in (b"9999", b"99999999"):
+        box.write_bytes(written([first.replace(b"40", length), MESSAGE]))
+        assert len(texts(box)) == 2
+    headers = b"Content-Length: 40\nSubject: x\n"
+    box.write_bytes(b"From x Mon Jan  1 00:00:00 2024\n" + headers)
+    assert texts(box) == [headers]
 
 
 def test_mbox_as_the_standard_library_writes_it(tmp_path):
@@ -218,6 +223,7 @@ def test_long_messages_are_cut_and_the_next_one_is_found(tmp_path):
     assert found[2] == MESSAGE
     (tmp_path / "one").write_bytes(long)
     assert texts(tmp_path / "one", limit=5000) == [long[:5000]]
+    assert texts(tmp_path / "one", limit=len(long) - 1) == [long[:-1]]
 
 
 def test_an_mbox_is_not_read_whole(tmp_path):
@@ -341,13 +347,31 @@ def test_pipes_and_sockets_are_never_opened(tmp_path, monkeypatch):
     assert isinstance(read(tmp_path / "pipe"), Skipped)
 
 
-@pytest.mark.needs("not root")
-def test_what_may_not_be_read(tmp_path):
-    (tmp_path / "secret").write_bytes(MESSAGE)
-    (tmp_path / "secret").chmod(0)
-    (tmp_path / "closed").mkdir(0)
-    assert skipped(tmp_path) == {"secret": "permission denied", "closed": "permission denied"}
-    (tmp_path / "closed").chmod(0o700)
+@posix
+def test_what_may_not_be_read():
+    with open_folder() as place:
+        (place / "secret").write_bytes(MESSAGE)
+        (place / "box" / "new").mkdir(parents=True)
+        closed = [place / "secret", place / "closed", place / "box" / "cur"]
+        for path in closed[1:]:
+            path.mkdir()
+        for path in closed:
+            path.chmod(0)
+        assert without_rights(lambda: skipped(place)) == {path.name: "permission denied" for path in closed}
+        for path in closed:
+            path.chmod(0o700)
+
+
+@posix
+def test_a_link_that_leads_to_itself_is_skipped_where_it_is_named(tmp_path):
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    assert skipped(tmp_path / "round") == {"round": "too many levels of symbolic links"}
+    assert count([tmp_path / "round"]) == 0
+
+
+@pytest.mark.needs("linux")
+def test_a_file_that_fails_to_be_read_is_skipped():
+    assert skipped(Path("/proc/self/mem")) == {"mem": "input/output error"}
 
 
 def test_a_missing_path_is_refused_before_anything_is_read(tmp_path):

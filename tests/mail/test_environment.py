@@ -77,6 +77,14 @@ def test_a_user_without_a_home_is_told_to_name_the_filter(monkeypatch):
     assert "--filter" in refused("mail", "status", code=3)
 
 
+@pytest.mark.needs("linux")
+def test_the_filter_lies_among_the_data_of_the_user(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "SUFFICE_MAIL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert f"there is no filter at {tmp_path}/.local/share/suffice/mail.db" in refused("mail", "status", code=3)
+
+
 @pytest.fixture
 def odd(tmp_path) -> Path:
     """A folder of messages whose names are no text, drive a terminal, or have several lines."""

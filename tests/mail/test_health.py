@@ -142,6 +142,13 @@ def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):
     assert "80 messages are counted, but 79 are listed" in remark.what
 
 
+def test_more_tokens_than_are_kept_are_remarked_on(mine):
+    teach(mine, 40, 40)
+    change(mine, tokens=5)
+    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    assert remark.what.endswith("tokens are kept")
+
+
 @pytest.mark.needs("posix")
 def test_permissions_are_looked_at():
     with open_folder() as place:
@@ -151,10 +158,19 @@ def test_permissions_are_looked_at():
         (remark,) = [each for each in examine(MailFilter(place / "mail.db")) if each.level == "remark"]
         assert "chmod 600" in remark.cure
         place.chmod(0o555)
-        found = without_rights(lambda: examine(MailFilter(place / "mail.db")))
-        wrong = [each for each in found if each.level == "wrong"]
-        assert len(wrong) == 1
-        assert "cannot be written" in wrong[0].what
+        with MailFilter(place / "mail.db") as mail:
+            found = without_rights(lambda: examine(mail))
+        (wrong,) = [each for each in found if each.level == "wrong"]
+        assert "cannot be written" in wrong.what
+        place.chmod(0o777)
+        (place / "mail.db").chmod(0o666)
+        with MailFilter(place / "mail.db") as mail:
+            mail.learn(message("one more"), "ham")
+            (place / "mail.db-shm").chmod(0o444)
+            found = without_rights(lambda: examine(mail))
+        assert [each.what for each in found if each.level == "wrong"] == [
+            f"{place / 'mail.db-shm'} belongs to somebody else, so nothing can be learned"
+        ]
 
 
 def test_a_damaged_shared_filter_is_found(mine, tmp_path):

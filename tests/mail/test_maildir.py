@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mailbox
 import os
 import random
@@ -55,6 +56,7 @@ def test_what_the_standard_library_delivers_is_listed(box):
     keys = {other.add(MESSAGE) for _ in range(3)}
     (box.path / "cur" / ".hidden").write_bytes(MESSAGE)
     (box.path / "cur" / "odd:1,x").write_bytes(MESSAGE)
+    (box.path / "cur" / "folder").mkdir()
     assert {entry.key for entry in box.entries()} == {*keys, "odd"}
 
 
@@ -87,10 +89,11 @@ def test_move_keeps_name_flags_and_time(box):
     assert box.entries() == []
 
 
-@pytest.mark.parametrize("exclusive", [True, False])
-def test_move_never_overwrites(box, exclusive, monkeypatch):
-    if not exclusive:
-        monkeypatch.setattr(renaming, "_exclusive_rename", lambda: None)
+@pytest.mark.parametrize("system", ["this one", "an older one", "a file system that cannot"])
+def test_move_never_overwrites(box, system, monkeypatch):
+    if system != "this one":
+        exclusive = None if system == "an older one" else lambda *_: errno.EINVAL
+        monkeypatch.setattr(renaming, "_exclusive_rename", lambda: exclusive)
     junk = box.folder("Junk")
     entry = box.deliver(b"one")
     (junk.path / "new" / entry.key).write_bytes(b"two")
@@ -109,6 +112,20 @@ def test_a_message_whose_flags_change_meanwhile_is_found(box):
         box.move(entry, box.folder("Junk"))
     with pytest.raises(Gone):
         box.read(entry)
+
+
+def test_a_message_that_is_renamed_again_and_again_is_given_up(box):
+    class Busy(Maildir):
+        def find(self, key: str) -> Entry | None:
+            found = super().find(key)
+            Path(found.path).rename(self.path / "cur" / f"{key}:2,{'F' if found.flags == 'S' else 'S'}")
+            return found
+
+    entry = box.deliver(MESSAGE)
+    Path(entry.path).rename(box.path / "cur" / f"{entry.key}:2,S")
+    with pytest.raises(Gone):
+        Busy(box.path).read(entry)
+    assert len(box.entries()) == 1
 
 
 def test_a_folder_that_is_missing_is_not_taken_for_a_message_that_is(box):

@@ -164,7 +164,8 @@ def test_a_filter_that_cannot_be_written_is_dumped():
             expected = list(dump(mail))
         (place / "site.db").chmod(0o444)
         place.chmod(0o555)
-        assert without_rights(lambda: list(dump(MailFilter(place / "site.db")))) == expected
+        with MailFilter(place / "site.db") as site:
+            assert without_rights(lambda: list(dump(site))) == expected
 
 
 def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeypatch):
@@ -206,6 +207,7 @@ DAMAGED = {
     "a message without a name": ("&", lambda line: "&xyz\tham\t1.0\t1"),
     "a message without a weight": ("&", lambda line: "&00\tham\tx\t1"),
     "a half-life that is no number": ("#settings", lambda line: "#settings half_life=x"),
+    "an empty line": ("part:", lambda line: ""),
     "too many fields": ("part:", lambda line: line + "\t5"),
     "mix that is no number": ("#mix ", lambda line: "#mix nan nan nan"),
     "mix cut short": ("#mix ", lambda line: "#mix 0.5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import itertools
@@ -12,9 +13,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,7 @@ import pytest
 from suffice.mail.maildir import Entry, Maildir
 from suffice.mail.sorting import BATCH, INBOX, MOVING, Learned, Moved, Sorted, sort
 from suffice.mail.watching import watch
+from tests.mail.samples import open_folder, without_rights
 from tests.requirements import require
 
 ROOT = Path(__file__).parents[2]
@@ -248,6 +252,20 @@ def test_learning_may_wait(desk):
     assert desk.sort(learn=False) == Sorted()
     assert desk.where(message) == INBOX
     assert desk.labels(desk.sort()) == ["ham"]
+    desk.arrive("money", "Junk")
+    assert desk.sort(learn=False) == Sorted()
+    assert desk.labels(desk.sort()) == ["spam"]
+
+
+def test_what_comes_back_from_a_folder_of_the_reader_teaches_nothing(desk):
+    desk.box.folder("Work")
+    desk.sort()
+    message = desk.arrive("lunch")
+    desk.sort()
+    for place in ("Work", INBOX):
+        desk.move(message, place)
+        assert desk.labels(desk.sort()) == []
+    assert desk.where(message) == INBOX
 
 
 def test_dry_run_changes_nothing(desk, tmp_path):
@@ -258,6 +276,20 @@ def test_dry_run_changes_nothing(desk, tmp_path):
     assert [each.folder for each in result.moved] == ["Junk"]
     assert (sorted(tmp_path.rglob("*")), desk.book.everything()) == before
     assert desk.sort().moved == result.moved
+
+
+def test_dry_run_changes_nothing_of_what_lies_in_other_folders(desk):
+    desk.arrive("lunch", "Work")
+    desk.sort(dry_run=True)
+    assert desk.book.everything() == []
+    desk.sort()
+    spam = desk.arrive("money")
+    desk.sort()
+    desk.arrive("dinner", "Work")
+    desk.box.deliver(spam, "S")  # a copy, which teaches nothing
+    before = desk.book.everything()
+    assert desk.sort(dry_run=True) == Sorted()
+    assert desk.book.everything() == before
 
 
 def test_only_new(desk):
@@ -402,6 +434,31 @@ def test_messages_that_vanish_meanwhile(desk):
     result = desk.sort()
     assert (len(result.moved), result.gone, result.skipped) == (2, 1, [])
     assert desk.find(messages[1])[1].flags == "F"
+
+
+def test_a_message_that_vanishes_before_it_is_read_is_counted(desk):
+    desk.sort()
+    first, second = desk.arrive("money"), desk.arrive("money")
+    path = desk.find(second)[1].path
+
+    class Busy(Words):
+        def identity(self, data: bytes) -> str:
+            Path(path).unlink(missing_ok=True)
+            return super().identity(data)
+
+    desk.judge.__class__ = Busy
+    result = desk.sort()
+    assert (len(result.moved), result.gone, desk.where(first)) == (1, 1, "Junk")
+
+
+def test_a_message_that_may_not_be_read_is_skipped():
+    with open_folder() as place:
+        desk = Desk(place)
+        secret = Path(desk.box.deliver(b"Subject: x\n\nmoney\n").path)
+        secret.chmod(0)
+        for path in place.rglob("*"):
+            path.chmod(0o777 if path.is_dir() else 0 if path == secret else 0o666)
+        assert [each.why for each in without_rights(desk.sort).skipped] == ["permission denied"]
 
 
 def test_settings_that_make_no_sense(desk):
@@ -597,6 +654,69 @@ def test_watch_refuses_a_folder_that_is_no_maildir(tmp_path):
         watch([tmp_path], lambda: None)
 
 
+class StopWatching(Exception):  # noqa: N818
+    """Ends watching."""
+
+
+def calls(count: int, act=lambda: None):
+    """Return a function that acts when it is called first, and ends watching when it was called so often."""
+    numbers = itertools.count(1)
+
+    def on_change() -> None:
+        number = next(numbers)
+        if number == count:
+            raise StopWatching
+        act()
+
+    return on_change
+
+
+def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk):
+    path = desk.box.path
+
+    def vanish() -> None:
+        path.rename(path.with_name("away"))
+        threading.Timer(0.1, lambda: path.with_name("away").rename(path)).start()
+        raise FileNotFoundError(path)
+
+    with pytest.raises(StopWatching):
+        watch([path], calls(2, vanish), poll=0.02)
+
+
+def test_watch_ends_where_another_file_is_missing(desk):
+    with pytest.raises(FileNotFoundError, match="another"):
+        watch([desk.box.path], lambda: Path("another").read_bytes())
+
+
+def test_watch_in_a_thread_ends_with_an_exception(desk):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(StopWatching):
+        pool.submit(watch, [desk.box.path], calls(1)).result(10)
+
+
+@pytest.mark.needs("linux")
+def test_watch_looks_itself_where_a_folder_cannot_be_watched():
+    with open_folder() as place:
+        box = Maildir(place / "Mail", create=True)
+        for path in (box.path, *box.path.iterdir()):
+            path.chmod(0o777)
+        (box.path / ".Closed").mkdir(0o111)
+        with pytest.raises(StopWatching):
+            without_rights(lambda: watch([box.path], calls(2, lambda: box.deliver(b"Subject: x\n\n")), poll=0.02))
+
+
+@pytest.mark.needs("linux")
+def test_watch_looks_itself_where_the_system_tells_no_more_users_of_changes(desk):
+    def use_up() -> None:
+        system = ctypes.CDLL(None)
+        with ExitStack() as opened:
+            for number in iter(system.inotify_init, -1):
+                opened.callback(os.close, number)
+            watch([desk.box.path], calls(2, lambda: desk.arrive("money")), poll=0.02)
+
+    with pytest.raises(StopWatching):
+        use_up()
+
+
 def test_results_are_what_they_say(desk):
     desk.arrive("money")
     (moved,) = desk.sort().moved
@@ -611,10 +731,11 @@ def test_results_are_what_they_say(desk):
 
 @pytest.mark.parametrize("to", [INBOX, "Work"])
 def test_a_move_that_was_cut_short_is_finished_or_left_to_the_reader(desk, to):
+    desk.box.folder("Work")
+    desk.sort()
     data = desk.arrive("money")
     desk.book.file(desk.judge.identity(data), MOVING + "Junk")
     if to != INBOX:
-        desk.sort(dry_run=True)
         desk.move(data, to)
     desk.sort()
     assert desk.where(data) == ("Junk" if to == INBOX else "Work")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import resource
 import sqlite3
 import stat
 import struct
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -152,17 +156,17 @@ def test_a_file_that_cannot_be_written_is_read(folder):
         path = site(place)
         path.chmod(0o444)
         place.chmod(folder)
-        assert without_rights(lambda: MailFilter(path).classify(SPAM).label) == "spam"
-        assert without_rights(lambda: MailFilter(path).mark(SPAM).label) == "spam"
-        for work in (
-            lambda: MailFilter(path).learn(SPAM, "spam"),
-            lambda: MailFilter(path).learn_all([(SPAM, "spam")]),
-            lambda: MailFilter(path).forget(SPAM),
-        ):
-            with pytest.raises(MailError, match=r"site\.db cannot be written: check its permissions"):
-                without_rights(work)
-        found = without_rights(lambda: [each.level for each in examine(MailFilter(path))])
-        assert "wrong" in found
+        with MailFilter(path) as mail:
+            assert without_rights(lambda: mail.classify(SPAM).label) == "spam"
+            assert without_rights(lambda: mail.mark(SPAM).label) == "spam"
+            for work in (
+                lambda: mail.learn(SPAM, "spam"),
+                lambda: mail.learn_all([(SPAM, "spam")]),
+                lambda: mail.forget(SPAM),
+            ):
+                with pytest.raises(MailError, match=r"site\.db cannot be written: check its permissions"):
+                    without_rights(work)
+            assert "wrong" in without_rights(lambda: [each.level for each in examine(mail)])
 
 
 @posix
@@ -174,8 +178,9 @@ def test_readers_without_rights_see_what_the_owner_writes():
             for each in place.iterdir():
                 each.chmod(0o644)
             place.chmod(0o555)
-            assert without_rights(lambda: MailFilter(path).classify(SPAM).label) == "spam"
-            assert without_rights(lambda: sum(MailFilter(path).store().state().messages)) == 300
+            with MailFilter(path) as reader:
+                assert without_rights(lambda: reader.classify(SPAM).label) == "spam"
+                assert without_rights(lambda: sum(reader.store().state().messages)) == 300
 
 
 @posix
@@ -193,8 +198,45 @@ def test_a_file_that_cannot_be_read():
     with open_folder() as place:
         path = site(place)
         path.chmod(0o000)
-        with pytest.raises(MailError, match=r"site\.db"):
+        with pytest.raises(MailError, match=r"site\.db cannot be read: permission denied"):
             without_rights(lambda: MailFilter(path).classify(SPAM))
+
+
+@contextmanager
+def longest_file(size: int) -> Iterator[None]:
+    """Let files grow no longer than so many bytes, as on a disk that is full."""
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+@posix
+def test_a_filter_that_does_not_fit_on_the_disk_is_not_made(tmp_path):
+    with longest_file(1000), pytest.raises(MailError, match=r"mail\.db cannot be made: "):
+        MailFilter(tmp_path / "mail.db").learn(SPAM, "spam")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_on_the_disk_is_not_learned(mine):
+    mine.learn_all(stream(20))
+    before = counted(mine.store())
+    mine.store().do("PRAGMA max_page_count = 1")  # of the size that the file has
+    with pytest.raises(MailError, match=r"mail\.db cannot be written: the disk is full"):
+        mine.learn_all(stream(2000, 1))
+    assert counted(mine.store()) == before
+
+
+def test_a_filter_is_made_on_a_file_system_without_links(mine, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    mine.learn(SPAM, "spam")
+    assert [path.name for path in mine.path.parent.glob("*mail.db")] == ["mail.db"]
+    assert sum(mine.store().state().messages) == 1
 
 
 # Files that are no filters
