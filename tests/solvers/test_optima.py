@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,9 +19,9 @@ from suffice.families import Response
 from suffice.solvers.auto import Auto
 from suffice.solvers.elastic_net import ElasticNet, violations
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import flat, shaped
+from suffice.solvers.objective import Bend, Slope, flat, shaped
 from suffice.solvers.quasi_newton import QuasiNewton
-from suffice.solvers.truncated_newton import TruncatedNewton
+from suffice.solvers.truncated_newton import TruncatedNewton, conjugate_gradients
 
 from ..discriminative.cases import CASES, rows
 
@@ -259,21 +261,34 @@ def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Any) ->
     np.testing.assert_array_equal(solution.theta, start)
 
 
-@pytest.mark.parametrize("solver", [TruncatedNewton(1e-8, 1), ElasticNet(np.full((3, 1), 0.1), 1e-8, 1)], ids=repr)
-def test_a_solver_that_made_all_its_steps_says_how_many(solver: TruncatedNewton | ElasticNet) -> None:
-    solution = solver.minimise(_few_counts(), np.zeros((3, 1)))
+def test_the_default_solver_says_so_too_where_it_would_sample_rows() -> None:
+    x, y = RANDOM.normal(size=(2500, 120)), RANDOM.poisson(1.0, 2500).astype(float)
+    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("poisson"), False)
+    solution = Auto().minimise(objective, np.full((120, 1), 1e4))
+    assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [TruncatedNewton(1e-8, 1), ElasticNet(np.full((3, 1), 0.1), 1e-8, 1), QuasiNewton(1e-8, 1)],
+    ids=repr,
+)
+def test_a_solver_that_made_all_its_steps_says_how_many(solver: Any) -> None:
+    guess = [np.copy] if isinstance(solver, QuasiNewton) else []
+    solution = solver.minimise(_few_counts(), np.zeros((3, 1)), *guess)
     assert (solution.converged, solution.why) == (False, "max_iter=1 steps were made")
     assert solution.log_likelihood > _few_counts().slope(np.zeros((3, 1))).value
 
 
-@pytest.mark.filterwarnings("ignore:SoftmaxRegression did not converge")
-def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum() -> None:
+@pytest.mark.filterwarnings("ignore:(Softmax|Logistic)Regression did not converge")
+@pytest.mark.parametrize(("model", "l2", "near"), [(SoftmaxRegression, 10.0, 5e-3), (LogisticRegression, 1.0, 0.025)])
+def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum(model: Any, l2: float, near: float) -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(300, 2))
     y = (x @ [1.0, 0.5] + random.normal(size=300) > 0).astype(int) + (x[:, 1] > 0.7)
-    expected = SoftmaxRegression(l2=10.0).fit(x, y).predict_proba(x)
-    found = SoftmaxRegression(solver="stochastic", l2=10.0).fit(x, y).predict_proba(x)
-    np.testing.assert_allclose(found, expected, atol=5e-3)
+    expected = model(l2=l2).fit(x, y).predict_proba(x)
+    found = model(solver="stochastic", l2=l2).fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(found, expected, atol=near)
 
 
 def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
@@ -285,3 +300,92 @@ def test_a_solver_without_curvature_takes_it_at_the_end_where_it_is_asked_for() 
     solution = QuasiNewton(1e-8, 100, information=True).minimise(_few_counts(), np.zeros((3, 1)), np.copy)
     assert solution.converged
     np.testing.assert_allclose(solution.information, _few_counts().curvature(solution.theta).information, rtol=1e-6)
+
+
+def test_a_solver_that_starts_at_the_optimum_takes_the_curvature_there() -> None:
+    optimum = Newton(1e-12).minimise(_few_counts(), np.zeros((3, 1))).theta
+    solution = QuasiNewton(1e-6, 100, information=True).minimise(_few_counts(), optimum, np.copy)
+    np.testing.assert_array_equal(solution.theta, optimum)
+    np.testing.assert_array_equal(solution.information, _few_counts().curvature(optimum).information)
+
+
+def test_steps_that_are_far_too_short_are_doubled() -> None:
+    shorter = QuasiNewton(1e-8, 100).minimise(_few_counts(), np.zeros((3, 1)), lambda slope: 1e-4 * slope)
+    expected = Newton(1e-12).minimise(_few_counts(), np.zeros((3, 1)))
+    assert shorter.converged
+    np.testing.assert_allclose(shorter.theta, expected.theta, rtol=1e-5)
+
+
+# Functions that no rows have: what a solver does where steps lead nowhere.
+
+
+@dataclass
+class Function:
+    """A function of theta, (p, 1), to be raised: minus infinity beyond its walls."""
+
+    function: Callable[[np.ndarray], tuple[float, list[float]]]
+    bend: float = 1.0  #: what it says its curvature is, in each direction
+    weight: float = 1e6
+    unit: float = 1.0
+
+    def slope(self, theta: np.ndarray) -> Slope:
+        value, slopes = self.function(theta[:, 0])
+        return Slope(value, np.array(slopes)[:, None])
+
+    def curvature(self, theta: np.ndarray) -> Bend:
+        return Bend(*self.slope(theta), self.bend * np.eye(len(theta)))
+
+    def diagonal(self, theta: np.ndarray) -> np.ndarray:
+        return np.full(theta.shape, self.bend)
+
+    def products(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda step: self.bend * step
+
+
+def _raise(solver: Any, objective: Function, start: list[float]) -> Any:
+    guess = [lambda slope: slope / objective.bend] if isinstance(solver, QuasiNewton) else []
+    return solver.minimise(objective, np.array(start)[:, None], *guess)
+
+
+STEPS = [Newton(), QuasiNewton(), TruncatedNewton(), ElasticNet(np.zeros((1, 1)))]
+
+
+@pytest.mark.parametrize("solver", STEPS, ids=repr)
+def test_a_wall_that_the_slope_points_at_ends_the_search(solver: Any) -> None:
+    wall = Function(lambda x: (x[0] if x[0] <= 1 else -np.inf, [1.0]))
+    solution = _raise(solver, wall, [1.0])
+    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+    np.testing.assert_array_equal(solution.theta, [[1.0]])
+
+
+@pytest.mark.parametrize("solver", [Newton(), ElasticNet(np.zeros((1, 1)))], ids=repr)
+def test_a_step_that_no_halving_brings_back_ends_the_search(solver: Any) -> None:
+    wall = Function(lambda x: (x[0] if x[0] <= 1 else -np.inf, [1.0]), bend=1e-20)
+    solution = _raise(solver, wall, [0.0])
+    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+
+
+@pytest.mark.parametrize("solver", STEPS, ids=repr)
+def test_steps_whose_gain_is_lost_in_rounding_end_the_search(solver: Any) -> None:
+    plain = Function(lambda x: (1e20, [1.0]))
+    solution = _raise(solver, plain, [0.0])
+    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+    assert len(solution.trace) < 20
+
+
+@pytest.mark.parametrize("solver", [Newton(), QuasiNewton()], ids=repr)
+def test_a_correction_that_points_out_of_the_range_is_forgotten(solver: Any) -> None:
+    def ridge(x: np.ndarray) -> tuple[float, list[float]]:
+        value = x[0] - x[0] ** 2 / 2 + min(x[1], x[1] - (x[1] - 1) * abs(x[1] - 1) / 2)
+        return value if x[0] <= 1 else -np.inf, [1 - x[0], 1 - max(x[1] - 1, 0.0)]
+
+    solution = _raise(solver, Function(ridge), [0.0, 0.0])
+    assert solution.converged
+    np.testing.assert_allclose(solution.theta, [[1.0], [2.0]], atol=1e-6)
+
+
+def test_conjugate_gradients_follow_the_slope_where_nothing_bends() -> None:
+    slope = np.array([[1.0], [2.0]])
+    step, products = conjugate_gradients(np.zeros_like, slope, np.array([[1.0], [4.0]]), 0.1)
+    assert products == 1
+    np.testing.assert_array_equal(step, [[1.0], [0.5]])

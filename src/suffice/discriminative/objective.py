@@ -176,11 +176,18 @@ class Likelihood:
         return go
 
     def _shrunk(self, pinned: FloatArray, length: float) -> FloatArray:
-        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's slope."""
-        theta = np.concatenate([pinned, np.zeros((len(pinned), 1))], axis=1)
-        theta -= theta.mean(axis=1, keepdims=True)
-        theta[int(self.intercept) :] /= 1 + length * self.l2 / self.weight
-        return theta
+        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's slope.
+
+        The penalty of all classes about their mean bends by ``I - 1/k`` along the k - 1 columns that are not pinned: by
+        1 / k along their mean, and by 1 across it.
+        """
+        classes = pinned.shape[1] + 1
+        bend = length * self.l2 / self.weight
+        moved, mean = np.array(pinned), pinned.mean(axis=1, keepdims=True)
+        coef = slice(int(self.intercept), None)
+        moved[coef] = ((pinned - mean) / (1 + bend) + mean / (1 + bend / classes))[coef]
+        theta = np.concatenate([moved, np.zeros((len(moved), 1))], axis=1)
+        return theta - theta.mean(axis=1, keepdims=True)
 
     def columns(self, places: npt.NDArray[np.intp]) -> Likelihood:
         """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""

@@ -222,8 +222,6 @@ class _Walk:
         for shorter in (1, -1):
             while abs(best) < _QUARTERS and (score(best + shorter) > score(best) or score(best) == -math.inf):
                 best += shorter
-            if best:
-                break
         return tried[best]
 
     def _is_far_below(self, value: float) -> bool:
