@@ -11,6 +11,10 @@ from scipy import sparse
 
 import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
+from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.row_sample import Beside
+from suffice.engines import Batch, ThreadEngine
+from suffice.families import Response
 from suffice.solvers import StochasticGradient
 
 from .cases import CASES, Case, bernoulli, rows
@@ -210,3 +214,51 @@ def test_linear_regression_row_by_row_refuses_sums(tmp_path: Path) -> None:
     for each in (model, again):
         each.partial_fit(x[:5], np.column_stack([y, -y])[:5])
     np.testing.assert_array_equal(again.theta_, model.theta_)
+
+
+@pytest.mark.parametrize(("l1", "far"), [(1.0, 0.0), (0.0, 2000.0)], ids=["l1", "columns far from zero"])
+def test_batches_after_a_fit_are_learned_where_other_rows_come(l1: float, far: float) -> None:
+    random = np.random.default_rng(0)
+
+    def drawn(column: int) -> tuple[np.ndarray, np.ndarray]:
+        x = random.normal(size=(200, 3))
+        return x + np.array([far, 0.0, 0.0]), (x[:, column] + 0.5 * random.normal(size=200) > 0).astype(int)
+
+    model = LogisticRegression(l1=l1).fit(*drawn(0))
+    before = model.theta_.copy()
+    assert np.abs(model.partial_fit(*drawn(0)).theta_[1:] - before[1:]).max() < 1.0
+    for _ in range(8):
+        model.partial_fit(*drawn(1))
+    assert model.score(*drawn(1)) > 0.8
+
+
+def test_rows_whose_means_overflow_leave_theta_as_it_was() -> None:
+    x, y = rows(next(case for case in CASES if case.name == "poisson"))
+    model = PoissonRegression().partial_fit(x, y)
+    before = model.theta_.copy()
+    model.partial_fit(1e5 * x[:20], y[:20])
+    np.testing.assert_array_equal(model.theta_, before)
+
+
+def test_a_first_batch_that_is_impossible_at_zero_starts_from_its_mean() -> None:
+    random = np.random.default_rng(0)
+    x, y = random.random((300, 1)), random.poisson(5.0, 300).astype(float)
+    model = GLM("poisson", "identity", solver=StochasticGradient(step=0.01)).partial_fit(x, y)
+    assert np.abs(model.predict(x) - 5.0).max() < 1.0
+
+
+def test_batches_of_a_stochastic_solver_without_a_step_are_fitted_as_by_the_default() -> None:
+    x, y = rows(CASES[1])
+    model = LogisticRegression(solver="stochastic").partial_fit(x, y)
+    np.testing.assert_array_equal(model.theta_, LogisticRegression().partial_fit(x, y).theta_)
+
+
+def test_the_past_beside_new_rows_has_the_slope_of_its_curvature() -> None:
+    x, y = rows(CASES[1])
+    likelihood = Likelihood(ThreadEngine(), Batch(x, y.astype(float)), Response.of("bernoulli"))
+    theta = np.random.default_rng(0).normal(size=(x.shape[1] + 1, 1))
+    past = likelihood.curvature(theta).information
+    together = Beside(likelihood, theta, past)
+    np.testing.assert_allclose(together.slope(theta).gradient, likelihood.slope(theta).gradient)
+    for one, two in zip(together.slope(theta / 2), together.curvature(theta / 2), strict=False):
+        np.testing.assert_allclose(one, two)

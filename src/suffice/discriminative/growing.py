@@ -20,7 +20,7 @@ from suffice.discriminative.row_sample import Beside, RowSample
 from suffice.discriminative.solving import warn_unless_converged
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
+from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.descent import Pace
 from suffice.engines.spread import Piece, Spread, traveller
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
@@ -30,8 +30,6 @@ from suffice.solvers.stochastic import chosen_pace
 from suffice.statistics.base import FloatArray
 from suffice.store import check_shapes
 
-#: A step that we choose is not made shorter than this.
-SHORTEST = 1e-12
 #: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
 ABOUT = 1e-6
 #: Where a solver did not come to rest, predictors beyond this say that it ran off: their exponentials overflow.
@@ -104,18 +102,22 @@ class Growing(Regression):
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         shape = self._shape(likelihood.rows, targets)
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
+        layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
         if first and not np.isfinite(likelihood.slope(theta).value):
-            theta = self._start(likelihood, targets, Layout(shape[0] - int(self.fit_intercept), self.fit_intercept))
+            theta = self._start(likelihood, targets, layout)
+        rows = likelihood.rows
+        assert isinstance(rows, Batch)
+        if self._steps is None and not is_sparse(rows.x):  # columns far from zero allow no long step
+            laid, layout = lay_out(rows, self.fit_intercept)
+            likelihood, theta = replace(likelihood, rows=laid), layout.inward(theta)
         pace = self._batch_pace(likelihood, theta, seen - likelihood.weight)
         descent = likelihood.descend(theta, None, pace)
-        while not descent.finite and self._steps is None and pace.step > SHORTEST:
-            pace = replace(pace, step=pace.step / 4)  # it was ours to choose, by rows that were easier
-            descent = likelihood.descend(theta, None, pace)
         if not descent.finite:
             raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
-        self._pace = replace(pace, first=pace.first + descent.steps)
+        # A step that we chose suits this batch alone: where rows are predicted well, it is too short for others.
+        self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)
         self._sample = self._curvature = None
-        return descent.theta, descent.log_likelihood
+        return layout.outward(descent.theta), descent.log_likelihood
 
     def _batch_pace(self, likelihood: Likelihood, theta: FloatArray, before: float) -> Pace:
         """Return the pace at which to go through a batch: where the last one ended, as given, or as this batch bears.

@@ -187,7 +187,7 @@ class Likelihood:
         coef = slice(int(self.intercept), None)
         moved[coef] = ((pinned - mean) / (1 + bend) + mean / (1 + bend / classes))[coef]
         theta = np.concatenate([moved, np.zeros((len(moved), 1))], axis=1)
-        return theta - theta.mean(axis=1, keepdims=True)
+        return np.asarray(theta - theta.mean(axis=1, keepdims=True))
 
     def columns(self, places: npt.NDArray[np.intp]) -> Likelihood:
         """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
