@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as Theirs
 
 from suffice import GLM, LinearRegression, LogisticRegression
@@ -89,3 +90,14 @@ def test_a_column_given_twice_does_no_harm() -> None:
     assert solved
     alone, _ = solve_quadratic(matrix[:2, :2], right[:2], np.full(2, 0.5), np.zeros(2), 1e-10)
     np.testing.assert_allclose([theta[0] + theta[2], theta[1]], alone, rtol=1e-9)
+
+
+def test_columns_too_nearly_dependent_to_solve_for_are_told() -> None:
+    x, y = np.vander(np.linspace(1.0, 2.0, 20), 8), np.random.default_rng(32).normal(size=20)
+    words = "LinearRegression did not converge: the conditions for a minimum do not hold at l1=0.001, as columns nearly"
+    with pytest.warns(ConvergenceWarning, match=words):
+        LinearRegression(l1=1e-3, fit_intercept=False).fit(x, y)
+    with pytest.warns(ConvergenceWarning, match=words):
+        LinearRegression(fit_intercept=False).path(x, y, penalties=[1e-3])
+    with pytest.warns(ConvergenceWarning, match="GLM did not converge: coordinate descent did not reach the optimum"):
+        GLM(l1=1e-3, fit_intercept=False).fit(x, y)

@@ -89,3 +89,16 @@ def test_a_start_at_the_optimum_is_the_end():
 def test_settings_must_make_sense(settings, message):
     with pytest.raises(ValueError, match=message):
         BatchGradient(**settings)
+
+
+def test_a_slope_that_does_not_change_at_first_is_followed():
+    class Roof:
+        """As high as theta up to 1, and bent beyond: highest at 2."""
+
+        weight = unit = 1.0
+
+        def slope(self, theta):
+            beyond = max(theta[0, 0] - 1, 0.0)
+            return theta[0, 0] - beyond**2 / 2, np.array([[1 - beyond]])
+
+    np.testing.assert_allclose(BatchGradient().minimise(Roof(), np.zeros((1, 1))).theta, 2.0)

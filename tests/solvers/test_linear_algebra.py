@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.solvers.linear_algebra import Symmetric, dependencies
+from suffice.solvers.linear_algebra import LARGE, Symmetric, dependencies
 
 
 @st.composite
@@ -94,3 +94,12 @@ def test_an_information_of_nothing_identifies_nothing() -> None:
 def test_a_curvature_that_is_not_finite_is_refused() -> None:
     with pytest.raises(FloatingPointError, match="the curvature is not finite"):
         Symmetric.of(np.array([[np.nan, 0.0], [0.0, 1.0]]))
+
+
+def test_a_large_matrix_is_solved_whether_singular_or_not() -> None:
+    x = np.random.default_rng(0).normal(size=(30, LARGE + 1))
+    right = x.T @ np.ones(30)
+    for matrix, rank in ((x.T @ x, 30), (x.T @ x + np.eye(LARGE + 1), LARGE + 1)):
+        factored = Symmetric.of(matrix)
+        assert factored.rank == rank
+        np.testing.assert_allclose(matrix @ factored.solve(right), right, atol=1e-6)

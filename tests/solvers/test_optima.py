@@ -200,6 +200,16 @@ def test_working_sets_find_what_all_features_together_do() -> None:
     assert 3 <= np.count_nonzero(solution.theta) < 150
 
 
+def test_working_sets_serve_a_path_and_say_where_they_did_not_suffice() -> None:
+    random = np.random.default_rng(1)
+    x = sparse.random_array((60, 2100), density=0.1, rng=random, format="csr")
+    y = (x[:, [0]].toarray()[:, 0] + 0.1 * random.normal(size=60) > 0.05).astype(int)
+    path = LogisticRegression().path(x, y, penalties=[3.0, 1.0])
+    np.testing.assert_allclose(path.coef[1], LogisticRegression(l1=1.0).fit(x, y).coef_[0], atol=1e-6)
+    with pytest.warns(UserWarning, match="did not converge: max_iter=1 working sets were solved"):
+        LogisticRegression(l1=0.1, max_iter=1).fit(x, y)
+
+
 def test_paths_end_where_fits_do() -> None:
     for model, case in ((LinearRegression, CASES[0]), (LogisticRegression, CASES[1]), (PoissonRegression, CASES[4])):
         x, y = rows(case)
