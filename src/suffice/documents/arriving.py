@@ -48,8 +48,6 @@ def arrived(X: Any, y: Any, weight: Any, features: Features, encoding: str) -> A
 
 def read(X: Any, features: Features, encoding: str) -> Documents:
     """Return documents in memory as engines read them; bytes that are no text separate words."""
-    if isinstance(X, Documents):
-        return X
     if isinstance(X, Cut):
         if is_utf8(encoding):
             return Documents(X.native(features.lowers))

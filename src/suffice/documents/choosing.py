@@ -78,10 +78,10 @@ def _generative(form: Form, rows: Rows, parts: list[Any], alpha: Any, engine: En
     alphas = ALPHAS if isinstance(alpha, str) else (float(alpha),)
     settings = {"binarize": None} if form == "bernoulli" else {}
     models = [kinds.get(form, MultinomialNB)(alpha=each, engine=engine, **settings) for each in alphas]
-    results = []
-    for each, joint in zip(alphas, tuning.held_out(models, folds, folds.others(models[0])), strict=True):
-        if joint is not None:
-            results.append(_judged(form, joint, folds, each))
+    joints = tuning.held_out(models, folds, folds.others(models[0]))
+    results = [
+        _judged(form, joint, folds, each) for each, joint in zip(alphas, joints, strict=True) if joint is not None
+    ]
     return max(results, key=lambda one: one.log_score)
 
 

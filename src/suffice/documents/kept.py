@@ -13,7 +13,7 @@ from scipy import sparse
 from suffice.engines.native_rows import intact
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
 from suffice.statistics.base import FloatArray
-from suffice.text.vocabulary import Columns, Vocabulary, under
+from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary, under
 
 Codes = npt.NDArray[np.int64]
 
@@ -50,8 +50,6 @@ class Kept:
         return replace(self, vocabulary=self.vocabulary.take(columns), counts=self.counts[:, columns])
 
     def __add__(self, other: Kept) -> Kept:
-        if type(self.vocabulary) is not type(other.vocabulary):
-            raise ValueError("documents over an exact and over a hashed vocabulary do not go together")
         labels, mine, theirs = self.labels.union(other.labels)
         united = self.vocabulary.union(other.vocabulary)
         rows = [
@@ -95,6 +93,7 @@ class Kept:
             known = np.flatnonzero(columns >= 0)
             rows, places = self.counts[:, known], columns[known]
         else:
+            assert isinstance(vocabulary, HashedVocabulary)
             vocabulary, places = vocabulary.absorbed(self.vocabulary, self.documents)
             rows = self.counts
         return replace(self, vocabulary=vocabulary, counts=_moved(rows, places, len(vocabulary)))

@@ -16,7 +16,7 @@ from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
 from suffice.text.sample import DocumentSample
-from suffice.text.vocabulary import Columns, Places, Vocabulary, under
+from suffice.text.vocabulary import Columns, HashedVocabulary, Places, Vocabulary, under
 
 #: So many documents are kept of all, to choose smoothing and temperature by.
 SAMPLED = 1024
@@ -127,6 +127,7 @@ class DocumentCounts(Statistics):
         if isinstance(vocabulary, Vocabulary):
             return self._limited(vocabulary) if len(vocabulary) else self
         assert isinstance(self.vocabulary, Vocabulary)
+        assert isinstance(vocabulary, HashedVocabulary)
         slots, columns = vocabulary.absorbed(self.vocabulary, self.documents)
         return self._spread(slots, columns)
 
@@ -213,6 +214,7 @@ class DocumentCounts(Statistics):
         if isinstance(self.vocabulary, Vocabulary) == isinstance(other.vocabulary, Vocabulary):
             both, _, theirs = self.vocabulary.union(other.vocabulary)  # the words of this one come first
         else:  # exact words fall into the slots of the other, without as many slots of their own
+            assert isinstance(self.vocabulary, HashedVocabulary)
             assert isinstance(other.vocabulary, Vocabulary)
             both, theirs = self.vocabulary.absorbed(other.vocabulary, other.documents)
         one, two, width = self.aligned(labels), other.aligned(labels), len(both)

@@ -60,10 +60,6 @@ class Columns(Stored):
         """Return a vocabulary that holds both, and where the columns of each are in it."""
 
     @abstractmethod
-    def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[Columns, Places]:
-        """Return the vocabulary with words that were counted, by their weights, and the column of each."""
-
-    @abstractmethod
     def columns_of(self, words: Iterable[str]) -> list[int]:
         """Return the column of each word, -1 for those that have none."""
 
@@ -166,13 +162,6 @@ class Vocabulary(Columns):
         theirs = grown.merge(other.native).astype(np.intp)
         # Nothing new, as in most batches of a stream: the same vocabulary, and not another of the same words.
         return Union(self if len(grown) == len(self) else Vocabulary(grown), mine, theirs)
-
-    def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[Columns, Places]:
-        """Return the vocabulary with more words, and the column of each of them."""
-        if not len(self):
-            return words, np.arange(len(words))
-        united = self.union(words)
-        return united.both, united.theirs
 
     def take(self, columns: npt.ArrayLike) -> Vocabulary:
         """Return some of the words, in the order given."""
@@ -277,7 +266,7 @@ class HashedVocabulary(Columns):
             return Union(self._naming(other._words, other._slots, other._weights), every, every)
         return Union(self, every, every)
 
-    def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[Columns, Places]:
+    def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[HashedVocabulary, Places]:
         """Return the slots with the names of more words, and the slot of each word."""
         slots = self.slots_of(words)
         return self._naming(words, slots, weights), slots
