@@ -16,7 +16,8 @@ from suffice.cli.mail import COMMANDS
 from suffice.cli.mail.options import write_json
 from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, done, process, suffice, written
-from tests.mail.samples import TOPICS, demo_mail, message, open_folder, stream, without_rights
+from tests.mail.samples import TOPICS, demo_mail, message, stream
+from tests.rights import open_folder, without_rights
 
 SPAM = message("new spam", TOPICS["spam"])
 HAM = message("new ham", TOPICS["ham"])

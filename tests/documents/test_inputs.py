@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dask import bag
 
 from suffice import TextClassifier
-from suffice.text import HashedVocabulary
+from suffice.text import HashedVocabulary, sources
 from suffice.text.sources import folder, lines
+from tests.rights import open_folder, without_rights
 
 from .corpora import SPAM, SPAM_CLASSES, classifier, corpus, each, each_discriminative, each_form, each_generative
 from .test_laws import assert_same
@@ -196,14 +200,23 @@ def test_files_that_cannot_be_read_are_named(home: Path) -> None:
     assert model.fit(home).skipped_ == []
 
 
-@pytest.mark.needs("not root")
+@pytest.mark.needs("posix")
 def test_files_that_may_not_be_read_are_named(home: Path) -> None:
-    closed = home / "sport" / "closed.txt"
-    closed.write_text("free")
-    closed.chmod(0o000)
-    with pytest.warns(UserWarning, match=r"closed\.txt: Permission denied"):
-        model = classifier("multinomial").fit(home)
-    assert model.skipped_ == [(str(closed), "Permission denied")]
+    with open_folder() as place:
+        shutil.copytree(home, place, dirs_exist_ok=True)
+        closed = place / "sport" / "closed.txt"
+        closed.write_text("free")
+        closed.chmod(0o000)
+        model = classifier("multinomial")
+        with pytest.warns(UserWarning, match=r"closed\.txt: Permission denied"):
+            without_rights(lambda: model.fit(place))
+        assert model.skipped_ == [(str(closed), "Permission denied")]
+
+
+def test_a_folder_is_read_a_part_at_a_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CHUNK", 100)
+    assert len(list(folder(home))) > 3
+    assert_same(classifier("multinomial").fit(home), expected(), TEXTS)
 
 
 def test_folders_that_hold_nothing(tmp_path: Path) -> None:
@@ -520,6 +533,38 @@ def test_what_was_not_counted_cannot_be_read() -> None:
     model = classifier("multinomial").fit(SPAM, SPAM_CLASSES)
     with pytest.raises(ValueError, match="presence"):
         model.with_params(presence=True)
+    with pytest.raises(ValueError, match="model='logistic' keeps other things of documents than 'multinomial' has"):
+        model.with_params(model="logistic")
+
+
+def test_empty_lines_have_no_answers(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("\n\n")
+    assert len(expected().predict(lines(tmp_path / "lines"))) == 0
+
+
+# Of a cluster.
+
+
+def test_the_form_is_chosen_by_some_documents_of_a_cluster() -> None:
+    texts, y = corpus(60)
+    there = [bag.from_sequence(each, npartitions=2) for each in (texts, y.tolist())]
+    with dask.config.set(scheduler="synchronous"):
+        model = TextClassifier("auto").fit(*there)
+        here = TextClassifier(model.model_).fit(texts, y)
+        np.testing.assert_allclose(model.predict_proba(texts), here.predict_proba(texts), atol=1e-9)
+        model.partial_fit(*there)
+    assert model.model_ == here.model_
+    twice = TextClassifier(model.model_).fit([*texts, *texts], [*y, *y])
+    np.testing.assert_allclose(model.predict_proba(texts), twice.predict_proba(texts), atol=1e-9)
+
+
+def test_there_must_be_documents_in_a_cluster() -> None:
+    nothing = bag.from_sequence([""], npartitions=1).filter(bool)
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(ValueError, match="no partition has any rows: there is nothing to learn from"),
+    ):
+        TextClassifier("multinomial").partial_fit(nothing, nothing)
 
 
 def test_a_first_batch_without_documents_is_refused() -> None:

@@ -329,7 +329,7 @@ def case(seed: int, weighted: bool) -> tuple[list[str], Array, Array | None]:
         [*texts, texts[0], texts[0], "", " ".join(reversed(texts[1].split()))],
         np.append(y, [y[0], y[1], y[2], y[1]]),
     )
-    weight = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float) if weighted else None
+    weight = np.random.default_rng(seed).integers(1, 4, len(y)) / 2 if weighted else None
     return texts, y, weight
 
 

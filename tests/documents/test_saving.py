@@ -7,6 +7,7 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from safetensors.numpy import save
 
 import suffice
 from suffice import TextClassifier
-from suffice.store import StoreError
+from suffice.store import StoreError, read, write
 from suffice.text import Features, HashedVocabulary
 
 from .corpora import (
@@ -265,6 +266,15 @@ def test_a_newer_format_is_refused(whole: bytes, tmp_path: Path) -> None:
     newer = json.dumps(about | {"format": about["format"] + 1, "suffice": "99.0"})
     path.write_bytes(save(tensors, metadata={"suffice": newer}))
     with pytest.raises(StoreError, match=r"written by suffice 99\.0, in format .*: upgrade suffice"):
+        suffice.load(path)
+
+
+def test_a_sum_of_something_else_than_documents_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.model"
+    classifier("multinomial").fit(SPAM, SPAM_CLASSES).save(path)
+    rows = suffice.GaussianNB().fit([[0.0], [1.0]], ["ham", "spam"])
+    write(path, replace(read(path), statistics={"sum": rows.statistics_}))
+    with pytest.raises(StoreError, match="the sum of a text classifier must be DocumentCounts; got"):
         suffice.load(path)
 
 

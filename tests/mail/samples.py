@@ -1,22 +1,14 @@
-"""Messages to learn, what a filter counts of them, and work without the rights of the superuser."""
+"""Messages to learn, and what a filter counts of them."""
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from suffice import _native, demo
 from suffice.mail import MailFilter
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.store import Store
-
-T = TypeVar("T")
 
 #: Words that each class prefers, and words that all use.
 TOPICS = {
@@ -69,34 +61,6 @@ def taught(path: Path, pairs: list[tuple[bytes, str]], **how: object) -> MailFil
     for data, label in pairs:
         mail.learn(data, label)
     return mail
-
-
-@contextmanager
-def open_folder() -> Iterator[Path]:
-    """Give a folder that every user can reach."""
-    place = Path(tempfile.mkdtemp())
-    place.chmod(0o755)
-    try:
-        yield place
-    finally:
-        place.chmod(0o755)
-        shutil.rmtree(place)
-
-
-def without_rights(work: Callable[[], T]) -> T:
-    """Return what a function returns while permissions hold for this process: the superuser may do anything."""
-    if os.getuid() != 0:
-        return work()
-    groups = os.getgroups()
-    os.setgroups([])
-    os.setresgid(65534, 65534, 0)
-    os.setresuid(65534, 65534, 0)
-    try:
-        return work()
-    finally:
-        os.setresuid(0, 0, 0)
-        os.setresgid(0, 0, 0)
-        os.setgroups(groups)
 
 
 def pieces(raw: bytes) -> list[tuple[str, str, str]]:

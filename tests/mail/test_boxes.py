@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from suffice.mail import mbox
 from suffice.mail.boxes import Letter, Skipped, count, letters, read
-from tests.mail.samples import open_folder, without_rights
 from tests.references.data import unpacked
+from tests.rights import open_folder, without_rights
 
 FROM = b"From ann@example.org Thu Aug 22 13:17:22 2002\n"
 MESSAGE = b"Subject: hello\n\nLunch?\n"

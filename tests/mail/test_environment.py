@@ -14,7 +14,8 @@ from _pytest.mark import ParameterSet
 
 from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, process, refused, suffice
-from tests.mail.samples import TOPICS, message, open_folder, stream, without_rights
+from tests.mail.samples import TOPICS, message, stream
+from tests.rights import open_folder, without_rights
 
 pytestmark = pytest.mark.needs("posix")
 

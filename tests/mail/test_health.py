@@ -10,7 +10,8 @@ from suffice.mail import MailError, MailFilter
 from suffice.mail.health import ENOUGH, LONG, examine, status
 from suffice.mail.portable import dump, load
 from suffice.mail.settling import change, days
-from tests.mail.samples import message, open_folder, stream, without_rights
+from tests.mail.samples import message, stream
+from tests.rights import open_folder, without_rights
 
 DAY = 86400
 

@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from tests.mail.samples import TOPICS, counted, message, open_folder, stream, taught, without_rights
+from tests.mail.samples import TOPICS, counted, message, stream, taught
+from tests.rights import open_folder, without_rights
 
 HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 

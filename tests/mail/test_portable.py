@@ -13,7 +13,8 @@ from suffice.mail import MailError, MailFilter
 from suffice.mail.portable import dump, load, merge
 from suffice.mail.reading import read
 from suffice.mail.settling import change
-from tests.mail.samples import TOPICS, counted, demo_mail, message, open_folder, stream, without_rights
+from tests.mail.samples import TOPICS, counted, demo_mail, message, stream
+from tests.rights import open_folder, without_rights
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ import pytest
 from suffice.mail.maildir import Entry, Maildir
 from suffice.mail.sorting import BATCH, INBOX, MOVING, Learned, Moved, Sorted, sort
 from suffice.mail.watching import watch
-from tests.mail.samples import open_folder, without_rights
 from tests.requirements import require
+from tests.rights import open_folder, without_rights
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.needs("posix")

@@ -20,7 +20,8 @@ from suffice.mail import MailError, MailFilter
 from suffice.mail.health import examine
 from suffice.mail.reading import read
 from suffice.mail.store import FOLD, Store
-from tests.mail.samples import TOPICS, counted, message, open_folder, stream, without_rights
+from tests.mail.samples import TOPICS, counted, message, stream
+from tests.rights import open_folder, without_rights
 
 posix = pytest.mark.needs("posix")
 SPAM = message("new", TOPICS["spam"])

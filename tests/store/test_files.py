@@ -7,8 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from suffice.store import Contents, StoreError, contents, read, write
+from suffice.store import Contents, StoreError, contents, files, read, write
 from suffice.store.whole import whole_file
+from tests.rights import open_folder, without_rights
 
 from .samples import assert_same, sample
 
@@ -46,15 +47,25 @@ def test_a_write_that_the_disk_refuses_leaves_the_old_file_and_nothing_else(path
 
 
 @posix
-@pytest.mark.needs("not root")
-def test_a_folder_that_may_not_be_written_to_is_an_oserror(path):
-    path.parent.chmod(0o555)
-    try:
+def test_what_may_not_be_written_or_read_is_an_oserror():
+    with open_folder() as place:
         with pytest.raises(PermissionError):
-            write(path, sample())
-    finally:
-        path.parent.chmod(0o755)
-    assert list(path.parent.iterdir()) == []
+            without_rights(lambda: write(place / "model", sample()))
+        assert list(place.iterdir()) == []
+        write(place / "model", sample())
+        (place / "model").chmod(0o600)
+        with pytest.raises(PermissionError):
+            without_rights(lambda: read(place / "model"))
+
+
+def test_a_model_that_does_not_fit_in_memory_is_said_so(path, monkeypatch):
+    def unpack(about: object, data: bytes) -> None:
+        raise MemoryError
+
+    write(path, sample())
+    monkeypatch.setattr(files, "unpack", unpack)
+    with pytest.raises(StoreError, match="model does not fit in memory: read it on a larger machine"):
+        read(path)
 
 
 def test_readers_meanwhile_see_one_whole_model_or_the_other(path):
