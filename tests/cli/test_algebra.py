@@ -183,6 +183,12 @@ def test_models_must_be_alike(
     assert not whole.exists()
 
 
+def test_quiet_merges_and_info_has_no_candidates(parts: tuple[Path, ...], tmp_path: Path) -> None:
+    ran = done("merge", *parts, "-o", tmp_path / "m.suffice", "-q")
+    assert (ran.out, ran.err) == ("", "")
+    assert "log loss" not in done("info", tmp_path / "m.suffice").out
+
+
 def test_merging_takes_two(nb: Path, tmp_path: Path) -> None:
     assert "two models or more" in refused("merge", nb, "-o", tmp_path / "m.suffice", code=2)
     assert "--output" in refused("merge", nb, nb, code=2)

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, mean_squared_error, roc_auc_score
 
@@ -223,6 +226,15 @@ def test_the_strangest_row_comes_first(nb: Path, houses: Path, tmp_path: Path) -
     lines = done("outliers", nb, path, "-n", 3).lines
     assert lines[1].split()[:2] == ["801", "H-99999"]
     assert "area = 9999" in lines[1]
+
+
+def test_cells_of_other_columns_are_shown(nb: Path, houses: Path, tmp_path: Path) -> None:
+    rows = pa.csv.read_csv(houses).slice(0, 3)
+    rows = rows.append_column("sure", pa.array([True, False, True])).append_column("agent", pa.array(["x", None, "z"]))
+    pa.parquet.write_table(rows, tmp_path / "t.parquet")
+    one, two, three = sorted(line.split() for line in done("outliers", nb, tmp_path / "t.parquet").lines[1:])
+    assert (one[2:4], two[2], three[2:4]) == (["true", "x"], "false", ["true", "z"])
+    assert float(two[3]) < 0, "the agent is missing"
 
 
 def test_every_row_has_a_line_where_there_is_no_terminal(nb: Path, houses: Path) -> None:

@@ -199,6 +199,20 @@ def test_many_classes_are_cut_short(tmp_path: Path) -> None:
     assert re.search(r"12 classes \(c0 10, .* and 4 more\)", done("fit", table, "-t", "b", "-m", "nb").out)
 
 
+def test_measures_of_many_classes_come_without_a_confusion_matrix(tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", "a,b\n" + "".join(f"{n % 13 + n / 999},c{n % 13}\n" for n in range(130)))
+    done("fit", table, "-t", "b", "-m", "nb", "-o", tmp_path / "m", "-q")
+    out = done("evaluate", tmp_path / "m", table).out
+    assert "precision" in out
+    assert "true \\ predicted" not in out
+
+
+def test_models_that_cannot_be_fitted_are_left_out_and_said(tmp_path: Path) -> None:
+    ran = done("fit", written(tmp_path / "t.csv", "x,y\n0.5,a\n1.5,b\n2.7,a\n3.1,b\n"), "-t", "y")
+    assert "note: gda was left out: the covariance of all classes together is singular" in ran.err
+    assert "gda " not in ran.out
+
+
 def test_no_line_ends_in_blanks(said: Ran) -> None:
     assert [line for line in said.lines if line != line.rstrip()] == []
 

@@ -58,6 +58,23 @@ def test_a_table_for_people(corpus):
         assert words in out
 
 
+def test_few_messages_and_folds_have_no_learning_curve(corpus, tmp_path):
+    out = done("mail", "evaluate", corpus / "index", "--folds", "2", "-q").out
+    assert "cross-validated in 2 parts" in out
+    assert "how it learned" not in out
+    lines = (corpus / "index").read_text().splitlines()
+    (corpus / "few").write_text("\n".join(lines[:41]) + "\n")
+    assert "how it learned" not in done("mail", "evaluate", corpus / "few").out
+
+
+def test_accuracy_after_the_first_messages_is_told(tmp_path):
+    for label in ("ham", "spam"):
+        some = [data for data, each in stream(620) if each == label]
+        (tmp_path / label).write_bytes(b"".join(b"From x Mon Jan  1 00:00:00 2024\n" + each + b"\n" for each in some))
+    found = measures(done("mail", "evaluate", "--spam", tmp_path / "spam", "--ham", tmp_path / "ham", "--json").json)
+    assert found["(1-ROCA)% after the first 500"] <= found["(1-ROCA)%"]
+
+
 def test_folds_and_shuffles(corpus):
     found = done("mail", "evaluate", corpus / "index", "--folds", "4", "--json").json
     assert measures(found)["(1-ROCA)%"] < 20

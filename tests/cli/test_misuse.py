@@ -134,6 +134,23 @@ def test_an_output_without_a_name(houses: Path) -> None:
     assert "the name of the file is empty: give one" in refused("fit", houses, "-t", "sold_fast", "-o", "", code=2)
 
 
+@pytest.mark.parametrize(("command", "code"), [("info", 1), ("mail status", 3)])
+def test_a_fault_of_ours_is_one_sentence(
+    command: str, code: int, nb: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object, **settings: object) -> None:
+        raise RuntimeError("lost")
+
+    monkeypatch.setattr("suffice.load", fail)
+    monkeypatch.setattr("suffice.mail.MailFilter.store", fail)
+    ran = suffice(*command.split(), *([nb] if command == "info" else ["--filter", tmp_path / "mail.db"]))
+    assert (ran.code, ran.raw) == (code, b"")
+    assert ran.err == (
+        "error: something went wrong in suffice itself (RuntimeError: lost): SUFFICE_TRACEBACK=1 shows where; please "
+        "report it\n"
+    )
+
+
 @pytest.mark.parametrize("command", ["info", "mail load"])
 def test_a_traceback_is_shown_where_that_is_asked_for(
     command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from suffice.cli import app
+from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, process, suffice, written
 
 pytestmark = pytest.mark.needs("posix")
@@ -105,6 +106,27 @@ def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(
         signal.signal(signal.SIGINT, before)
     assert (ran.code, ran.err) == (130, "stopped: files are as they were\n")
     assert after is handler
+
+
+@pytest.mark.parametrize(("command", "stays"), [("learn --spam", True), ("status", False)])
+def test_control_c_says_whether_what_was_learned_stays(
+    command: str, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **settings: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(MailFilter, "store", interrupted)
+    ran = suffice("mail", *command.split(), "--filter", tmp_path / "mail.db", stdin=b"Subject: x\n\ny\n")
+    assert (ran.code, ran.raw) == (130, b"")
+    assert ran.err == ("stopped: what was learned stays; run it again to go on\n" if stays else "stopped\n")
+
+
+def test_a_table_for_a_pipe_that_is_closed_is_no_failure(nb: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "w", encoding="utf-8") as out:
+        ran = suffice("info", nb, stdout=out)
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_a_pipe_that_is_closed_early(nb: Path, houses: Path) -> None:

@@ -17,6 +17,40 @@ from tests.cli.command import done, process, suffice
 SLOW = ("numpy", "scipy", "sklearn", "pyarrow", "duckdb", "matplotlib", "pandas", "suffice.tables.model")
 
 
+class Unimportable:
+    """Raises where the commands are imported."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "suffice.cli.app":
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (ModuleNotFoundError(name="click"), 2, "the command needs more than the library: pip install 'suffice[cli]'\n"),
+    ],
+)
+def test_commands_that_cannot_be_imported(
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "suffice.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Unimportable(error), *sys.meta_path])
+    ran = suffice("--version")
+    assert (ran.code, ran.out, ran.err) == (code, "", said)
+
+
+def test_a_missing_module_of_our_own_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "suffice.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Unimportable(ModuleNotFoundError(name="suffice.none")), *sys.meta_path])
+    with pytest.raises(ModuleNotFoundError):
+        suffice("--version")
+
+
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help"), ("text", "fit", "--help")])
 def test_help_reads_no_slow_library(words: tuple[str, ...]) -> None:
     script = (

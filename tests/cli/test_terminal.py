@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from suffice import demo
 from tests.cli.command import done, suffice
 from tests.requirements import require
 
@@ -23,6 +24,30 @@ def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Pat
     assert shown.screen.count(b"\x1b[?25l") == shown.screen.count(b"\x1b[?25h"), "the cursor is shown again"
     assert shown.out == done("predict", nb, houses).raw
     assert not ESCAPE.search(shown.out)
+
+
+@pytest.mark.parametrize("command", ["impute", "text fit", "mail learn", "mail evaluate"])
+def test_commands_that_read_much_show_a_bar(
+    command: str, nb: Path, houses: Path, messages: Path, tmp_path: Path
+) -> None:
+    spam, ham = (demo.letters(name) for name in ("spam", "ham"))
+    words = {
+        "impute": (nb, houses),
+        "text fit": (messages, "-m", "multinomial"),
+        "mail learn": ("--spam", spam, "--ham", ham, "--filter", tmp_path / "mail.db"),
+        "mail evaluate": ("--spam", spam, "--ham", ham),
+    }[command]
+    shown = on_terminal(*command.split(), *words, out=tmp_path / "out")
+    assert shown.code == 0
+    assert {"mail learn": b"learning", "mail evaluate": b"judging"}.get(command, b"reading") in shown.screen
+    assert shown.out if command != "mail learn" else b"learned" in shown.out
+    assert "━".encode() in shown.screen
+
+
+def test_a_query_on_a_terminal_has_no_escapes(prices: Path, viewings: Path) -> None:
+    shown = on_terminal("sql", viewings, "--table", "\x1b[1mt")
+    assert (shown.code, ESCAPE.search(shown.screen)) == (0, None)
+    assert b"select" in shown.screen.lower()
 
 
 def test_quiet_shows_no_bar(nb: Path, houses: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,6 +122,35 @@ def test_evaluation(words: Path, messages: Path, pairs: list[list[str]]) -> None
 def test_evaluation_of_a_folder(words: Path, folder: Path, messages: Path) -> None:
     found = done("text", "evaluate", words, folder, "--json").json
     assert found["measures"] == pytest.approx(done("text", "evaluate", words, messages, "--json").json["measures"])
+
+
+def test_files_that_cannot_be_read_are_named(folder: Path, words: Path, tmp_path: Path) -> None:
+    for number in range(12):
+        place = tmp_path / "home" / "spam" / f"broken{number:02}.txt"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(tmp_path / "nowhere")
+    shutil.copytree(folder, tmp_path / "home", dirs_exist_ok=True)
+    model = tmp_path / "m.suffice"
+    for command in (
+        ("fit", tmp_path / "home", "-m", "multinomial", "-o", model),
+        ("update", words, tmp_path / "home", "-o", model),
+        ("evaluate", words, tmp_path / "home"),
+    ):
+        err = done("text", *command).err
+        assert err.count(".txt was left out: No such file or directory\n") == 10
+        assert "note: 2 more files were left out\n" in err
+    assert done("text", "fit", tmp_path / "home", "-m", "multinomial", "-q").err == ""
+
+
+def test_warnings_are_remarks(messages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = library.TextClassifier.fit
+
+    def fit_and_warn(model: Any, *given: Any) -> Any:
+        warnings.warn("it did not converge", stacklevel=2)
+        return fit(model, *given)
+
+    monkeypatch.setattr(library.TextClassifier, "fit", fit_and_warn)
+    assert done("text", "fit", messages, "-m", "multinomial").err.startswith("note: it did not converge\n")
 
 
 def test_update_and_forget(messages: Path, pairs: list[list[str]], words: Path, tmp_path: Path) -> None:

@@ -57,9 +57,10 @@ def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
     assert without(2, "filter", "--filter", tmp_path / "none.db", input=SPAM).stdout == SPAM
 
 
-@pytest.mark.parametrize("command", ["dump", "classify", slow("status"), slow("doctor")])
+@pytest.mark.parametrize("command", ["filter", "dump", "classify", slow("status"), slow("doctor")])
 def test_a_closed_output_is_not_reported_as_an_internal_error(mine, command):
     ran = without(1, command, "--filter", mine, input=SPAM)
+    assert ran.returncode == 3
     assert b"suffice itself" not in ran.stderr
 
 

@@ -37,8 +37,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
     with watching(quiet) as watch:
         fitted.update(opened(table, **how), watch)
     save(fitted, output or model)
-    if not quiet:
-        say(f"{counted(fitted.rows_ - before, 'row')} learnt, {fitted.rows_:,} in all; saved to {output or model}")
+    say(f"{counted(fitted.rows_ - before, 'row')} learnt, {fitted.rows_:,} in all; saved to {output or model}")
 
 
 @click.command()
@@ -55,8 +54,7 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
     for path in models[1:]:
         whole = whole + loaded(path)
     save(whole, output)
-    if not quiet:
-        say(f"{len(models)} models of {counted(whole.rows_, 'row')} in all, saved to {output}")
+    say(f"{len(models)} models of {counted(whole.rows_, 'row')} in all, saved to {output}")
 
 
 @click.command()

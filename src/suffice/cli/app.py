@@ -49,10 +49,8 @@ class Later(click.Group):
         """Return the names of the commands."""
         return list(self.known)
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command."""
-        if name not in self.known:
-            return None
+    def get_command(self, context: click.Context, name: str) -> click.Command:
+        """Return a command that is known."""
         module = importlib.import_module(f"{self.package}.{self.known[name]}")
         command: click.Command = getattr(module, name + self.ending)
         return command
@@ -101,8 +99,6 @@ def run() -> NoReturn:
     try:
         with _record_interrupts(interrupts):
             code = suffice.main(prog_name="suffice", standalone_mode=False)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
     except click.ClickException as error:
         _say(" ".join(error.format_message().split()))
         sys.exit(2)

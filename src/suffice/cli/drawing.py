@@ -78,12 +78,8 @@ def impute(
             done += batch.num_rows
             if watch is not None:
                 watch("reading", done, source.rows())
-    if not quiet:
-        warn_of_formulas(writer, output, safe_csv)
-        say(
-            f"{counted(filled, 'cell')} of {counted(done, 'row')} filled in"
-            + (f"; written to {output}" if output else "")
-        )
+    warn_of_formulas(writer, output, safe_csv)
+    say(f"{counted(filled, 'cell')} of {counted(done, 'row')} filled in" + (f"; written to {output}" if output else ""))
 
 
 @click.command()

@@ -35,5 +35,4 @@ def report(model: str, table: str, output: str, features: tuple[str, ...], quiet
     source = opened(table, **how)
     with watching(quiet) as watch:
         write(fitted, source, output, features=(features[0], features[1]) if features else None, watch=watch)
-    if not quiet:
-        say(f"written to {output}")
+    say(f"written to {output}")

@@ -11,6 +11,8 @@ import click
 from suffice.cli.options import Named, check_file, json_option, output_option, quiet_option, save
 from suffice.printable import printable
 
+#: So many files that could not be read are named.
+_NAMED = 10
 FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
 
@@ -81,6 +83,7 @@ def fit_text(
         fitted.fit(iter(seen))
     for each in caught:
         say(str(each.message), "warning")
+    seen.say_skipped()
     if output is not None:
         save(fitted, output)
     seconds = time.perf_counter() - start
@@ -115,10 +118,20 @@ def fit_text(
 class _Watched:
     """Batches of documents, counted as they go by."""
 
-    def __init__(self, batches: Any, watch: Any) -> None:
+    def __init__(self, batches: Any, watch: Any = None) -> None:
         self.count = 0
         self._batches = batches
         self._watch = watch
+
+    def say_skipped(self) -> None:
+        """Name the files that could not be read."""
+        from suffice.cli.output import counted, say
+
+        skipped = getattr(self._batches, "skipped", [])
+        for path, why in skipped[:_NAMED]:
+            say(f"{path} was left out: {why}", "warning")
+        if len(skipped) > _NAMED:
+            say(f"{counted(len(skipped) - _NAMED, 'more file')} were left out", "warning")
 
     def __iter__(self) -> Any:
         for texts, labels in self._batches:
@@ -233,10 +246,12 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
     fitted = _loaded(model)
     labels = Labels.of(fitted.classes_)
     seen = Evaluation("classes", labels)
-    for texts, truth in _source(documents, separator):
+    read = _Watched(_source(documents, separator))
+    for texts, truth in read:
         codes = labels._places(tuple(truth))
         strange = [name for name, code in zip(truth, codes, strict=True) if code < 0]
         seen.add(fitted.predict_proba(_listed(texts)), codes, strange)
+    read.say_skipped()
     if as_json:
         show_json(
             {
@@ -262,9 +277,9 @@ def update_text(model: str, documents: str, separator: str, forgetting: bool, ou
     from suffice.cli.output import say
 
     fitted = _loaded(model)
-    count = 0
-    for texts, labels in _source(documents, separator):
+    seen = _Watched(_source(documents, separator))
+    for texts, labels in seen:
         (fitted.forget if forgetting else fitted.partial_fit)(texts, labels)
-        count += len(labels)
+    seen.say_skipped()
     save(fitted, output or model)
-    say(f"{count:,} documents {'forgotten' if forgetting else 'learnt'}; saved to {output or model}")
+    say(f"{seen.count:,} documents {'forgotten' if forgetting else 'learnt'}; saved to {output or model}")

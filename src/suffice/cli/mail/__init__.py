@@ -57,8 +57,7 @@ class MailCommands(Later):
         except (click.exceptions.Exit, BrokenPipeError):
             raise
         except (click.Abort, KeyboardInterrupt):
-            learning = context._protected_args[:1] or context.args[:1]
-            stays = learning[:1] and learning[0] in ("learn", "correct", "forget", "sort")
+            stays = context.invoked_subcommand in ("learn", "correct", "forget", "sort")
             sys.stderr.write("stopped: what was learned stays; run it again to go on\n" if stays else "stopped\n")
             raise click.exceptions.Exit(130) from None
         except Exception as error:
