@@ -114,6 +114,18 @@ def test_the_file_stays_small_however_much_is_learned(mine):
     assert store.state().known(b"header:subject\n") == b"header:subject\n"
 
 
+def test_the_file_shrinks_when_much_of_it_is_pruned(mine):
+    mine.learn_all((message(i, " ".join(f"w{i}x{k}" for k in range(100))), "ham") for i in range(200))
+    store = mine.store()
+    store.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = mine.path.stat().st_size
+    store.put("tokens", 100)
+    store.fold()
+    store.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert mine.path.stat().st_size < before - 500_000
+    assert store.ask("PRAGMA freelist_count") == [(0,)]
+
+
 def test_a_token_that_comes_back_has_one_name(mine):
     pruned(mine, 200)
     known = set(mine.store().state().known(mine.store().names()).decode().splitlines())

@@ -315,7 +315,8 @@ class Store(Database):
         """Give back to the disk what the file does not need, where that is much."""
         (free,), (pages,) = self.ask("PRAGMA freelist_count")[0], self.ask("PRAGMA page_count")[0]
         if 8 * free > pages:
-            self.ask("PRAGMA incremental_vacuum")
+            for _ in range(free):  # Python's sqlite3 takes one step of this command, and a step frees one page
+                self.ask("PRAGMA incremental_vacuum(1)")
 
     def lighten(self, state: _native.mail.State, settings: Settings) -> None:
         """Let today be the day on which a message weighs 1, and all that was learned weigh as much less."""
