@@ -87,6 +87,12 @@ def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, d
         assert texts(path) == given_messages
 
 
+def test_headers_may_lie_where_a_file_is_cut_for_reading(tmp_path):
+    long = MESSAGE + b"x" * (mbox.CHUNK - 2 * len(FROM) - len(MESSAGE) - 10) + b"\n"
+    (tmp_path / "box").write_bytes(written([long, MESSAGE]))
+    assert texts(tmp_path / "box") == [long, MESSAGE]
+
+
 @given(st.lists(messages(), min_size=1, max_size=4), st.booleans())
 def test_stated_lengths_need_no_quotes(tmp_path_factory, given_messages, final):
     stated = []

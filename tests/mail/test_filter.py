@@ -150,6 +150,18 @@ def test_a_bulk_run_that_is_stopped_goes_on_where_it_was(mine, small_heaps, tmp_
         assert counted(mine.store()) == counted(other.store())
 
 
+def test_others_may_learn_while_messages_come_slowly(mine, small_heaps):
+    def slowly():
+        yield from stream(30)
+        with MailFilter(mine.path) as other:
+            other.learn(message("theirs", "prize"), "spam")  # waits until it may write
+        yield message("last", "lunch"), "ham"
+
+    mine.store(make=True)
+    assert mine.learn_all(slowly()).learned == 31
+    assert sum(mine.store().state().messages) == 32
+
+
 def test_a_heap_that_fails_is_not_learned_at_all(mine):
     pairs = stream(20)
     mine.learn_all(pairs[:10])

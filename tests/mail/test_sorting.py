@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -671,7 +672,8 @@ def calls(count: int, act=lambda: None):
     return on_change
 
 
-def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk):
+@pytest.mark.parametrize("told", [True, False])
+def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, told):
     path = desk.box.path
 
     def vanish() -> None:
@@ -680,7 +682,7 @@ def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk):
         raise FileNotFoundError(path)
 
     with pytest.raises(StopWatching):
-        watch([path], calls(2, vanish), poll=0.02)
+        watch([path], calls(2, vanish), poll=0.02, told=told)
 
 
 def test_watch_ends_where_another_file_is_missing(desk):
@@ -740,6 +742,21 @@ def test_a_move_that_was_cut_short_is_finished_or_left_to_the_reader(desk, to):
     desk.sort()
     assert desk.where(data) == ("Junk" if to == INBOX else "Work")
     assert desk.judge.taught() == {}
+
+
+def test_a_move_that_was_cut_short_and_cannot_be_finished_is_told():
+    with open_folder() as place:
+        desk = Desk(place)
+        desk.sort()
+        data = desk.arrive("money")
+        entry = desk.find(data)[1]
+        desk.book.file(desk.judge.identity(data), MOVING + "Junk")
+        shutil.copy(entry.path, desk.box.folder("Junk").path / "new")
+        for path in place.rglob("*"):
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        Path(entry.path).parent.chmod(0o555)
+        assert [each.why for each in without_rights(desk.sort).skipped] == ["permission denied"]
+        assert Path(entry.path).read_bytes() == data
 
 
 def test_a_message_that_cannot_be_moved_stays_and_is_counted(desk, monkeypatch):
