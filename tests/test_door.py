@@ -107,6 +107,12 @@ def _lists(name: str, place: int, value: Any) -> sparse.lil_array:
     return x
 
 
+def _short_lists(name: str) -> sparse.lil_array:
+    x = ROWS.tolil()
+    setattr(x, name, getattr(x, name)[:-1])
+    return x
+
+
 def _diagonals(data: Any, offsets: Any) -> sparse.dia_array:
     x = ROWS.todia()
     x.data, x.offsets = data, offsets
@@ -118,6 +124,7 @@ def _diagonals(data: Any, offsets: Any) -> sparse.dia_array:
     [
         (_lists("data", 1, [1.0] * 1000), r"x\.rows\[1\] and x\.data\[1\] must be lists of one length: the LIL matrix"),
         (_lists("rows", 2, (0, 1)), r"x\.rows\[2\] and x\.data\[2\] must be lists"),
+        (_short_lists("data"), r"x\.data has 5 lists for 6 rows: the LIL matrix"),
         (_lists("rows", 1, [99]), r"x\.indices\[2\] is 99, which is out of range"),
         (_diagonals(np.ones((40, 3)), np.arange(2)), r"x\.offsets has 2 entries and x\.data has 40 rows: the DIA"),
         (_diagonals(np.ones((2, 3)), np.array([0.5, 1])), r"x\.offsets must hold integers; got float64: the DIA"),

@@ -162,6 +162,7 @@ def test_instruction_sets_agree(instruction_set):
         (lambda q, r: (q, replace(r, weight=np.where(np.arange(150) == 8, -1.0, 1.0))), "weight[8] is -1"),
         (lambda q, r: (replace(q, x=q.x[:, :1]), r), "queries have 1 features and rows have 2"),
         (lambda q, r: (replace(q, y=np.full(9, 150)), r), "y[0] is 150; the row to do without must be 0 to 149, or -1"),
+        (lambda q, r: (replace(q, y=np.zeros((9, 1), dtype=int)), r), "y must have shape (9,); got (9, 1)"),
         (lambda q, r: (q, replace(r, y=None)), "y is needed"),
     ],
 )
@@ -177,6 +178,12 @@ def test_theta_has_one_row_per_query(kernels_and_arrays):
     backend = kernels_and_arrays
     with pytest.raises(ValueError, match=re.escape("theta must have shape (9, 3); got (8, 3)")):
         backend.kernels.local_curvature(backend.batch(queries), backend.batch(rows), Neighbourhood(), np.zeros((8, 3)))
+
+
+def test_curvature_is_of_one_target(kernels_and_arrays):
+    queries, rows = map(kernels_and_arrays.batch, drawn(targets=2))
+    with pytest.raises(ValueError, match=re.escape("y must have shape (150,); got (150, 2)")):
+        kernels_and_arrays.kernels.local_curvature(queries, rows, Neighbourhood(), np.zeros((9, 3)))
 
 
 @for_each("wrong", [{"kernel": "box"}, {"bandwidth": 0.0}, {"bandwidth": float("nan")}, {"degree": 3}])

@@ -5,7 +5,8 @@ import pytest
 
 from suffice.engines import ArrayEngine, Batch, staging
 from suffice.engines.array_kernels import ArrayKernels
-from suffice.engines.memory import out_of_memory
+from suffice.engines.memory import host_memory, out_of_memory
+from suffice.engines.neighbourhood import Neighbourhood
 from suffice.families.bernoulli import Bernoulli
 from suffice.families.links import logit
 from suffice.families.response import Response
@@ -50,6 +51,46 @@ def test_what_no_block_is_small_enough_for_is_said():
 def test_other_errors_are_not_taken_for_it():
     assert not out_of_memory(RuntimeError("CUDA error: out of memory, they say"))
     assert out_of_memory(torch.cuda.OutOfMemoryError("no"))
+
+
+def test_local_fits_go_on_in_smaller_blocks():
+    rows, hood = Batch(X, X[:, 0] ** 2), Neighbourhood("gaussian", 1.0, 1)
+    for kernels in (ArrayKernels(share=512), ArrayKernels(block_rows=50, share=2)):
+        for ours, truth in zip(
+            kernels.local_moments(Batch(X[:5]), rows, hood),
+            ArrayKernels().local_moments(Batch(X[:5]), rows, hood),
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours, truth, rtol=1e-12)
+
+
+def test_rows_for_a_device_without_room_are_sent_in_smaller_blocks(monkeypatch):
+    send = staging.Stager._send  # noqa: SLF001
+
+    def greedy(self, slot, name, rows, keep):
+        if rows.nbytes > 2**17:
+            raise torch.OutOfMemoryError("no room")
+        return send(self, slot, name, rows, keep)
+
+    staging.stager_for.cache_clear()
+    monkeypatch.setattr(staging, "BLOCK_BYTES", 2**19)
+    x = np.tile(X, (40, 1))
+    monkeypatch.setattr(staging.Stager, "_send", greedy)
+    ours, truth = (
+        engine.accumulate(TiedMoments.over(), Batch(x)) for engine in (ArrayEngine(device="cpu"), ArrayEngine())
+    )
+    for name, array in ours.to_arrays().items():
+        np.testing.assert_allclose(array, truth.to_arrays()[name], rtol=1e-10, atol=1e-9)
+    assert staging.stager_for("cpu").block_bytes <= 2**17
+    monkeypatch.setattr(staging.Stager, "_send", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("no room")))
+    with pytest.raises(torch.OutOfMemoryError, match="no room"):
+        ArrayEngine(device="cpu").accumulate(DiagonalMoments.over(), Batch(x))
+    staging.stager_for.cache_clear()
+
+
+def test_memory_that_a_system_does_not_tell_is_no_limit(monkeypatch):
+    monkeypatch.delattr("os.sysconf")
+    assert host_memory.__wrapped__() == 1 << 47
 
 
 @needs_cuda

@@ -345,3 +345,17 @@ def test_rows_on_torch_and_on_the_host_lead_to_the_same():
     np.testing.assert_allclose(
         ArrayEngine().kernels.descend(batch, *args).theta, NativeKernels().descend(host, *args).theta, rtol=1e-12
     )
+
+
+def test_a_last_correction_that_overflows_is_named(kernels_and_arrays):
+    host = Batch(np.full((2, 1), 1e308), np.array([0, 1]), np.array([1.0, 100.0]))
+    with pytest.raises(OverflowError, match=r"the scores of x\[1\] overflow float64; rescale the features"):
+        kernels_and_arrays.kernels.correct(kernels_and_arrays.batch(host), np.zeros((1, 1)), 2, False, [0, 1], 1.0)
+
+
+def test_a_walk_along_sparse_rows_that_diverges_ends_there():
+    x, y = sparse.csr_array(np.arange(1.0, 41.0)[:, None]), np.full(40, 2.0)
+    response = Response.of("gaussian", "log")  # which is not compiled
+    seen = NativeKernels().descend(Batch(x, y), response, np.zeros((1, 1)), False, np.arange(40), Pace(1e120))
+    assert not seen.finite
+    assert seen.steps < 40

@@ -148,6 +148,24 @@ def test_what_is_there_already_is_not_sent(engine):
     assert engine.accumulate(what, Batch(X[:0], Y[:0])).weight == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.uint16, np.bool_])
+def test_a_long_column_is_brought_whole(engine, dtype):
+    column = (10 * np.abs(X[:, 0])).astype(dtype)
+    for _ in range(2):
+        there = staging.stager_for(engine.device).bring(column)
+        np.testing.assert_array_equal(there.cpu().numpy(), column)
+
+
+def test_numbers_that_no_device_takes_stay(engine):
+    what, rows = DiagonalMoments.over(LABELS), torch.asarray(np.round(X))
+    agree(
+        engine.accumulate(what, Batch(rows.to(torch.bfloat16), Y)),
+        ArrayEngine().accumulate(what, Batch(np.round(X), Y)),
+    )
+    weight = WEIGHT.astype(np.longdouble)
+    agree(engine.accumulate(what, Batch(X, Y, weight)), ArrayEngine().accumulate(what, HOST))
+
+
 @pytest.mark.parametrize("name", ["nowhere", 1.5])
 def test_a_device_must_be_one(name):
     with pytest.raises(ValueError, match=r"^device must name a torch device, such as 'cuda'; got "):

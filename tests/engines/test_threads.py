@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,13 +17,14 @@ import scipy.sparse as sp
 
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.engines.native import NativeKernels
+from suffice.engines.threads import _group_cores
 from suffice.statistics import DiagonalMoments, EventCounts, Labels, TiedMoments
 
 LABELS = Labels.of(["a", "b", "c"])
 ENGINES = [ThreadEngine(1), ThreadEngine(2), ThreadEngine(5), ArrayEngine(), ArrayEngine(block_rows=100)]
 
 
-def rows(n: int = 20_000, d: int = 6) -> Batch:
+def rows(n: int = 50_000, d: int = 6) -> Batch:  # more cells than one thread sums alone
     rng = np.random.default_rng(0)
     return Batch(rng.normal(5, 2, (n, d)), rng.integers(0, 3, n), rng.random(n))
 
@@ -31,7 +34,7 @@ def test_engines_agree_on_one_batch_and_on_many(engine):
     batch = rows()
     expected = ThreadEngine(1).accumulate(TiedMoments.over(LABELS), batch)
     pieces = [
-        Batch(batch.x[i : i + 999], batch.y[i : i + 999], batch.weight[i : i + 999]) for i in range(0, 20_000, 999)
+        Batch(batch.x[i : i + 999], batch.y[i : i + 999], batch.weight[i : i + 999]) for i in range(0, 50_000, 999)
     ]
     for batches in (batch, [batch], pieces, iter(pieces)):
         found = engine.accumulate(TiedMoments.over(LABELS), batches)
@@ -64,7 +67,7 @@ def test_no_batches_is_an_error_and_empty_batches_are_not(engine):
 
 
 @pytest.mark.parametrize("engine", [ThreadEngine(2), ArrayEngine()], ids=repr)
-@pytest.mark.parametrize("size", [10, 40_000])
+@pytest.mark.parametrize("size", [10, 100_000])
 def test_an_error_names_the_row_and_the_batch(engine, size):
     good = Batch(np.ones((size, 3)), np.zeros(size, dtype=int))
     spoiled = np.ones((size, 3))
@@ -112,6 +115,20 @@ def test_a_result_nobody_waits_for_leaves_the_engine_usable():
     first = next(engine.map(TiedMoments.over(LABELS), (batch for _ in range(100))))
     assert first.weight > 0
     assert engine.accumulate(TiedMoments.over(LABELS), batch).weight == pytest.approx(batch.weight.sum())
+
+
+def test_the_number_of_threads_may_change_between_sums(monkeypatch):
+    engine, batch = ThreadEngine(), rows()
+    for count in (2, 3, 2):
+        monkeypatch.setattr("suffice.engines.threads.permitted_threads", lambda count=count: count)
+        assert engine.threads == count
+        assert engine.accumulate(TiedMoments.over(LABELS), batch).weight == pytest.approx(batch.weight.sum())
+
+
+@pytest.mark.parametrize(("text", "cores"), [("150000 100000\n", 2), ("max 100000\n", math.inf)])
+def test_a_control_group_limits_the_threads(monkeypatch, text, cores):
+    monkeypatch.setattr(Path, "read_text", lambda path: text)
+    assert _group_cores.__wrapped__() == cores
 
 
 @pytest.mark.needs("posix")

@@ -31,7 +31,7 @@ def to_host(array: Array) -> npt.NDArray[Any]:
     """
     if array_api_compat.is_torch_array(array):
         return np.asarray(array.detach().cpu().numpy())
-    if array_api_compat.is_cupy_array(array):
+    if array_api_compat.is_cupy_array(array):  # on a GPU
         return np.asarray(array.get())
     if array_api_compat.is_numpy_array(array) or array_api_compat.is_jax_array(array):
         return np.asarray(array)

@@ -64,7 +64,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         """Return the weight of the rows of each class, (k,)."""
         complaints.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.class_weights(classes))
-        if found is not None:
+        if found is not None:  # on a GPU
             return found
         blocks = self._blocks(batch, 2 * classes)
         total = blocks.zeros(classes)
@@ -79,7 +79,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         """Return class weights, (k,), the sum of x per class, (k, d), and with ``missing`` the cells."""
         complaints.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.event_counts(classes))
-        if found is not None:
+        if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
         return self._class_sums(batch, classes, batch.features, lambda block: block.counts(missing), missing)
 
@@ -91,7 +91,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         complaints.check_threshold(threshold)
         complaints.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.presence_counts(classes, threshold))
-        if found is not None:
+        if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
 
         def present(block: Block) -> tuple[Array, Array | None]:
@@ -144,7 +144,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         """Return class weights, (k,), means and centred sums of squares, (k, d), and with ``missing`` the cells."""
         complaints.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.diagonal_moments(classes))
-        if found is not None:
+        if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
         moments = self._class_moments(batch, classes, DiagonalSpread, missing)
         return moments if missing else moments[:3]
@@ -187,7 +187,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
         columns = batch.features + complaints.count_targets(batch.y)
         found = self._at_once(batch, lambda sums: sums.normal_equations())
-        if found is not None:
+        if found is not None:  # on a GPU
             return found
         blocks = self._blocks(batch, 2 + 5 * columns)
         moments = RunningMoments(blocks, 1, columns, TiedSpread)
@@ -210,7 +210,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         theta = np.asarray(theta, dtype=np.float64)
         check_regression(batch, response, theta, intercept)
         found = self._at_once(batch, lambda sums: sums.curvature(response, theta, intercept, hessian))
-        if found is not None:
+        if found is not None:  # on a GPU
             return found
         blocks = self._blocks(batch, 3 * theta.shape[0] + theta.shape[1] * (theta.shape[1] + 4))
         curvature = RunningCurvature(blocks, theta, intercept, hessian)

@@ -77,19 +77,17 @@ class ArrayEngine(Engine):
 
     def _gathered(self, batch: Batch) -> Batch:
         """Return a batch whose long columns of the host are brought to the CUDA device of x, once for all passes."""
-        if not is_torch_array(batch.x) or not batch.x.is_cuda:
-            return batch
-        columns = {name: getattr(batch, name) for name in ("y", "weight", "offset")}
-        stay = {name: column for name, column in columns.items() if _is_long(column)}
-        if not stay:
-            return batch
-        if id(batch) not in self._whole:
-            from suffice.engines.staging import stager_for
+        if is_torch_array(batch.x) and batch.x.is_cuda:  # on a GPU
+            columns = {name: getattr(batch, name) for name in ("y", "weight", "offset")}
+            stay = {name: column for name, column in columns.items() if _is_long(column)}
+            if stay and id(batch) not in self._whole:
+                from suffice.engines.staging import stager_for
 
-            bring = stager_for(str(batch.x.device)).bring
-            self._whole[id(batch)] = replace(batch, **{name: bring(column) for name, column in stay.items()})
-            weakref.finalize(batch, self._whole.pop, id(batch), None)
-        return self._whole[id(batch)]
+                bring = stager_for(str(batch.x.device)).bring
+                self._whole[id(batch)] = replace(batch, **{name: bring(column) for name, column in stay.items()})
+                weakref.finalize(batch, self._whole.pop, id(batch), None)
+            return self._whole[id(batch)] if stay else batch
+        return batch
 
     def _travels(self, batch: Batch) -> bool:
         from suffice.engines.staging import can_travel
@@ -113,7 +111,7 @@ class ArrayEngine(Engine):
         yield from kept.more(stager, batch, start)
 
 
-def _is_long(column: Any) -> bool:
+def _is_long(column: Any) -> bool:  # on a GPU
     """Whether a column is one of NumPy's, of numbers as torch has them, that takes long to travel."""
     return (
         isinstance(column, np.ndarray) and len(column) >= LONG and column.dtype.kind in "bif" and column.itemsize <= 8

@@ -39,10 +39,9 @@ class InBlocks:
         if self.block_rows is not None and self.block_rows < 1:
             raise ValueError(f"block_rows must be at least 1; got {self.block_rows}")
 
-    def rows_of_blocks(self, otherwise: int | None = None) -> int | None:
-        """Return how many rows a block has, if that is said; a number otherwise, if there is one."""
-        rows = self.block_rows or otherwise
-        return None if rows is None else max(rows // self.share, 1)
+    def rows_of_blocks(self, otherwise: int) -> int:
+        """Return how many rows a block has: a number otherwise, where that is not said."""
+        return max((self.block_rows or otherwise) // self.share, 1)
 
     def in_smaller_blocks(self) -> Self:
         """Return the same kernels with blocks of half as many rows."""
@@ -96,7 +95,7 @@ def free_memory() -> None:
     """Give back what libraries hold for later."""
     gc.collect()
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
+    if torch is not None and torch.cuda.is_initialized():  # on a GPU
         torch.cuda.empty_cache()
 
 
@@ -125,8 +124,7 @@ def device_memory(device: Any) -> int:
     """Return how many bytes a torch device can still give; without bound where it is the host."""
     import torch
 
-    if device.type != "cuda":
-        return sys.maxsize
-    free, _ = torch.cuda.mem_get_info(device)
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(free + held)
+    if device.type == "cuda":  # on a GPU
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
+    return sys.maxsize

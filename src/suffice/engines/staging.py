@@ -100,7 +100,7 @@ class Stager:
         height = max(self.block_bytes // max(column[:1].nbytes, 1), 1)
         for number, start in enumerate(range(0, len(column), height)):
             slot = slots[number % DEPTH]
-            if slot.arrived is not None:
+            if slot.arrived is not None:  # on a GPU
                 slot.arrived.synchronize()
             pinned = self._pin(slot, "y", column[start : start + height])
             self._copy(there[start : start + height], pinned)
@@ -128,7 +128,7 @@ class Stager:
                 slot = slots[number % DEPTH]
                 self._meet(slot)
                 yield part
-                if self._stream is not None:
+                if self._stream is not None:  # on a GPU
                     slot.used = self._torch.cuda.current_stream(self.device).record_event()
                 stage(number + DEPTH)
             self._idle.append(slots)
@@ -138,16 +138,16 @@ class Stager:
 
     def _stage(self, slot: _Slot, part: Batch, keep: bool) -> Part:
         """Return a part of a batch, here and on the device; its arrays may still be travelling."""
-        if slot.arrived is not None:
+        if slot.arrived is not None:  # on a GPU
             slot.arrived.synchronize()
-        if self._stream is not None and slot.used is not None:
+        if self._stream is not None and slot.used is not None:  # on a GPU
             self._stream.wait_event(slot.used)
         columns = {}
         for name in _COLUMNS:
             whole = getattr(part, name)
             if whole is not None:
                 columns[name] = self._send(slot, name, whole[part.start : part.stop], keep)
-        if self._stream is not None:
+        if self._stream is not None:  # on a GPU
             slot.arrived = self._stream.record_event()
         return Part(part, Batch(**columns))
 
@@ -166,17 +166,17 @@ class Stager:
     def _copy(self, there: Array, host: Array) -> Array:
         if self._stream is None:
             return there.copy_(host)
-        with self._torch.cuda.stream(self._stream):
+        with self._torch.cuda.stream(self._stream):  # on a GPU
             return there.copy_(host, non_blocking=True)
 
     def _clear(self) -> None:
         """Let what travels wait for what is computed: who had its memory before may still be reading it."""
-        if self._stream is not None:
+        if self._stream is not None:  # on a GPU
             self._stream.wait_stream(self._torch.cuda.current_stream(self.device))
 
     def _meet(self, slot: _Slot) -> None:
         """Let what is computed next wait for the rows of a slot."""
-        if self._stream is not None:
+        if self._stream is not None:  # on a GPU
             self._torch.cuda.current_stream(self.device).wait_event(slot.arrived)
 
     def _pin(self, slot: _Slot, name: str, rows: Any) -> Array:
