@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 from suffice.engines import Batch, ThreadEngine
-from suffice.engines.sql.dialect import DUCKDB, POSTGRESQL, quoted
+from suffice.engines.sql.dialect import DUCKDB, POSTGRESQL, Connected, quoted, quoted_path
 from suffice.engines.sql.engine import Expression, Relation, SqlEngine
-from suffice.engines.sql.errors import explained
+from suffice.engines.sql.engine import rows_of as counted_rows_of
+from suffice.engines.sql.errors import DatabaseError, explained
+from suffice.engines.sql.scores import mean_of, unused_prefix
+from suffice.families.links import by_name
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, NormalEquations
 from tests.each import for_each
 from tests.tables.servers import postgres
@@ -269,6 +272,29 @@ def test_without_places_a_column_is_blamed(base):
         base.kernels.diagonal_moments(replace(host, x=replace(host.x, position=None)), 1)
 
 
+def test_infinite_cells_are_refused_where_missing_ones_are_not(base):
+    host = Batch(np.array([[1.0, NAN], [3.0, INF]]))
+    with pytest.raises(ValueError, match=re.escape("x[1, 1] is inf; it must be finite")):
+        base.kernels.presence_counts(base.batch(host), 1, 0.5, True)
+
+
+def test_groups_of_codes_that_are_no_class_are_refused(base):
+    host = Batch(np.array([[1], [2], [2]]), np.array([0, 1, 7]))
+    with pytest.raises(ValueError, match=re.escape("y[2] is 7; class codes must be 0 to 1")):
+        base.kernels.groups(base.batch(host), 2)
+
+
+def test_products_that_are_too_small_count_as_zero_or_are_refused(base):
+    host = Batch(np.array([[1e-160], [0.0], [3e-160]]))
+    assert base.kernels.diagonal_moments(base.batch(host), 1)[2] < 1e-300
+    light = replace(host, x=1e100 * host.x, weight=np.full(3, 1e-250))
+    if base.engine.database.dialect is POSTGRESQL:
+        with pytest.raises(ValueError, match="the products of some columns are too small for float64: rescale them"):
+            base.kernels.diagonal_moments(base.batch(light), 1)
+    else:
+        assert base.kernels.diagonal_moments(base.batch(light), 1)[2] < 1e-300
+
+
 def test_overflow_names_the_feature(base):
     host = Batch(np.array([[1.0, -1e200], [2.0, 1e200]]))
     with pytest.raises(OverflowError, match="rescale feature 1"):
@@ -280,6 +306,7 @@ def test_what_is_no_sum_is_refused_by_name(base):
         base.kernels.curvature(None)
     with pytest.raises(TypeError, match="ThreadEngine"):
         base.kernels.class_weights(Batch(np.zeros((2, 1))), 1)
+    assert not hasattr(base.kernels, "_curvature")
 
 
 # The engine.
@@ -401,6 +428,40 @@ def test_sums_that_overflow_name_the_column_or_the_target(duck):
 
 def test_an_engine_says_which_database_it_asks(duck):
     assert repr(duck) == "SqlEngine(DuckDB)"
+
+
+def test_rows_of_a_table_are_counted(duck):
+    x = counted_rows_of(duck.database, "(values (1.0, 5, 0), (3.0, 5, 1)) as pairs(a, b, place)", ["a", "b"], "place")
+    assert (x.rows, x.columns) == (2, ('"a"', '"b"'))
+    np.testing.assert_array_equal(duck.kernels.diagonal_moments(Batch(x, stop=1), 1)[1], [[1.0, 5.0]])
+
+
+def test_a_connection_may_be_told_its_dialect_and_answers_after_an_error():
+    import duckdb
+
+    with duckdb.connect() as connection:
+        database = Connected(connection, "duckdb")
+        assert database.dialect is DUCKDB
+        with pytest.raises(DatabaseError, match="nowhere"):
+            database.ask("select * from nowhere")
+        assert list(database.ask("select 1")) == [(1,)]
+
+
+@pytest.mark.parametrize(("link", "predictor"), [("inverse", 4.0), ("negative_inverse", -4.0), ("logit", 800.0)])
+def test_means_of_links_are_those_of_the_model(duck, link, predictor):
+    ((seen,),) = duck.database.ask(f"select {mean_of(link, DUCKDB.number(predictor), DUCKDB)}")
+    np.testing.assert_allclose(seen, by_name(link).mean(np.array([predictor]))[0])
+
+
+def test_a_link_without_a_function_in_sql_is_refused():
+    with pytest.raises(ValueError, match="the link 'probit' has no function in SQL: score rows here, with predict"):
+        mean_of("probit", "z", DUCKDB)
+
+
+def test_names_of_a_query_avoid_those_of_its_columns():
+    assert (unused_prefix(["id"]), unused_prefix(["id", "m_2", "_m_"])) == ("m_", "__m_")
+    assert quoted_path("rows.parquet", DUCKDB) == '"rows.parquet"'  # a file, which DuckDB reads
+    assert quoted_path("public.rows", DUCKDB) == '"public"."rows"'
 
 
 def test_values_and_names_that_no_query_can_hold_are_refused():

@@ -59,8 +59,6 @@ class Cells:
             given = getattr(self.batch, name)
             if given is not None and not isinstance(given, Expression | Relation):
                 raise TypeError(f"{name} must be an Expression, as x is a Relation; got {type(given).__name__}")
-        if not 0 <= self.batch.start <= self.batch.stop <= x.rows:
-            raise ValueError(f"rows {self.batch.start} to {self.batch.stop} are not among the {x.rows} rows of x")
         object.__setattr__(self, "columns", columns)
 
     @property

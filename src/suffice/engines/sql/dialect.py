@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -272,12 +273,8 @@ class Connected:
 
     def _roll_back(self) -> None:
         """Let a connection whose query failed answer others."""
-        roll_back = getattr(self._connection, "rollback", None)
-        if roll_back is not None:
-            try:
-                roll_back()
-            except Exception:  # the connection is gone: that is what is being said
-                return
+        with suppress(Exception):  # the connection is gone: that is what is being said
+            self._connection.rollback()
 
 
 def chunks(items: list[str], most: int) -> Iterable[list[str]]:

@@ -56,7 +56,7 @@ def moments(cells: Cells, pairs: Pairs, missing: bool = False) -> Moments:
     """
     found, cells, reference = _finite(cells, pairs, missing)
     steady = np.zeros(reference.shape, dtype=bool)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS):  # pragma: no branch: the second mean is exact to rounding, and never far
         far = _far(found, reference, pairs, cells) & ~steady
         if not far.any():
             break
