@@ -1,4 +1,4 @@
-"""The regression readings of shares: beta and Dirichlet."""
+"""Regressions of shares: beta and Dirichlet."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,11 @@ from scipy import special
 
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Beta, Dirichlet, Response
-from suffice.families.response import READINGS
 from suffice.statistics import Curvature, DiagonalMoments, Labels
 
 from .test_response import LIBRARIES, curve, namespace, skip_probit, slope_of
 
-BETAS = [Response.of("beta", link) for link in READINGS["beta"].link_names]
+BETAS = [Response.of("beta", link) for link in Beta.row_likelihood.link_names]
 EVERY_BETA = pytest.mark.parametrize("response", BETAS, ids=lambda response: response.name)
 DIRICHLET = Response.of("dirichlet")
 PRECISIONS = [-3.0, 0.0, 1.5, 6.0]

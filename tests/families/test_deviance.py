@@ -7,7 +7,7 @@ from sklearn import metrics
 
 from suffice.families import Dirichlet, Exponential, GaussianKnownVariance, Multinomial, Poisson, Response
 from suffice.families.bernoulli import log_choose
-from suffice.families.response import READINGS
+from suffice.families.response import NAMED
 
 from .test_response import EVERY, LIBRARIES, PAIRS, TARGETS, grid, legal, namespace, skip_probit
 
@@ -188,7 +188,7 @@ def test_starts_of_several_predictors():
 
 
 def test_how_many_predictors():
-    counts = {name: Response.of(name).predictors(3) for name in READINGS}
+    counts = {name: Response.of(name).predictors(3) for name in NAMED}
     assert counts == {**dict.fromkeys(TARGETS, 1), "multinomial": 2, "beta": 2, "dirichlet": 3}
     assert Response.of("multinomial").predictor_names(3) == ("class 0", "class 1")
     assert Response.of("dirichlet").predictor_names(2) == ("part 0", "part 1")

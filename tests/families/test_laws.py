@@ -15,8 +15,8 @@ from suffice.families import (
     Beta,
     Categorical,
     Dirichlet,
+    Distribution,
     Exponential,
-    Family,
     Gamma,
     Gaussian,
     GaussianKnownVariance,
@@ -31,7 +31,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Case(NamedTuple):
-    member: Family  # a batch of two
+    member: Distribution  # a batch of two
     y: Any  # values, a row for each draw: (n, 2) or (n, 2, k)
     outside: Any  # a value outside the support
     sufficient: Mapping[str, Any] = NOTHING
@@ -92,7 +92,7 @@ def derivative(function: Any, eta: np.ndarray, vector: bool) -> np.ndarray:
 
 def test_every_family_is_here():
     exported = [getattr(families, name) for name in families.__all__]
-    concrete = {kind for kind in exported if isinstance(kind, type) and issubclass(kind, Family)} - {Family}
+    concrete = {kind for kind in exported if isinstance(kind, type) and issubclass(kind, Distribution)} - {Distribution}
     assert concrete == {type(case.member) for case in CASES}
 
 

@@ -17,15 +17,15 @@ from suffice.families import (
     Response,
     links,
 )
-from suffice.families.readings import ScalarReading
-from suffice.families.response import READINGS
+from suffice.families.response import NAMED
+from suffice.families.row_likelihood import ScalarLikelihood
 from tests.requirements import require
 
 PAIRS = [
-    (family, link)
-    for family, reading in READINGS.items()
-    if isinstance(reading, ScalarReading)
-    for link in reading.link_names
+    (name, link)
+    for name, family in NAMED.items()
+    if isinstance(family.row_likelihood, ScalarLikelihood)
+    for link in family.row_likelihood.link_names
 ]
 EVERY = pytest.mark.parametrize("response", [Response.of(*pair) for pair in PAIRS], ids=lambda r: r.name)
 LIBRARIES = ["numpy", "array_api_strict", "torch"]
@@ -49,7 +49,7 @@ def namespace(library):
 
 def legal(response):
     """Predictors inside the range that the family allows."""
-    form = READINGS[response.family.name].forms[response.link.name]
+    form = response.likelihood.forms[response.link.name]
     z = np.array([-2.9, -1.1, -0.4, 0.15, 0.6, 0.9, 2.3])
     return z[(z > form.low) & (z < form.high)]
 
@@ -229,7 +229,7 @@ def test_names_and_pairs():
 
 
 def test_the_usual_link_is_the_canonical_one_where_that_is_offered():
-    for name in READINGS:
+    for name in NAMED:
         usual = Response.of(name)
         assert usual.link is (usual.family.canonical_link or {"beta": links.logit, "dirichlet": links.log}[name])
 

@@ -78,7 +78,7 @@ FAULTS = (
     Fault(
         "rare events under a complementary log-log link lose their digits",
         "families",
-        "src/suffice/families/terms.py",
+        "src/suffice/families/bernoulli.py",
         "xp.where(z < -30, z - rate / 2, xp.log(p))",
         "xp.log(1 - xp.exp(-rate))",
         ("tests/families/test_response.py::test_limits_keep_their_digits",),

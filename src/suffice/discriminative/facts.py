@@ -16,16 +16,11 @@ from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign
 from suffice.engines.cluster import here, remade
-from suffice.families import Multinomial, Response
+from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
 from suffice.solvers import Newton
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
-
-#: Families with a dispersion of their own, which is estimated: the others' is 1.
-DISPERSED = ("gaussian", "gamma")
-#: Families of counts and classes, whose likelihood is a probability: that of the others is a density.
-DISCRETE = ("bernoulli", "multinomial", "poisson")
 
 
 @dataclass(frozen=True)
@@ -61,12 +56,11 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
     response, weight, pinned = likelihood.response, likelihood.weight, likelihood._pinned(theta)
     what = partial(_terms, response, pinned, likelihood.intercept)
     terms = reduce(_Terms.plus, likelihood.engine.map(what, likelihood.rows))
-    best = np.nan if response.family.name in ("beta", "dirichlet") else terms.saturated  # their densities have no bound
+    best = terms.saturated if response.likelihood.has_deviance else np.nan
     null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
     deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
     free = weight - rank
-    name = response.family.name
-    if name == "gaussian":
+    if response.family is Gaussian:
         # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
         deviance = terms.squares
         if not likelihood.intercept:
@@ -75,9 +69,12 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
             null_deviance = float(terms.targets.spread[0, 0])
         dispersion = deviance / free if free > 0 else np.nan
         full = [gaussian_log_likelihood(weight, each) for each in (deviance, null_deviance)]
-    elif name == "gamma":
+    elif response.likelihood.has_dispersion:
         dispersion = terms.pearson / free if free > 0 else np.nan
-        full = [_gamma(best - each / 2, dispersion, terms.logs, weight) for each in (deviance, null_deviance)]
+        full = [np.nan, np.nan]
+        if dispersion > 0:
+            base = _base_at(likelihood, dispersion, terms.logs)
+            full = [(best - each / 2) / dispersion + base for each in (deviance, null_deviance)]
     else:
         dispersion = 1.0
         full = [value + terms.base, null + terms.base]
@@ -140,7 +137,7 @@ class _Terms(NamedTuple):
     base: float  #: the log-likelihood's terms that do not depend on theta
     logs: float  #: the sum of log y, of a gamma family
     squares: float  #: of what is left of y, of a gaussian family
-    pearson: float  #: the same over the variance that a gamma family gives its mean
+    pearson: float  #: the same over V(mean), of other families with a dispersion
 
     def plus(self, other: _Terms) -> _Terms:
         """Return the terms of both."""
@@ -175,11 +172,11 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
         base=_base(response, y, weights)
         if trials is None or classes
         else _base_of_means(name, to_host(y), trials, often),
-        logs=_total(np.log(y), weights) if name == "gamma" else 0.0,
+        logs=_total(np.log(y), weights) if response.family is Gamma else 0.0,
         squares=0.0,
         pearson=0.0,
     )
-    if name not in ("gaussian", "gamma"):
+    if not response.likelihood.has_dispersion:
         return terms
     coef, level = (theta[1:], theta[0]) if intercept else (theta, np.zeros(theta.shape[1]))
     z = kernels.linear_scores(replace(part, y=None, offset=None), np.ascontiguousarray(coef.T), level)
@@ -187,10 +184,9 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
     if part.offset is not None:
         z = z + part.offset[part.start : part.stop].reshape(len(y), -1)
     mean = np.asarray(response.mean(z))
-    left = (y - mean) ** 2
-    if name == "gaussian":
-        return terms._replace(squares=_total(left, weights))
-    return terms._replace(pearson=_total(left / response.unit_variance(mean), weights))
+    if response.family is Gaussian:
+        return terms._replace(squares=_total((y - mean) ** 2, weights))
+    return terms._replace(pearson=_total(response.pearson(mean, y), weights))
 
 
 def _total(values: FloatArray, weights: FloatArray | None) -> float:
@@ -210,15 +206,33 @@ def _summed(function: Callable[[Any], Any], y: FloatArray, weights: FloatArray |
 
 def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the log-likelihood of a model that predicts every row; that of classes, or of 0 and 1, is 0."""
-    name = response.family.name
-    if name in ("multinomial", "beta", "dirichlet") or (name == "bernoulli" and bool(((y == 0) | (y == 1)).all())):
+    if response.family is Multinomial or not response.likelihood.has_deviance:
+        return 0.0
+    if response.family is Bernoulli and bool(((y == 0) | (y == 1)).all()):
         return 0.0
     return _summed(response.saturated, to_host(y), weights)
 
 
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:
-    """Return the sum of log b(y)."""
-    return 0.0 if response.family.name in ("multinomial", "bernoulli") else _summed(response.log_base, y, weights)
+    """Return the sum of log b(y); 0 where a dispersion must be known first."""
+    if response.family in (Multinomial, Bernoulli) or response.likelihood.has_dispersion:
+        return 0.0
+    return _summed(response.log_base, y, weights)
+
+
+def _base_at(likelihood: Likelihood, dispersion: float, logs: float) -> float:
+    """Return the sum of log b(y) at a dispersion: from the sum of log y, or from the rows' targets."""
+    total = likelihood.response.likelihood.total_log_base(likelihood.weight, logs, dispersion)
+    if total is None:
+        what = partial(_base_of_part, likelihood.response, dispersion)
+        total = float(sum(likelihood.engine.map(what, likelihood.rows)))
+    return total
+
+
+def _base_of_part(response: Response, dispersion: float, part: Batch, _: Any) -> float:
+    y = to_host(part.y[part.start : part.stop])
+    weights = None if part.weight is None else to_host(part.weight[part.start : part.stop])
+    return _total(response.log_base(y, dispersion), weights)
 
 
 def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArray | None) -> float:
@@ -239,11 +253,3 @@ def gaussian_log_likelihood(weight: float, deviance: float) -> float:
     """
     with np.errstate(divide="ignore"):
         return float(-0.5 * weight * (np.log(2 * np.pi * deviance / weight) + 1))
-
-
-def _gamma(value: float, dispersion: float, log_y: float, weight: float) -> float:
-    """Return the log-likelihood of gamma targets of shape 1 / dispersion, from its value at unit shape."""
-    if not dispersion > 0:
-        return np.nan
-    shape = 1 / dispersion
-    return float(shape * value + weight * (shape * np.log(shape) - gammaln(shape)) + (shape - 1) * log_y)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import solvers
-from suffice.discriminative.facts import DISCRETE, DISPERSED, Facts
+from suffice.discriminative.facts import Facts
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.predictor import LinearPredictor
@@ -77,13 +77,13 @@ class Fitted(LinearPredictor):
             notes.append("standard errors were left out, as they take long here: give inference=True")
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        dispersed = response.family.name in DISPERSED
+        dispersed = response.likelihood.has_dispersion
         notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or params.covariance == "HC1")
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
         return Inference(
-            title=f"{type(self).__name__} ({response.name})",
+            title=f"{type(self).__name__} ({response.title})",
             names=tuple(np.array(self._parameter_names())[moving].tolist()),
             estimate=flat(self.solution_.theta)[moving],
             covariance=covariance,
@@ -99,7 +99,7 @@ class Fitted(LinearPredictor):
             covariance_kind=params.covariance,
             notes=tuple(notes),
             intercept=bool(params.fit_intercept),
-            density=response.family.name not in DISCRETE,
+            density=not response.likelihood.is_discrete,
         )
 
     # The file.

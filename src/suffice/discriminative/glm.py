@@ -1,4 +1,4 @@
-"""Generalised linear models of numbers: any family with a regression reading, Poisson and gamma by name."""
+"""Generalised linear models of numbers: any family, Poisson and gamma by name."""
 
 from __future__ import annotations
 
@@ -22,9 +22,6 @@ from suffice.solvers import Newton
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
-#: Other names of families.
-ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
-
 
 class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
     """A generalised linear model that predicts the mean of y."""
@@ -37,9 +34,9 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        family = self._response().family.name
-        tags.target_tags.positive_only = family in ("poisson", "exponential", "gamma")
-        tags.regressor_tags.poor_score = family not in ("gaussian", "poisson")
+        response = self._response()
+        tags.target_tags.positive_only = response.likelihood.positive_targets
+        tags.regressor_tags.poor_score = response.family.name not in ("gaussian", "poisson")
         return tags
 
     def partial_fit(
@@ -163,7 +160,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         """
         self._check_fitted()
         response = self._response()
-        if response.family.name in ("multinomial", "beta", "dirichlet"):
+        if self._reads_classes() or not response.likelihood.has_deviance:
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
         rows = afar.judged_rows(self, X, y, sample_weight)
         if rows is not None:
@@ -219,10 +216,12 @@ class GLM(NumberRegression):
     ----------
     family
         ``"gaussian"``, ``"bernoulli"`` (or ``"binomial"``), ``"poisson"``, ``"exponential"``, ``"gamma"``,
-        ``"multinomial"``, ``"beta"``, ``"dirichlet"``, or a family of :mod:`suffice.families`.
+        ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of :mod:`suffice.families`, as
+        ``NegativeBinomial(theta=2)`` and ``Tweedie(power=1.5)``; or a :class:`~suffice.families.Family` of your own.
     link
-        The canonical one by default; ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
-        ``"inverse"``, ``"negative_inverse"`` where they make sense.
+        The canonical one by default, of families with parameters and your own the log or another that keeps the mean
+        in its range; ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``, ``"inverse"``,
+        ``"negative_inverse"``, ``"canonical"`` where they make sense.
     l2, l1
         Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
     fit_intercept
@@ -267,7 +266,7 @@ class GLM(NumberRegression):
 
     def __init__(
         self,
-        family: str | type[Family] = "gaussian",
+        family: str | Family | type[Family] = "gaussian",
         link: str | Link | None = None,
         *,
         l2: float = 0.0,
@@ -299,9 +298,7 @@ class GLM(NumberRegression):
         self.link = link
 
     def _response(self) -> Response:
-        family = self._params.family
-        family = ALIASES.get(family, family) if isinstance(family, str) else family
-        return Response.of(family, self._params.link)
+        return Response.of(self._params.family, self._params.link)
 
 
 class _ByName(NumberRegression):

@@ -68,10 +68,11 @@ class Likelihood:
     def unit(self) -> float:
         """The scale of one row's log-likelihood.
 
-        That of gaussian targets has their units squared, that of poisson rates their units; the others have none.
+        That of gaussian targets has their units squared, that of poisson rates their units, that of Tweedie targets a
+        power of them; the others have none.
         """
         family = self.response.family.name
-        if family not in ("gaussian", "poisson"):
+        if not self.response.likelihood.value_has_units:
             return 1.0
         rows = self.rows.sample if isinstance(self.rows, Shards) else self.rows
         if rows.offset is not None and self.response.link.name == "identity":
@@ -79,6 +80,8 @@ class Likelihood:
         mean, variance = moments(self.engine if rows is self.rows else here(), rows)
         if family == "poisson":
             return min(float(mean), 1.0) or 1.0
+        if family != "gaussian":
+            return float(variance) / float(self.response.unit_variance(float(mean))) or 1.0
         about = (16 * EPSILON) ** 2 if self.intercept else 1.0  # rounding of the mean, or all of it
         return max(float(variance), about * float(mean) ** 2) or 1.0
 

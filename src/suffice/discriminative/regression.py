@@ -312,7 +312,7 @@ class Regression(Arriving):
                 solution.theta,
                 self.fit_intercept,
                 names,
-                counts=likelihood.response.family.name == "poisson",
+                counts=likelihood.response.likelihood.positive_targets,
             )
             if found is None:
                 return

@@ -99,8 +99,7 @@ def can_separate(response: Response) -> bool:
     >>> can_separate(Response.of("bernoulli", "probit")), can_separate(Response.of("gaussian"))
     (True, False)
     """
-    ends = {"bernoulli": ("logit", "probit", "cloglog", "log"), "multinomial": ("softmax",), "poisson": ("log",)}
-    return response.link.name in ends.get(response.family.name, ())
+    return response.link.name in response.likelihood.separating_links
 
 
 def separable_rows(response: Response, rows: Batch) -> Batch:

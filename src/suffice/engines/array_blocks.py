@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from suffice.engines import complaints
 from suffice.engines.batch import Batch
+from suffice.families.links import to_host as to_host
 
 Array = Any  # an array of any library that follows the array API
 
@@ -20,22 +21,6 @@ Array = Any  # an array of any library that follows the array API
 #: outweigh the launching of kernels (an H200 sums more than ten times as fast in the larger blocks).
 BLOCK_BYTES = 32 * 2**20
 ACCELERATOR_BLOCK_BYTES = 512 * 2**20
-
-
-def to_host(array: Array) -> npt.NDArray[Any]:
-    """Return an array of any library and device as a NumPy array.
-
-    >>> import array_api_strict
-    >>> to_host(array_api_strict.asarray([1.0, 2.0]))
-    array([1., 2.])
-    """
-    if array_api_compat.is_torch_array(array):
-        return np.asarray(array.detach().cpu().numpy())
-    if array_api_compat.is_cupy_array(array):  # on a GPU
-        return np.asarray(array.get())
-    if array_api_compat.is_numpy_array(array) or array_api_compat.is_jax_array(array):
-        return np.asarray(array)
-    return np.from_dlpack(array)
 
 
 def namespace_of(name: str, array: Array) -> Any:

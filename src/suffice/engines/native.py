@@ -114,7 +114,7 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
         self, batch: Batch, response: Response, theta: FloatArray, intercept: bool, hessian: bool
     ) -> tuple[float, float, FloatArray, FloatArray]:
         """Return weight, value, gradient and negative expected Hessian of a log-likelihood."""
-        family = COMPILED.get(response.name)
+        family = COMPILED.get(response.kernel)
         if family is None:
             return self._interpreted(batch, response, theta, intercept, hessian)
         rows = read_regression(batch, family, theta, intercept)

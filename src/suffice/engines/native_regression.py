@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from suffice.engines.batch import Batch
     from suffice.engines.kernels import FloatArray
 
-#: The responses whose curve is compiled; the numbers are those of Model::Family in native/kernels.hpp.
-COMPILED = {
+#: The responses whose curve is compiled, by ``Response.kernel``; the numbers are those of Model::Family in
+#: native/kernels.hpp.
+COMPILED: dict[str | None, int] = {
     "gaussian/identity": 0,
     "bernoulli/logit": 1,
     "poisson/log": 2,

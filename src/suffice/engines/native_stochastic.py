@@ -61,7 +61,7 @@ class NativeWalks(ABC):
         l2: float = 0.0,
     ) -> Descent:
         """Return where stochastic gradient steps lead."""
-        family = COMPILED.get(response.name)
+        family = COMPILED.get(response.kernel)
         if family is None:
             return self._interpreted_descent(batch, response, theta, intercept, order, pace, l2)
         rows = read_regression(batch, family, theta, intercept)
@@ -113,14 +113,14 @@ class NativeWalks(ABC):
         Only the intercepts of theta, (p, t), are read: the probabilities tell all else. With k predictors each class
         has its own; with k - 1 that of the last class is 0. Of two classes and one predictor it is the first class's.
         """
-        rows = read_regression(batch, COMPILED[response.name], theta, intercept, alike=ridge.symmetric)
+        rows = read_regression(batch, COMPILED[response.kernel], theta, intercept, alike=ridge.symmetric)
         more = rows.target, rows.offset, rows.theta, intercept, ridge.scale, float(ridge.l2), ridge.symmetric
         moved, totals = self._call(
             _native.dual_ascent,
             batch,
             rows.codes,
             probabilities.shape[1],
-            *(COMPILED[response.name], *more, probabilities, int(most), float(gap), int(seed)),
+            *(COMPILED[response.kernel], *more, probabilities, int(most), float(gap), int(seed)),
         )
         if not np.isfinite(totals).all():
             blame(batch)

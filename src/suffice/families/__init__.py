@@ -1,6 +1,6 @@
-"""Probability without loops over data: families, their links, their regression readings, and priors."""
+"""Probability without loops over data: families, their links, the likelihood of a row, and priors."""
 
-from suffice.families.base import Family
+from suffice.families.base import Distribution, Family
 from suffice.families.bernoulli import Bernoulli
 from suffice.families.beta import Beta
 from suffice.families.categorical import Categorical
@@ -11,9 +11,11 @@ from suffice.families.gaussian import Gaussian, GaussianKnownVariance
 from suffice.families.links import Link
 from suffice.families.multinomial import Multinomial
 from suffice.families.multivariate_gaussian import MultivariateGaussian, SingularCovarianceError
+from suffice.families.negative_binomial import NegativeBinomial
 from suffice.families.poisson import Poisson
 from suffice.families.priors import Penalty, check_alpha, laplace, oas_shrinkage, ridge, shrink_covariance
-from suffice.families.response import Curve, Response
+from suffice.families.response import Curve, Response, as_family
+from suffice.families.tweedie import Tweedie
 
 __all__ = [
     "Bernoulli",
@@ -21,6 +23,7 @@ __all__ = [
     "Categorical",
     "Curve",
     "Dirichlet",
+    "Distribution",
     "Exponential",
     "Family",
     "Gamma",
@@ -29,10 +32,13 @@ __all__ = [
     "Link",
     "Multinomial",
     "MultivariateGaussian",
+    "NegativeBinomial",
     "Penalty",
     "Poisson",
     "Response",
     "SingularCovarianceError",
+    "Tweedie",
+    "as_family",
     "check_alpha",
     "laplace",
     "oas_shrinkage",

@@ -1,7 +1,8 @@
-"""What every family is: an exponential family's mathematics on the class, one member's parameters on the instance."""
+"""Exponential families: the mathematics that regressions and naive Bayes read, and distributions as their members."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,6 +20,8 @@ Size = int | tuple[int, ...]
 
 #: The smallest number with all its digits: draws below it are held here, so that they stay inside an open support.
 TINY = float(np.finfo(np.float64).tiny)
+#: A mean at 0, where that is an end of its range, is held this far from it: its cube and their reciprocals are finite.
+NEAR_ZERO = 1e-100
 
 
 def require(name: str, values: Any, fine: Any, words: str) -> None:
@@ -70,7 +73,152 @@ def finite(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 class Family(ABC):
-    """An exponential family, p(y; eta) = b(y) exp(eta . T(y) - a(eta)).
+    """An exponential family, p(y; eta) = b(y) exp(eta . T(y) - a(eta)): what ``GLM`` and ``FamilyNB`` fit.
+
+    A family of one's own is a subclass. With T(y) = y it needs ``name``, ``support``, ``log_partition``, ``mean``,
+    ``variance`` and ``natural_parameter``; more where the defaults do not hold: ``log_base``, ``mean_range``,
+    ``contains``, ``is_discrete``, ``draw``, ``saturated``. Parameters that are known, as the ``theta`` of
+    :class:`NegativeBinomial`, are arguments of ``__init__`` that are kept under the same names, as a dataclass does;
+    methods then read them from ``self``. Methods take and return NumPy arrays, elementwise.
+
+    Of the subclasses of :class:`Distribution` (``Poisson``, ``Gamma``, ...) the class is the family, and an instance is
+    one member of it.
+
+    Examples
+    --------
+    The geometric family, of failures before the first success:
+
+    >>> class Geometric(Family):
+    ...     name = "geometric"
+    ...     support = "a whole number, 0 or more"
+    ...     mean_range = (0.0, np.inf)
+    ...     is_discrete = True
+    ...
+    ...     def log_partition(self, eta):
+    ...         return -np.log(-np.expm1(eta))
+    ...
+    ...     def mean(self, eta):
+    ...         return 1 / np.expm1(-eta)
+    ...
+    ...     def variance(self, eta):
+    ...         return self.mean(eta) * (1 + self.mean(eta))
+    ...
+    ...     def natural_parameter(self, mean):
+    ...         return -np.log1p(1 / mean)
+    >>> Geometric().log_likelihood([0.0, 3.0], mean=1.0).round(4)  # p = 1 / 2
+    array([-0.6931, -2.7726])
+    """
+
+    name: ClassVar[str]
+    #: What a value must be, in words.
+    support: ClassVar[str]
+    #: The link under which the linear predictor is eta, where it has a name.
+    canonical_link: ClassVar[Link | None] = None
+    #: What the mean lies between.
+    mean_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    #: Whether values are counts or classes, so that the likelihood is a probability.
+    is_discrete: ClassVar[bool] = False
+    #: Whether p(y) = b(y, phi) exp((eta y - a(eta)) / phi) with a dispersion phi, which a regression estimates.
+    has_dispersion: ClassVar[bool] = False
+    #: The likelihood of a row under each link, where a family writes it down itself; else it follows from the methods.
+    row_likelihood: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Other mathematics than the parent's has another likelihood: the parent's must not be taken for it.
+        if "row_likelihood" not in vars(cls) and {"log_partition", "mean", "variance"} & set(vars(cls)):
+            cls.row_likelihood = None
+
+    def sufficient(self, y: npt.ArrayLike) -> FloatArray:
+        """Return T(y): y itself, unless the family says otherwise."""
+        return np.asarray(y, dtype=np.float64)
+
+    def log_base(self, y: npt.ArrayLike) -> FloatArray:
+        """Return log b(y): 0, unless the family says otherwise. With a dispersion, that is its second argument."""
+        return np.zeros(np.shape(y))
+
+    @abstractmethod
+    def log_partition(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return a(eta)."""
+
+    @abstractmethod
+    def mean(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return E[T], the gradient of a."""
+
+    @abstractmethod
+    def variance(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return Cov[T], the Hessian of a: a matrix in the last two axes where eta is a vector."""
+
+    def natural_parameter(self, mean: npt.ArrayLike) -> FloatArray:
+        """Return the eta of a mean: the inverse of :meth:`mean`; infinite at most at the ends of the mean's range."""
+        raise NotImplementedError(f"{type(self).__name__} must define natural_parameter(mean) for this")
+
+    def variance_function(self, mean: npt.ArrayLike) -> FloatArray:
+        """Return V(mean), the variance of y at unit dispersion as a function of its mean."""
+        return self.variance(self.natural_parameter(mean))
+
+    def contains(self, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return which values are in the support; by default whole numbers, or any, between the ends of the means."""
+        values, (low, high) = np.asarray(y, dtype=np.float64), self.mean_range
+        inside = np.isfinite(values) & (values >= low) & (values <= high)
+        return inside & (values == np.floor(values)) if self.is_discrete else inside
+
+    def saturated(self, y: npt.ArrayLike) -> FloatArray:
+        """Return y eta - a(eta) at the eta whose mean is y: the largest there is.
+
+        At the ends of the mean's range, where eta may be infinite, that of a mean beside the end is taken.
+        """
+        values = np.asarray(y, dtype=np.float64)
+        eta = self.natural_parameter(hold_inside(values, self.mean_range))
+        return np.asarray(values * eta - self.log_partition(eta))
+
+    def draw(self, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
+        """Return one value drawn from the member at each eta."""
+        raise NotImplementedError(f"{type(self).__name__} must define draw(eta, random) for this")
+
+    def log_likelihood(self, y: npt.ArrayLike, mean: npt.ArrayLike, dispersion: float = 1.0) -> FloatArray:
+        """Return log p(y) of the member with a mean; -inf outside the support."""
+        values = np.asarray(y, dtype=np.float64)
+        inside = self.contains(values)
+        values = np.where(inside, values, np.asarray(mean, dtype=np.float64))
+        eta = self.natural_parameter(hold_inside(np.asarray(mean, dtype=np.float64), self.mean_range))
+        base = self.log_base(values, *((dispersion,) if self.has_dispersion else ()))
+        return np.where(inside, (values * eta - self.log_partition(eta)) / dispersion + base, -np.inf)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The known parameters, by name: the arguments of ``__init__``."""
+        names = list(inspect.signature(type(self)).parameters)
+        return {name: getattr(self, name) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        if not (isinstance(other, Family) and type(other) is type(self)):
+            return NotImplemented
+        theirs = other.parameters
+        return all(np.array_equal(value, theirs[name]) for name, value in self.parameters.items())
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.parameters))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+
+def hold_inside(mean: FloatArray, ends: tuple[float, float]) -> FloatArray:
+    """Return means with those at a finite end of their range, or beyond it, moved to the next number inside.
+
+    Examples
+    --------
+    >>> hold_inside(np.array([0.0, 0.5, 1.0]), (0.0, 1.0)) > 0
+    array([ True,  True,  True])
+    """
+    low, high = ends
+    least = NEAR_ZERO if low == 0 else np.nextafter(low, high)
+    return np.clip(mean, least, -NEAR_ZERO if high == 0 else np.nextafter(high, low))
+
+
+class Distribution(Family):
+    """A family whose instances are its members: distributions whose parameters are known.
 
     The class knows T, log b, a and its derivatives; an instance is one member, or a batch of members whose parameters
     broadcast against values. Vectors (T, eta, and the values of some families) lie on the last axis. Members are
@@ -87,15 +235,12 @@ class Family(ABC):
     (3, 2)
     """
 
-    name: ClassVar[str]
-    #: What a value must be, in words.
-    support: ClassVar[str]
-    #: The link under which the linear predictor is eta, where the family has a regression reading.
-    canonical_link: ClassVar[Link | None] = None
     #: Whether one value is a vector on the last axis.
     vector_values: ClassVar[bool] = False
     #: A number that log_prob can be evaluated at for any member, in the place of values outside the support.
     _inner: ClassVar[float] = 0.0
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a batch of members has no one answer
 
     @staticmethod
     def sufficient(y: npt.ArrayLike) -> FloatArray:
@@ -107,20 +252,17 @@ class Family(ABC):
         """Return log b(y): 0, unless the family says otherwise."""
         return np.zeros(np.shape(y))
 
-    @staticmethod
-    @abstractmethod
-    def log_partition(eta: npt.ArrayLike) -> FloatArray:
-        """Return a(eta)."""
+    @classmethod
+    def natural_parameter(cls, mean: npt.ArrayLike) -> FloatArray:
+        """Return the eta of a mean, by the canonical link."""
+        if cls.canonical_link is None:
+            raise NotImplementedError(f"{cls.__name__} has no canonical link: its eta does not follow from the mean")
+        return np.asarray(cls.canonical_link.link(mean))
 
-    @staticmethod
-    @abstractmethod
-    def mean(eta: npt.ArrayLike) -> FloatArray:
-        """Return E[T], the gradient of a."""
-
-    @staticmethod
-    @abstractmethod
-    def variance(eta: npt.ArrayLike) -> FloatArray:
-        """Return Cov[T], the Hessian of a: a matrix in the last two axes where eta is a vector."""
+    @classmethod
+    def draw(cls, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
+        """Return one value drawn from the member at each eta."""
+        return cls.from_natural(eta).sample(random_state=random)
 
     @property
     @abstractmethod

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln
 
 from suffice.families import links
-from suffice.families.base import Family, RandomState, Size, require
+from suffice.families.base import TINY, Distribution, RandomState, Size, require
+from suffice.families.links import normal_functions
 from suffice.families.priors import check_alpha, require_evidence, require_known
+from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms, over, times
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -41,8 +44,75 @@ def log_choose(trials: npt.ArrayLike, events: npt.ArrayLike) -> FloatArray:
     return np.asarray(-betaln(all_trials - happened + 1, happened + 1) - np.log1p(all_trials))
 
 
+def _bernoulli_logit(xp: Any, z: Any) -> Terms:
+    rest = xp.log1p(xp.exp(-xp.abs(z)))  # exponent <= 0: cannot overflow
+    p, q = links.logit.mean(z), links.logit.mean(-z)
+    return Terms(xp.clip(z, max=0.0) - rest, xp.clip(-z, max=0.0) - rest, q, -p)
+
+
+def _bernoulli_probit(xp: Any, z: Any) -> Terms:
+    normal, root2 = normal_functions(z), math.sqrt(2)
+    # density / distribution, by erfcx: both underflow together, their ratio does not
+    a_slope, b_slope = (math.sqrt(2 / math.pi) / normal.erfcx(side / root2) for side in (-z, z))
+    return Terms(normal.log_ndtr(z), normal.log_ndtr(-z), a_slope, -b_slope)
+
+
+def _bernoulli_cloglog(xp: Any, z: Any) -> Terms:
+    rate = xp.clip(links.log.mean(z), min=TINY)
+    p = -xp.expm1(-rate)
+    # log(1 - exp(-rate)) is log(rate) - rate / 2 for small rates, where rate itself underflows
+    return Terms(xp.where(z < -30, z - rate / 2, xp.log(p)), -rate, rate * xp.exp(-rate) / p, -rate)
+
+
+def _bernoulli_log(xp: Any, z: Any) -> Terms:
+    q = -xp.expm1(z)
+    return Terms(z, xp.log(q), xp.ones_like(z), -xp.exp(z) * over(xp, q))
+
+
+def _bernoulli_identity(xp: Any, z: Any) -> Terms:
+    return Terms(xp.log(z), xp.log1p(-z), over(xp, z), -over(xp, 1 - z))
+
+
+class BernoulliLikelihood(ScalarLikelihood):
+    """y log p + (1 - y) log q. A proportion of trials is read with the trials as its weight."""
+
+    name = "bernoulli"
+    forms: ClassVar[dict[str, LinkForm]] = {
+        "logit": LinkForm(_bernoulli_logit),
+        "probit": LinkForm(_bernoulli_probit),
+        "cloglog": LinkForm(_bernoulli_cloglog),
+        "log": LinkForm(_bernoulli_log, high=0.0),
+        "identity": LinkForm(_bernoulli_identity, low=0.0, high=1.0),
+    }
+    compiled_links = frozenset({"logit"})
+    is_discrete = True
+    separating_links = ("logit", "probit", "cloglog", "log")
+    high = 1.0
+    target_words = "between 0 and 1"
+
+    def information(self, terms: Terms) -> Any:
+        """Return the squared slope of the mean over p q."""
+        return -terms.a_slope * terms.b_slope
+
+    def legal_targets(self, xp: Any, y: Any) -> Any:
+        """Return which targets are proportions."""
+        return (y >= 0) & (y <= 1)
+
+    def rest(self, xp: Any, y: Any) -> Any:
+        """Return 1 - y."""
+        return 1 - y
+
+    def unit_variance(self, xp: Any, mean: Any) -> Any:
+        """Return p q."""
+        return mean * (1 - mean)
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Return y log y + (1 - y) log(1 - y)."""
+        return times(xp, y, xp.log(y)) + times(xp, 1 - y, xp.log1p(-y))
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class Bernoulli(Family):
+class Bernoulli(Distribution):
     """y = 1 with probability p, else 0. eta = log(p / q), T = y, a = log(1 + e^eta).
 
     Parameters
@@ -64,6 +134,7 @@ class Bernoulli(Family):
     q: FloatArray
 
     name = "bernoulli"
+    row_likelihood = BernoulliLikelihood()
     support = "0 or 1"
     canonical_link = links.logit
 

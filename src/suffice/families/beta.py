@@ -3,26 +3,104 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import xlog1py, xlogy
 
-from suffice.families.base import TINY, Family, RandomState, Size, positive, require
-from suffice.families.dirichlet import Dirichlet, estimate_concentration
+from suffice.families.base import TINY, Distribution, RandomState, Size, positive, require
+from suffice.families.bernoulli import BernoulliLikelihood
+from suffice.families.dirichlet import (
+    LARGEST_LOG_CONCENTRATION,
+    Dirichlet,
+    concentration_terms,
+    estimate_concentration,
+    no_deviance,
+    total_concentration,
+)
+from suffice.families.links import Link
 from suffice.families.priors import EPSILON, check_alpha
+from suffice.families.row_likelihood import Curve, LinkForm, ShareLikelihood, Terms, held_inside, impossible
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
 
+_SHARES = BernoulliLikelihood.forms
+
+
+def _cloglog(xp: Any, z: Any) -> Terms:
+    # Its log q is minus exp z, and so is the slope: held where the square of that is finite.
+    return _SHARES["cloglog"].terms(xp, xp.clip(z, max=LARGEST_LOG_CONCENTRATION))
+
+
+class BetaLikelihood(ShareLikelihood):
+    """The first predictor is a link away from the mean, the second is the log of the precision a + b.
+
+    The canonical link, a - 1 and b - 1 linear, is not offered: it would leave a and b free to be negative, and the mean
+    no function of one predictor.
+    """
+
+    name = "beta"
+    has_deviance = False
+    forms: ClassVar[dict[str, LinkForm]] = {
+        "logit": _SHARES["logit"],
+        "probit": _SHARES["probit"],
+        "cloglog": LinkForm(_cloglog),
+        "log": _SHARES["log"]._replace(closed=False),
+    }
+    link_names = tuple(forms)
+
+    def predictor_names(self, targets: int) -> tuple[str, ...]:
+        """Return the two parameters."""
+        return ("mean", "precision")
+
+    def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
+        """Raise ValueError naming the first target that is not between 0 and 1."""
+        words = (
+            "a beta target must be between 0 and 1, and neither of them; "
+            "where it can be, shrink all n targets to the middle: (y * (n - 1) + 0.5) / n"
+        )
+        require("y", y, (y > 0) & (y < 1), words)
+
+    def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
+        """Return the curve of the beta with a = mean precision, b = (1 - mean) precision."""
+        form = self.forms[link.name]
+        legal, at = form.legal(xp, z[:, 0])
+        terms = form.terms(xp, at)
+        log_y = xp.stack([xp.log(y), xp.log1p(-y)], axis=1)
+        log_total = xp.clip(z[:, 1], max=LARGEST_LOG_CONCENTRATION)
+        beta = concentration_terms(xp, log_y, xp.stack([terms.a, terms.b], axis=1), log_total)
+        slopes, excess = xp.stack([terms.a_slope, terms.b_slope], axis=1), beta.part_excess  # of log a, log b by z_1
+        slope = xp.stack([xp.sum(slopes * beta.pull, axis=1), xp.sum(beta.pull, axis=1)], axis=1)
+        mean_mean = xp.sum(slopes * slopes * (beta.share * beta.total[:, None] + excess), axis=1)
+        mean_precision = xp.sum(slopes * excess, axis=1)  # a and b themselves cancel: their sum does not hang on z_1
+        precision_precision = xp.sum(excess, axis=1) - beta.total_excess
+        first = xp.stack([mean_mean, mean_precision], axis=1)
+        second = xp.stack([mean_precision, precision_precision], axis=1)
+        curve = Curve(beta.value, slope, xp.stack([first, second], axis=1))
+        return curve if legal is None else impossible(xp, legal, curve)
+
+    def mean(self, xp: Any, link: Link, z: Any) -> Any:
+        """Return a / (a + b)."""
+        return link.mean(z[:, 0])
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Raise ValueError: there is none."""
+        raise no_deviance(self.name)
+
+    def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
+        """Return the link of the mean, and the log of the precision that the variance tells."""
+        mean = held_inside(mean, 0.0, 1.0)
+        return np.append(link.link(mean), np.log(total_concentration(mean, variance, 1.0)))
+
 
 @dataclass(frozen=True, init=False, eq=False)
-class Beta(Family):
+class Beta(Distribution):
     """y lies between 0 and 1. eta = (a - 1, b - 1), T = (log y, log(1 - y)).
 
-    Its regression reading predicts the mean and the log of the precision a + b.
+    A regression predicts the mean and the log of the precision a + b.
 
     Parameters
     ----------
@@ -39,6 +117,7 @@ class Beta(Family):
     b: FloatArray
 
     name = "beta"
+    row_likelihood = BetaLikelihood()
     support = "between 0 and 1, and neither of them"
     _inner = 0.5
 

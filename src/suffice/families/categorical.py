@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from suffice.families import links
-from suffice.families.base import Family, RandomState, Size, require
+from suffice.families.base import Distribution, RandomState, Size, require
 from suffice.families.priors import check_alpha, laplace, require_evidence
 from suffice.statistics.base import FloatArray
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Simplex(Family):
+class Simplex(Distribution):
     """A family whose parameter is k probabilities on the last axis; eta holds k - 1 log-ratios to the last of them.
 
     Class-level maths is that of one trial.

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, digamma, polygamma, softmax, xlogy
 
-from suffice.families.base import TINY, Family, RandomState, Size, positive, positive_root, require
+from suffice.families import links
+from suffice.families.base import TINY, Distribution, RandomState, Size, positive, positive_root, require
+from suffice.families.gamma_functions import gamma_remainders
+from suffice.families.links import Link
 from suffice.families.priors import EPSILON, check_alpha, pseudo_mean, require_evidence, require_spread
+from suffice.families.row_likelihood import Curve, ShareLikelihood, held_inside
 from suffice.statistics.base import FloatArray
 from suffice.statistics.labels import Labels
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
+
+#: Concentrations are held at exp of this, so that their products with logs and slopes are finite.
+LARGEST_LOG_CONCENTRATION = 300.0
 
 
 def inverse_digamma(value: FloatArray) -> FloatArray:
@@ -86,11 +95,110 @@ def estimate_concentration(labels: Labels, weights: FloatArray, mean_log: FloatA
     return solve_concentration(smoothed)
 
 
+class ConcentrationTerms(NamedTuple):
+    """The Dirichlet log-density of rows, told by shares and a total: concentration = total * share."""
+
+    value: Any  # (n,)
+    pull: Any  # (n, k), the derivative of the value by the log of each concentration
+    share: Any  # (n, k)
+    total: Any  # (n,)
+    part_excess: Any  # (n, k), a^2 trigamma(a) - a of each concentration a
+    total_excess: Any  # (n,), the same of the total
+
+
+def concentration_terms(xp: Any, log_y: Any, log_share: Any, log_total: Any) -> ConcentrationTerms:
+    """Return the density with the leading terms of its gamma functions cancelled on paper.
+
+    With log Gamma(a) = a log a - a + g(a), its log is g(total) and, of each part, a (log y - log share) - log y - g(a):
+    what is left is of the size of the total times the distance of y from the shares, not of the total times its log.
+    """
+    share, total = xp.exp(log_share), xp.exp(log_total)
+    a = share * total[:, None]
+    parts = gamma_remainders(xp, a, log_share + log_total[:, None])
+    whole = gamma_remainders(xp, total, log_total)
+    away = a * (log_y - log_share)
+    value = xp.sum(away - log_y - parts.log_gamma, axis=1) + whole.log_gamma
+    pull = away - parts.digamma + share * whole.digamma[:, None]
+    return ConcentrationTerms(value, pull, share, total, parts.trigamma, whole.trigamma)
+
+
+def total_concentration(mean: FloatArray, variance: FloatArray | None, otherwise: float) -> float:
+    """Return the total concentration at which shares of this mean have this variance, summed over the parts."""
+    spread = 0.0 if variance is None else float(np.sum(variance))
+    if not spread > 0:
+        return otherwise
+    return float(np.clip(np.sum(mean * (1 - mean)) / spread - 1, 0.1, 1e8))
+
+
+class DirichletLikelihood(ShareLikelihood):
+    """Each predictor is the log of a part's concentration.
+
+    The canonical link, concentration - 1 linear, is not offered: it would leave concentrations free to be negative.
+    """
+
+    name = "dirichlet"
+    link_names = (links.log.name,)
+    vector_targets = True
+    has_deviance = False
+
+    def predictor_names(self, targets: int) -> tuple[str, ...]:
+        """Return the parts."""
+        if targets < 2:
+            raise ValueError(f"a dirichlet target has 2 parts or more; there is {targets}")
+        return tuple(f"part {part}" for part in range(targets))
+
+    def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
+        """Raise ValueError naming the first part that is not positive, or row whose parts do not sum to 1."""
+        if len(y.shape) != 2 or y.shape[1] < 2 or classes not in (None, y.shape[1]):
+            parts = "k), with 2 parts or more" if classes is None else f"{classes})"
+            raise ValueError(f"y must be the parts of each row, (n, {parts}; its shape is {tuple(y.shape)}")
+        cure = "drop the part, or add a small number to every part and divide each row by its sum"
+        require("y", y, (y > 0) & (y < math.inf), f"a part of a dirichlet target must be above 0; {cure}")
+        total = xp.sum(y, axis=1)
+        # float32 shares sum to 1 within 1e-6
+        cure = "divide each row by its sum"
+        require("the sum of y", total, xp.abs(total - 1) <= 1e-6, f"the parts of a dirichlet target sum to 1; {cure}")
+
+    def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
+        """Return the curve of the Dirichlet with concentrations exp z."""
+        z = xp.clip(z, max=LARGEST_LOG_CONCENTRATION)
+        top = xp.max(z, axis=1, keepdims=True)
+        log_total = top + xp.log(xp.sum(xp.exp(z - top), axis=1, keepdims=True))
+        dirichlet = concentration_terms(xp, xp.log(y), z - log_total, log_total[:, 0])
+        share = dirichlet.share
+        products = share[:, :, None] * share[:, None, :] * dirichlet.total_excess[:, None, None]
+        curvature = dirichlet.total[:, None, None] * links.share_covariance(xp, share) - products
+        code = xp.arange(z.shape[1], device=array_api_compat.device(z))
+        own = xp.clip(curvature + dirichlet.part_excess[:, :, None], min=0.0)  # never negative, but by rounding
+        return Curve(dirichlet.value, dirichlet.pull, xp.where(code[:, None] == code[None, :], own, curvature))
+
+    def mean(self, xp: Any, link: Link, z: Any) -> Any:
+        """Return each concentration's share of their sum, (n, k)."""
+        return links.softmax.mean(z[:, :-1] - z[:, -1:])
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Raise ValueError: there is none."""
+        raise no_deviance(self.name)
+
+    def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
+        """Return the log of the mean times the total concentration that the variance tells."""
+        mean = held_inside(mean, 0.0, 1.0)
+        return np.asarray(link.link(mean / mean.sum() * total_concentration(mean, variance, float(mean.size))))
+
+
+def no_deviance(name: str) -> ValueError:
+    """Return the error about a family whose likelihood has no bound."""
+    return ValueError(
+        f"a {name} regression has no deviance: the density at y grows without bound as the precision does; "
+        "compare log-likelihoods instead"
+    )
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class Dirichlet(Family):
+class Dirichlet(Distribution):
     """y is k positive parts that sum to 1, on the last axis. eta = a - 1, T = log y.
 
-    Its regression reading predicts the log of each a.
+    A regression predicts the log of each a.
 
     Parameters
     ----------
@@ -106,6 +214,7 @@ class Dirichlet(Family):
     concentration: FloatArray  # (..., k)
 
     name = "dirichlet"
+    row_likelihood = DirichletLikelihood()
     support = "positive parts that sum to 1"
     vector_values = True
     _inner = 0.5

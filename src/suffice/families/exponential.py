@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.families import links
-from suffice.families.base import Family, RandomState, Size, positive
+from suffice.families.base import Distribution, RandomState, Size, positive
 from suffice.families.priors import (
     check_alpha,
     pooled_moments,
@@ -18,14 +18,59 @@ from suffice.families.priors import (
     require_known,
     require_spread,
 )
+from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms, over
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
 
 
+def _gamma_negative_inverse(xp: Any, z: Any) -> Terms:
+    return Terms(z, xp.log(-z), xp.ones_like(z), -over(xp, -z))
+
+
+def _gamma_inverse(xp: Any, z: Any) -> Terms:
+    return Terms(-z, xp.log(z), -xp.ones_like(z), over(xp, z))
+
+
+def _gamma_log(xp: Any, z: Any) -> Terms:
+    rate = links.log.mean(-z)
+    return Terms(-rate, -z, rate, -xp.ones_like(z))
+
+
+def _gamma_identity(xp: Any, z: Any) -> Terms:
+    rate = over(xp, z)
+    return Terms(-rate, -xp.log(z), rate * rate, -rate)
+
+
+class ExponentialLikelihood(ScalarLikelihood):
+    """-y / mu - log mu."""
+
+    name = "exponential"
+    compiled_links = frozenset({"log"})
+    positive_targets = True
+    forms: ClassVar[dict[str, LinkForm]] = {
+        "negative_inverse": LinkForm(_gamma_negative_inverse, high=0.0, closed=False),
+        "inverse": LinkForm(_gamma_inverse, low=0.0, closed=False),
+        "log": LinkForm(_gamma_log),
+        "identity": LinkForm(_gamma_identity, low=0.0, closed=False),
+    }
+
+    def information(self, terms: Terms) -> Any:
+        """Return the squared slope of the log of the mean."""
+        return terms.b_slope * terms.b_slope
+
+    def unit_variance(self, xp: Any, mean: Any) -> Any:
+        """Return the squared mean."""
+        return mean * mean
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Return -1 - log y, infinite at 0: the density of a time at 0 has no bound."""
+        return -1 - xp.log(y)
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class Exponential(Family):
+class Exponential(Distribution):
     """y is a waiting time at a rate. eta = -rate, T = y, a = -log(-eta).
 
     Parameters
@@ -42,6 +87,7 @@ class Exponential(Family):
     rate: FloatArray
 
     name = "exponential"
+    row_likelihood = ExponentialLikelihood()
     support = "a finite number, 0 or more"
     canonical_link = links.negative_inverse
 

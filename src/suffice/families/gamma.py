@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln, polygamma
 
 from suffice.families import links
-from suffice.families.base import TINY, Family, RandomState, Size, positive, positive_root, require
+from suffice.families.base import TINY, Distribution, RandomState, Size, positive, positive_root, require
+from suffice.families.exponential import ExponentialLikelihood
 from suffice.families.priors import (
     EPSILON,
     check_alpha,
@@ -44,11 +46,33 @@ def solve_shape(gap: FloatArray) -> FloatArray:
     return positive_root(excess, start)
 
 
+class GammaLikelihood(ExponentialLikelihood):
+    """-y / mu - log mu, at unit dispersion."""
+
+    name = "gamma"
+    has_dispersion = True
+    target_words = "a finite number above 0"
+
+    def legal_targets(self, xp: Any, y: Any) -> Any:
+        """Return which targets are positive."""
+        return (y > 0) & xp.isfinite(y)
+
+    def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
+        """Return the log density less its terms in the mean, at the shape 1 / dispersion."""
+        shape = 1 / dispersion
+        return (shape - 1) * xp.log(y) + (shape * math.log(shape) - math.lgamma(shape))
+
+    def total_log_base(self, weight: float, log_y: float, dispersion: float) -> float:
+        """Return the sum of log b(y)."""
+        shape = 1 / dispersion
+        return float(weight * (shape * np.log(shape) - gammaln(shape)) + (shape - 1) * log_y)
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class Gamma(Family):
+class Gamma(Distribution):
     """y > 0 with a shape and a rate. eta = (shape - 1, -rate), T = (log y, y).
 
-    Its regression reading, at unit dispersion, is the exponential's.
+    Its regression, at unit dispersion, is the exponential's.
 
     Parameters
     ----------
@@ -65,6 +89,7 @@ class Gamma(Family):
     rate: FloatArray
 
     name = "gamma"
+    row_likelihood = GammaLikelihood()
     support = "a finite number above 0"
     canonical_link = links.negative_inverse
     _inner = 1.0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.families import links
-from suffice.families.base import Family, RandomState, Size, finite, positive
+from suffice.families.base import Distribution, RandomState, Size, finite, positive
+from suffice.families.links import LARGEST_EXPONENT, Link
 from suffice.families.priors import (
     check_alpha,
     never_varies,
@@ -20,6 +21,7 @@ from suffice.families.priors import (
     require_known,
     require_spread,
 )
+from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -28,8 +30,54 @@ if TYPE_CHECKING:
 LOG_2PI = math.log(2 * math.pi)
 
 
+def _gaussian_identity(xp: Any, z: Any) -> Terms:
+    return Terms(z, -z * z / 2, xp.ones_like(z), -z)
+
+
+def _gaussian_log(xp: Any, z: Any) -> Terms:
+    mean = xp.exp(xp.clip(z, max=LARGEST_EXPONENT / 2 - 1))  # its square must not overflow
+    return Terms(mean, -mean * mean / 2, mean, -mean * mean)
+
+
+class GaussianLikelihood(ScalarLikelihood):
+    """y mu - mu^2 / 2, at unit variance."""
+
+    name = "gaussian"
+    forms: ClassVar[dict[str, LinkForm]] = {"identity": LinkForm(_gaussian_identity), "log": LinkForm(_gaussian_log)}
+    compiled_links = frozenset({"identity"})
+    has_dispersion = True
+    value_has_units = True
+    low = -math.inf
+    target_words = "a finite number"
+
+    def information(self, terms: Terms) -> Any:
+        """Return the squared slope of the mean."""
+        return terms.a_slope * terms.a_slope
+
+    def legal_targets(self, xp: Any, y: Any) -> Any:
+        """Return which targets are finite."""
+        return xp.isfinite(y)
+
+    def unit_variance(self, xp: Any, mean: Any) -> Any:
+        """Return 1."""
+        return xp.ones_like(mean)
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Return y^2 / 2."""
+        return y * y / 2
+
+    def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
+        """Return the log density of y about 0."""
+        return -(y * y / dispersion + LOG_2PI + math.log(dispersion)) / 2
+
+    def deviance(self, xp: Any, link: Link, z: Any, y: Any) -> Any:
+        """Return (y - mu)^2."""
+        away = y - self.mean(xp, link, z)  # squares of large y would leave no digits to subtract
+        return away * away
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class _Normal(Family):
+class _Normal(Distribution):
     """What both Gaussian families share: a centre, a variance, a density."""
 
     mu: FloatArray
@@ -57,7 +105,7 @@ class _Normal(Family):
 class Gaussian(_Normal):
     """y ~ N(mu, sigma2). eta = (mu / sigma2, -1 / (2 sigma2)), T = (y, y^2).
 
-    Its regression reading predicts mu; the variance is the dispersion.
+    A regression predicts mu; the variance is the dispersion.
 
     Parameters
     ----------
@@ -73,6 +121,7 @@ class Gaussian(_Normal):
     """
 
     name = "gaussian"
+    row_likelihood = GaussianLikelihood()
 
     @staticmethod
     def sufficient(y: npt.ArrayLike) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import array_api_compat
 import numpy as np
+import numpy.typing as npt
 import scipy.special
 
 #: exp overflows past 709.78: exponents are held here, so a mean of 8e307 is the largest, and no mean is infinite.
@@ -32,6 +33,24 @@ def arrays(values: Any) -> tuple[Any, Any]:
         values = np.asarray(values, dtype=np.float64)
     xp = array_api_compat.array_namespace(values)
     return xp, xp.astype(values, xp.float64, copy=False)
+
+
+def to_host(array: Any) -> npt.NDArray[Any]:
+    """Return an array of any library and device as a NumPy array.
+
+    Examples
+    --------
+    >>> import array_api_strict
+    >>> to_host(array_api_strict.asarray([1.0, 2.0]))
+    array([1., 2.])
+    """
+    if array_api_compat.is_torch_array(array):
+        return np.asarray(array.detach().cpu().numpy())
+    if array_api_compat.is_cupy_array(array):  # on a GPU
+        return np.asarray(array.get())
+    if array_api_compat.is_numpy_array(array) or array_api_compat.is_jax_array(array):
+        return np.asarray(array)
+    return np.from_dlpack(array)
 
 
 def normal_functions(values: Any) -> Any:

@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Self
 
+import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
 from suffice.families import links
-from suffice.families.base import RandomState, Size
+from suffice.families.base import RandomState, Size, require
 from suffice.families.categorical import Simplex
+from suffice.families.links import Link
 from suffice.families.priors import check_alpha, laplace, require_evidence
+from suffice.families.row_likelihood import Curve, ShareLikelihood, held_inside
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from suffice.statistics.counts import EventCounts
+
+
+class MultinomialLikelihood(ShareLikelihood):
+    """The log-probability of the class that a code names; the last class has no predictor."""
+
+    name = "multinomial"
+    compiled_links = frozenset({"softmax"})
+    is_discrete = True
+    separating_links = ("softmax",)
+    link_names = (links.softmax.name,)
+
+    def predictor_names(self, targets: int) -> tuple[str, ...]:
+        """Return the classes, but for the last."""
+        if targets < 2:
+            raise ValueError(f"a multinomial regression tells 2 classes or more apart; there is {targets}")
+        return tuple(f"class {code}" for code in range(targets - 1))
+
+    def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
+        """Raise ValueError naming the first target that is no class code."""
+        legal = (y >= 0) & (y < (math.inf if classes is None else classes)) & (y == xp.floor(y))
+        words = "a code, 0 or more" if classes is None else f"a code from 0 to {classes - 1}"
+        require("y", y, legal, f"a multinomial target must be {words}")
+
+    def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
+        """Return the curve of the softmax."""
+        mean, slope = link.mean_and_slope(z)
+        codes = xp.astype(y, xp.int64, copy=False)
+        chosen = codes[:, None] == xp.arange(z.shape[1], device=array_api_compat.device(z))[None, :]
+        top = xp.clip(xp.max(z, axis=1), min=0.0)
+        rest = xp.log(xp.exp(-top) + xp.sum(xp.exp(z - top[:, None]), axis=1))  # exponents <= 0: cannot overflow
+        value = xp.sum(xp.where(chosen, z, xp.zeros_like(z)), axis=1) - top - rest
+        return Curve(value, xp.astype(chosen, xp.float64) - mean[:, :-1], slope[:, :-1, :])
+
+    def mean(self, xp: Any, link: Link, z: Any) -> Any:
+        """Return the probability of each class, (n, k)."""
+        return link.mean(z)
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Return 0, the log of probability 1."""
+        return xp.zeros_like(y)
+
+    def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
+        """Return the log-odds of each class against the last."""
+        return np.asarray(link.link(held_inside(mean, 0.0, math.inf)))
 
 
 class Multinomial(Simplex):
@@ -35,6 +83,7 @@ class Multinomial(Simplex):
     """
 
     name = "multinomial"
+    row_likelihood = MultinomialLikelihood()
     support = "whole numbers, 0 or more"
     canonical_link = links.softmax
     vector_values = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families.base import Family, RandomState, Size, finite, require
+from suffice.families.base import Distribution, RandomState, Size, finite, require
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.priors import oas_shrinkage, require_evidence, shrink_covariance
 from suffice.statistics.base import FloatArray
@@ -75,7 +75,7 @@ def _flat(vector: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class MultivariateGaussian(Family):
+class MultivariateGaussian(Distribution):
     """y ~ N(mu, Sigma), a vector of d features on the last axis. eta = (Sigma^-1 mu, -Sigma^-1 / 2), T = (y, y y').
 
     T and eta are flat: d entries, then the d^2 entries of the matrix, row by row.

@@ -3,23 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
 from suffice.families import links
-from suffice.families.base import Family, RandomState, Size, require
+from suffice.families.base import Distribution, RandomState, Size, require
+from suffice.families.gamma_functions import log_gamma
 from suffice.families.priors import check_alpha, require_evidence, require_known
+from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms, over, times
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from suffice.statistics.counts import EventCounts
 
 
+def _poisson_log(xp: Any, z: Any) -> Terms:
+    mean = links.log.mean(z)
+    return Terms(z, -mean, xp.ones_like(z), -mean)
+
+
+def _poisson_identity(xp: Any, z: Any) -> Terms:
+    return Terms(xp.log(z), -z, over(xp, z), -xp.ones_like(z))
+
+
+class PoissonLikelihood(ScalarLikelihood):
+    """y log mu - mu. A rate is read with its exposure as its weight."""
+
+    name = "poisson"
+    compiled_links = frozenset({"log"})
+    is_discrete = True
+    value_has_units = True
+    positive_targets = True
+    separating_links = ("log",)
+    forms: ClassVar[dict[str, LinkForm]] = {
+        "log": LinkForm(_poisson_log),
+        "identity": LinkForm(_poisson_identity, low=0.0),
+    }
+
+    def information(self, terms: Terms) -> Any:
+        """Return the squared slope of the mean over the mean."""
+        return -terms.a_slope * terms.b_slope
+
+    def unit_variance(self, xp: Any, mean: Any) -> Any:
+        """Return the mean."""
+        return mean
+
+    def saturated(self, xp: Any, y: Any) -> Any:
+        """Return y log y - y."""
+        return times(xp, y, xp.log(y)) - y
+
+    def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
+        """Return -log y!."""
+        return -log_gamma(xp, y + 1)
+
+
 @dataclass(frozen=True, init=False, eq=False)
-class Poisson(Family):
+class Poisson(Distribution):
     """y counts events that come at a rate. eta = log rate, T = y, a = e^eta.
 
     Parameters
@@ -36,6 +78,7 @@ class Poisson(Family):
     rate: FloatArray
 
     name = "poisson"
+    row_likelihood = PoissonLikelihood()
     support = "a whole number, 0 or more"
     canonical_link = links.log
 

@@ -1,8 +1,9 @@
-"""Responses: the regression reading of a family under a link, as value, slope and curvature in the predictor."""
+"""Responses: a family under a link, as value, slope and curvature of a row's log-likelihood in its predictors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import array_api_compat
@@ -10,48 +11,76 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import links
-from suffice.families.base import Family
+from suffice.families.base import Distribution, Family
 from suffice.families.bernoulli import Bernoulli
 from suffice.families.beta import Beta
-from suffice.families.compositions import BetaReading, DirichletReading, MultinomialReading
 from suffice.families.dirichlet import Dirichlet
 from suffice.families.exponential import Exponential
 from suffice.families.gamma import Gamma
 from suffice.families.gaussian import Gaussian
 from suffice.families.links import LARGEST_PREDICTOR, Link, arrays, quiet
 from suffice.families.multinomial import Multinomial
+from suffice.families.natural_likelihood import Canonical, NaturalLikelihood
+from suffice.families.negative_binomial import NegativeBinomial
 from suffice.families.poisson import Poisson
-from suffice.families.readings import (
-    BernoulliReading,
-    Curve,
-    ExponentialReading,
-    GammaReading,
-    GaussianReading,
-    PoissonReading,
-    Reading,
-)
+from suffice.families.row_likelihood import Curve, RowLikelihood
+from suffice.families.tweedie import Tweedie
 from suffice.statistics.base import FloatArray
 
-__all__ = ["READINGS", "Curve", "Response"]
+__all__ = ["NAMED", "PARAMETRIC", "Curve", "Response", "as_family"]
 
-_FAMILIES: dict[str, type[Family]] = {
+#: The families that have a regression and no parameters of their own, by name.
+NAMED: dict[str, type[Family]] = {
     family.name: family for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, Multinomial, Beta, Dirichlet)
 }
+#: Those with parameters, by name.
+PARAMETRIC: dict[str, type[Family]] = {family.name: family for family in (NegativeBinomial, Tweedie)}
+#: Other names of families.
+ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
 
-#: How each family that has a regression reads linear predictors, by its name.
-READINGS: dict[str, Reading] = {
-    reading.name: reading
-    for reading in (
-        GaussianReading(),
-        BernoulliReading(),
-        PoissonReading(),
-        ExponentialReading(),
-        GammaReading(),
-        MultinomialReading(),
-        BetaReading(),
-        DirichletReading(),
-    )
-}
+
+def as_family(family: Any) -> Any:
+    """Return the family that a name, a class or an instance stands for: a subclass of Distribution, or an instance.
+
+    Examples
+    --------
+    >>> as_family("poisson").__name__, as_family(NegativeBinomial(theta=2.0))
+    ('Poisson', NegativeBinomial(theta=2.0))
+    >>> as_family("tweedie")
+    Traceback (most recent call last):
+    ...
+    ValueError: the family 'tweedie' has parameters: give Tweedie(power=...) of suffice.families
+    """
+    if isinstance(family, str):
+        name = ALIASES.get(family, family)
+        if name in PARAMETRIC:
+            raise ValueError(
+                f"the family {family!r} has parameters: give {_call(PARAMETRIC[name])} of suffice.families"
+            )
+        if name not in NAMED:
+            known = ", ".join((*NAMED, *(_call(each) for each in PARAMETRIC.values())))
+            raise ValueError(f"there is no regression for {family!r}; there is for: {known}")
+        return NAMED[name]
+    kind = family if isinstance(family, type) else type(family)
+    if not issubclass(kind, Family):
+        raise TypeError(f"family must be a name, or a class or an instance of Family; got {family!r}")
+    if kind is not NAMED.get(kind.name, PARAMETRIC.get(kind.name, kind)):
+        raise ValueError(f"the name {kind.name!r} of {kind.__qualname__} is that of another family: give it its own")
+    if issubclass(kind, Distribution):
+        return kind
+    if not isinstance(family, type):
+        return family
+    try:
+        return family()
+    except TypeError as error:
+        raise TypeError(
+            f"the family {family.__name__} cannot be made without arguments ({error}): give {_call(family)}"
+        ) from None
+
+
+def _call(family: type[Family]) -> str:
+    """Return how an instance is made, as in ``Tweedie(power=...)``."""
+    return f"{family.__name__}({', '.join(f'{name}=...' for name in inspect.signature(family).parameters)})"
 
 
 @dataclass(frozen=True)
@@ -72,26 +101,29 @@ class Response:
            [0. ]])
     """
 
-    family: type[Family]
+    family: Family | type[Family]  #: a subclass of Distribution, or an instance of another Family
     link: Link
+    likelihood: RowLikelihood = field(init=False, repr=False, compare=False)  #: of a row, under each link
 
     def __post_init__(self) -> None:
-        reading = READINGS.get(self.family.name)
-        if reading is None or self.link.name not in reading.link_names:
-            known = ", ".join(f"{name}/{link}" for name, reading in READINGS.items() for link in reading.link_names)
-            raise ValueError(f"there is no response {self.name}; there are: {known}")
+        likelihood = _likelihood_of(self.family)
+        if likelihood is None or self.link.name not in likelihood.link_names:
+            kinds = NAMED.values() if likelihood is None or self.family.name in NAMED else [self.family]
+            known = [f"{each.name}/{link}" for each in kinds for link in _links_of(each)]
+            raise ValueError(f"there is no response {self.name}; there are: {', '.join(known)}")
+        object.__setattr__(self, "likelihood", likelihood)
 
     @classmethod
-    def of(cls, family: type[Family] | str, link: Link | str | None = None) -> Self:
+    def of(cls, family: Family | type[Family] | str, link: Link | str | None = None) -> Self:
         """Return the response of a family, or its name, under a link, or its name; under the usual one by default."""
-        name = family if isinstance(family, str) else family.name
-        if name not in READINGS and (link is None or isinstance(family, str)):
-            raise ValueError(f"there is no regression for {name!r}; there is for: {', '.join(READINGS)}")
-        chosen = READINGS[name].link_names[0] if link is None else link
-        return cls(
-            _FAMILIES[family] if isinstance(family, str) else family,
-            links.by_name(chosen) if isinstance(chosen, str) else chosen,
-        )
+        found = as_family(family)
+        if link is None or link == "canonical":
+            likelihood = _likelihood_of(found)
+            if likelihood is None:
+                raise ValueError(f"there is no regression for {found.name!r}; there is for: {', '.join(NAMED)}")
+            canonical = found.canonical_link
+            link = (canonical or Canonical(found)) if link == "canonical" else likelihood.link_names[0]
+        return cls(found, links.by_name(link) if isinstance(link, str) else link)
 
     @property
     def name(self) -> str:
@@ -99,13 +131,19 @@ class Response:
         return f"{self.family.name}/{self.link.name}"
 
     @property
-    def vector_targets(self) -> bool:
-        """Whether a target is a row of several numbers, (n, k), as the parts of a Dirichlet response are."""
-        return self._reading.vector_targets
+    def title(self) -> str:
+        """The same with the parameters of the family, as in ``NegativeBinomial(theta=2.0)/log``."""
+        return self.name if isinstance(self.family, type) else f"{self.family!r}/{self.link.name}"
 
     @property
-    def _reading(self) -> Reading:
-        return READINGS[self.family.name]
+    def kernel(self) -> str | None:
+        """The name of the compiled kernels for this response; None where there are none."""
+        return self.name if self.link.name in self.likelihood.compiled_links else None
+
+    @property
+    def vector_targets(self) -> bool:
+        """Whether a target is a row of several numbers, (n, k), as the parts of a Dirichlet response are."""
+        return self.likelihood.vector_targets
 
     def predictors(self, targets: int = 1) -> int:
         """Return how many linear predictors a row has.
@@ -130,7 +168,7 @@ class Response:
         >>> Response.of("beta").predictor_names()
         ('mean', 'precision')
         """
-        return self._reading.predictor_names(targets)
+        return self.likelihood.predictor_names(targets)
 
     def check_targets(self, y: Any, classes: int | None = None) -> None:
         """Raise ValueError naming the first target, of an array of any library, that the family cannot have.
@@ -147,7 +185,7 @@ class Response:
         ValueError: y[2] is -1.0: a poisson target must be a finite number, 0 or more
         """
         xp, values = arrays(y)
-        self._reading.check_targets(xp, values, classes)
+        self.likelihood.check_targets(xp, values, classes)
 
     @quiet
     def curve(self, predictor: Any, y: Any) -> Curve:
@@ -168,7 +206,7 @@ class Response:
         squared; 300 for logs of concentrations) and divisors above 1e-100, so that value is never NaN; it may be -inf
         where it overflows.
         """
-        return self._reading.curve(*self._rows(predictor, y))
+        return self.likelihood.curve(*self._rows(predictor, y))
 
     @quiet
     def deviance(self, predictor: Any, y: Any) -> Any:
@@ -180,7 +218,7 @@ class Response:
         >>> Response.of("gaussian").deviance(np.array([[1e9]]), np.array([1e9 + 2]))
         array([4.])
         """
-        return self._reading.deviance(*self._rows(predictor, y))
+        return self.likelihood.deviance(*self._rows(predictor, y))
 
     @quiet
     def mean(self, predictor: Any) -> Any:
@@ -193,7 +231,7 @@ class Response:
         array([[0.25, 0.75]])
         """
         xp, z = _held(predictor)
-        return self._reading.mean(xp, self.link, z)
+        return self.likelihood.mean(xp, self.link, z)
 
     @quiet
     def unit_variance(self, mean: Any) -> Any:
@@ -207,7 +245,20 @@ class Response:
         >>> Response.of("bernoulli").unit_variance([0.5, 0.1])
         array([0.25, 0.09])
         """
-        return self._reading.unit_variance(*arrays(mean))
+        return self.likelihood.unit_variance(*arrays(mean))
+
+    @quiet
+    def pearson(self, mean: Any, y: Any) -> Any:
+        """Return (y - mean)^2 / V(mean) of each row: over the degrees of freedom, their sum estimates the dispersion.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Response.of("gamma").pearson(np.array([2.0]), np.array([3.0]))
+        array([0.25])
+        """
+        xp, centre = arrays(mean)
+        return self.likelihood.pearson(xp, centre, y)
 
     @quiet
     def saturated(self, y: Any) -> Any:
@@ -220,11 +271,11 @@ class Response:
         >>> Response.of("poisson").saturated([0.0, 1.0])
         array([ 0., -1.])
         """
-        return self._reading.saturated(*arrays(y))
+        return self.likelihood.saturated(*arrays(y))
 
     @quiet
-    def log_base(self, y: Any) -> Any:
-        """Return log b(y) of each row, (n,), at unit dispersion: what :meth:`curve` leaves out of the log-likelihood.
+    def log_base(self, y: Any, dispersion: float = 1.0) -> Any:
+        """Return log b(y) of each row, (n,): what :meth:`curve` leaves out of the log-likelihood.
 
         For proportions of trials, add :func:`~suffice.families.bernoulli.log_choose` instead.
 
@@ -233,7 +284,7 @@ class Response:
         >>> Response.of("poisson").log_base([2.0, 3.0]).round(3)
         array([-0.693, -1.792])
         """
-        return self._reading.log_base(*arrays(y))
+        return self.likelihood.log_base(*arrays(y), dispersion)
 
     @quiet
     def start(self, mean: npt.ArrayLike, variance: npt.ArrayLike | None = None) -> FloatArray:
@@ -256,7 +307,7 @@ class Response:
         """
         centre = np.asarray(mean, dtype=np.float64)
         spread = None if variance is None else np.asarray(variance, dtype=np.float64)
-        return self._reading.start(self.link, centre, spread).reshape(-1)
+        return self.likelihood.start(self.link, centre, spread).reshape(-1)
 
     def _rows(self, predictor: Any, y: Any) -> tuple[Any, Link, Any, Any]:
         """Return the namespace, the link, the predictors held in range and the targets in float64, all checked."""
@@ -280,3 +331,15 @@ def _held(predictor: Any) -> tuple[Any, Any]:
     if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
         raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
     return xp, xp.clip(predictor, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)
+
+
+def _likelihood_of(family: Any) -> RowLikelihood | None:
+    """Return the log-likelihood of a row of a family; None of a distribution that has no regression."""
+    kind = family if isinstance(family, type) else type(family)
+    found: RowLikelihood | None = family.row_likelihood
+    return NaturalLikelihood(family) if found is None and not issubclass(kind, Distribution) else found
+
+
+def _links_of(family: Any) -> tuple[str, ...]:
+    likelihood = _likelihood_of(family)
+    return () if likelihood is None else likelihood.link_names

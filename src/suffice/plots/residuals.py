@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.families import Gaussian
 from suffice.plots.display import Display
 from suffice.plots.features import some_rows
 from suffice.plots.style import INK, colour, legend, name_axes
@@ -176,15 +177,10 @@ def _variance(model: Any, mean: FloatArray) -> FloatArray | None:
     """Return the variance that the family of a generalised linear model has at a mean; None of others."""
     if not hasattr(model, "_response"):
         return None
-    match model._response().family.name:
-        case "poisson":
-            variance = mean
-        case "gamma" | "exponential":
-            variance = mean**2
-        case "bernoulli":
-            variance = mean * (1 - mean)
-        case _:
-            return None
+    response = model._response()
+    if response.family is Gaussian or mean.ndim != 1 or not response.likelihood.has_deviance:
+        return None
+    variance: FloatArray = response.unit_variance(mean)
     return np.maximum(variance, np.finfo(np.float64).tiny)
 
 

@@ -35,9 +35,9 @@ def curvature(
     coef = rows.placed(theta[int(intercept) :])
     level = rows.placed(theta[0] if intercept else np.zeros(predictors))
     information = rows.zeros(0, 0)
-    if response.name in fused_curve.RESPONSES and rows.features <= fused_slopes.WIDEST_ROW:
+    if response.kernel in fused_curve.RESPONSES and rows.features <= fused_slopes.WIDEST_ROW:
         bends = rows.empty(rows.rows) if hessian else None
-        slopes = fused_slopes.slope_one(rows, fused_curve.RESPONSES[response.name], coef[:, 0], level, bends)
+        slopes = fused_slopes.slope_one(rows, fused_curve.RESPONSES[response.kernel], coef[:, 0], level, bends)
         if bends is not None:
             found = fused_products.weighted(rows, bends)
             information = _with_intercept(bends.sum(), *found, intercept)

@@ -1,22 +1,53 @@
-"""How families read linear predictors: what every reading knows, and the readings of families with one predictor."""
+"""The log-likelihood of a row as a function of its linear predictors: what every family with a regression declares."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from suffice.families import links
 from suffice.families.base import finite, require
-from suffice.families.gamma_functions import log_gamma
 from suffice.families.links import Link
-from suffice.families.terms import BERNOULLI, GAMMA, GAUSSIAN, POISSON, Form, Terms
 from suffice.statistics.base import FloatArray
 
 #: A mean at an end of its range, where the link is infinite, is moved this far inside before a solver starts from it.
 START_INSIDE = 1e-6
+#: What is divided by is held above this, so that the reciprocal of its square is finite.
+SMALLEST_DIVISOR = 1e-100
+
+
+class Terms(NamedTuple):
+    """A row's log-likelihood in the form y A(z) + r B(z), where r is 1 - y for the Bernoulli and 1 for the others.
+
+    In y eta - a(eta), A is eta and B is -a; for the Bernoulli, A is log p and B is log q, which are stable where their
+    difference eta is not.
+    """
+
+    a: Any
+    b: Any
+    a_slope: Any
+    b_slope: Any
+
+
+class LinkForm(NamedTuple):
+    """A pair of family and link: its terms, and the predictors between which the mean is one the family can have."""
+
+    terms: Callable[[Any, Any], Terms]
+    low: float = -math.inf
+    high: float = math.inf
+    closed: bool = True  # whether a mean at the end of its range is one the family can have
+
+    def legal(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        """Return which predictors give a mean that can be, None for all, and z with a legal one in place of others."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return None, z
+        legal = (z >= self.low) & (z <= self.high) if self.closed else (z > self.low) & (z < self.high)
+        inner = 0.5 if self.low < 0.5 < self.high else -0.5
+        return legal, xp.where(legal, z, xp.full_like(z, inner))
 
 
 class Curve(NamedTuple):
@@ -27,16 +58,23 @@ class Curve(NamedTuple):
     curvature: Any  # (n, t, t), the expected negative second derivative (Fisher information)
 
 
-class Reading(ABC):
-    """How a family reads the linear predictors of a row. Arrays are float64 of any library, checked by Response.
+class RowLikelihood(ABC):
+    """The log-likelihood of one target as a function of its linear predictors, under each link the family allows.
 
-    A reading knows the links it is read under, the default one first, and answers for any of them.
+    Arrays are float64 of any library, checked by :class:`~suffice.families.Response`.
     """
 
-    name: ClassVar[str]
-    link_names: ClassVar[tuple[str, ...]]
-    #: Whether a target is a row of several numbers.
-    vector_targets: ClassVar[bool] = False
+    name: str
+    link_names: tuple[str, ...]  #: the default one first
+    vector_targets: ClassVar[bool] = False  #: whether a target is a row of several numbers
+    compiled_links: ClassVar[frozenset[str]] = frozenset()  #: those whose curve is compiled in the kernels
+    is_discrete: bool = False  #: whether the likelihood is a probability, not a density
+    has_dispersion: bool = False  #: whether there is a dispersion, which is estimated; else it is 1
+    has_deviance: ClassVar[bool] = True  #: whether the likelihood of one row is bounded
+    value_has_units: bool = False  #: whether the log-likelihood of a row changes with the units of y by a factor
+    positive_targets: bool = False  #: whether targets are 0 or more
+    #: Links under which the likelihood may rise for ever: the mean comes near an end of its range, not to it.
+    separating_links: tuple[str, ...] = ()
 
     @abstractmethod
     def predictor_names(self, targets: int) -> tuple[str, ...]:
@@ -66,9 +104,17 @@ class Reading(ABC):
     def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
         """Return the predictors, (t,), from which to look for better ones."""
 
-    def log_base(self, xp: Any, y: Any) -> Any:
-        """Return log b(y) of each row: 0, unless the family says otherwise."""
+    def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
+        """Return log b(y) of each row at a dispersion: 0, unless the family says otherwise."""
         return xp.zeros_like(y if len(y.shape) < 2 else y[:, 0])
+
+    def total_log_base(self, weight: float, log_y: float, dispersion: float) -> float | None:
+        """Return the sum of log b(y) where the weight and the sum of log y tell it; else None."""
+        return None
+
+    def pearson(self, xp: Any, mean: Any, y: Any) -> Any:
+        """Return the squared distance of each target from its mean, over the variance at unit dispersion."""
+        return (y - mean) ** 2 / self.unit_variance(xp, mean)
 
     def deviance(self, xp: Any, link: Link, z: Any, y: Any) -> Any:
         """Return what each row falls short of its saturated value, twice."""
@@ -112,10 +158,10 @@ def impossible(xp: Any, legal: Any, curve: Curve) -> Curve:
     return Curve(value, slope, xp.where(legal[:, None, None], curve.curvature, xp.zeros_like(curve.curvature)))
 
 
-class ScalarReading(Reading):
-    """How a family with one predictor reads it: the link of the mean."""
+class ScalarLikelihood(RowLikelihood):
+    """The log-likelihood of a family with one predictor, which is the link of the mean."""
 
-    forms: ClassVar[dict[str, Form]]  # by the link's name
+    forms: ClassVar[dict[str, LinkForm]]  # by the link's name
     low: ClassVar[float] = 0.0  # the means lie between these
     high: ClassVar[float] = math.inf
     target_words: ClassVar[str] = "a finite number, 0 or more"
@@ -164,117 +210,20 @@ class ScalarReading(Reading):
         return np.asarray(link.link(held_inside(mean, low, self.high)))
 
 
-class GaussianReading(ScalarReading):
-    """y mu - mu^2 / 2, at unit variance."""
+def over(xp: Any, z: Any) -> Any:
+    """Return 1 / z of z >= 0, held where its square is finite.
 
-    name = "gaussian"
-    forms = GAUSSIAN
-    low = -math.inf
-    target_words = "a finite number"
-
-    def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean."""
-        return terms.a_slope * terms.a_slope
-
-    def legal_targets(self, xp: Any, y: Any) -> Any:
-        """Return which targets are finite."""
-        return xp.isfinite(y)
-
-    def unit_variance(self, xp: Any, mean: Any) -> Any:
-        """Return 1."""
-        return xp.ones_like(mean)
-
-    def saturated(self, xp: Any, y: Any) -> Any:
-        """Return y^2 / 2."""
-        return y * y / 2
-
-    def log_base(self, xp: Any, y: Any) -> Any:
-        """Return the log density of y about 0."""
-        return -(y * y + math.log(2 * math.pi)) / 2
-
-    def deviance(self, xp: Any, link: Link, z: Any, y: Any) -> Any:
-        """Return (y - mu)^2."""
-        away = y - self.mean(xp, link, z)  # squares of large y would leave no digits to subtract
-        return away * away
+    Examples
+    --------
+    >>> over(np, np.array([2.0, 0.0]))
+    array([5.e-001, 1.e+100])
+    """
+    return 1 / xp.clip(z, min=SMALLEST_DIVISOR)
 
 
-class BernoulliReading(ScalarReading):
-    """y log p + (1 - y) log q. A proportion of trials is read with the trials as its weight."""
-
-    name = "bernoulli"
-    forms = BERNOULLI
-    high = 1.0
-    target_words = "between 0 and 1"
-
-    def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean over p q."""
-        return -terms.a_slope * terms.b_slope
-
-    def legal_targets(self, xp: Any, y: Any) -> Any:
-        """Return which targets are proportions."""
-        return (y >= 0) & (y <= 1)
-
-    def rest(self, xp: Any, y: Any) -> Any:
-        """Return 1 - y."""
-        return 1 - y
+class ShareLikelihood(RowLikelihood):
+    """The log-likelihood of shares: log b(y) is 0, and a share's variance is that of one trial, or less."""
 
     def unit_variance(self, xp: Any, mean: Any) -> Any:
         """Return p q."""
         return mean * (1 - mean)
-
-    def saturated(self, xp: Any, y: Any) -> Any:
-        """Return y log y + (1 - y) log(1 - y)."""
-        return times(xp, y, xp.log(y)) + times(xp, 1 - y, xp.log1p(-y))
-
-
-class PoissonReading(ScalarReading):
-    """y log mu - mu. A rate is read with its exposure as its weight."""
-
-    name = "poisson"
-    forms = POISSON
-
-    def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean over the mean."""
-        return -terms.a_slope * terms.b_slope
-
-    def unit_variance(self, xp: Any, mean: Any) -> Any:
-        """Return the mean."""
-        return mean
-
-    def saturated(self, xp: Any, y: Any) -> Any:
-        """Return y log y - y."""
-        return times(xp, y, xp.log(y)) - y
-
-    def log_base(self, xp: Any, y: Any) -> Any:
-        """Return -log y!."""
-        return -log_gamma(xp, y + 1)
-
-
-class ExponentialReading(ScalarReading):
-    """-y / mu - log mu."""
-
-    name = "exponential"
-    forms = GAMMA
-
-    def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the log of the mean."""
-        return terms.b_slope * terms.b_slope
-
-    def unit_variance(self, xp: Any, mean: Any) -> Any:
-        """Return the squared mean."""
-        return mean * mean
-
-    def saturated(self, xp: Any, y: Any) -> Any:
-        """Return -1 - log y, infinite at 0: the density of a time at 0 has no bound."""
-        return -1 - xp.log(y)
-
-
-class GammaReading(ExponentialReading):
-    """-y / mu - log mu, at unit dispersion."""
-
-    name = "gamma"
-    target_words = "a finite number above 0"
-
-    def legal_targets(self, xp: Any, y: Any) -> Any:
-        """Return which targets are positive."""
-        return (y > 0) & xp.isfinite(y)

@@ -1,0 +1,75 @@
+"""The negative binomial family: counts that vary more than a Poisson's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaln
+
+from suffice.families.base import Family, positive
+from suffice.statistics.base import FloatArray
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(Family):
+    """Counts whose variance is mean + mean^2 / theta, where theta is known.
+
+    A Poisson count whose rate is itself gamma, of shape theta: the larger theta, the nearer to a Poisson. With theta
+    = 1 it is the geometric family. eta = log(mean / (mean + theta)), T = y, a = -theta log(1 - e^eta).
+
+    Parameters
+    ----------
+    theta
+        The shape; statsmodels' ``alpha`` is 1 / theta.
+
+    Examples
+    --------
+    >>> NegativeBinomial(theta=2.0).variance_function([1.0, 4.0])
+    array([ 1.5, 12. ])
+    """
+
+    theta: float
+
+    name = "negative_binomial"
+    support = "a whole number, 0 or more"
+    mean_range = (0.0, np.inf)
+    is_discrete = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "theta", float(positive("theta", self.theta)))
+
+    def log_base(self, y: npt.ArrayLike) -> FloatArray:
+        """Return log C(y + theta - 1, y)."""
+        values = np.asarray(y, dtype=np.float64)
+        return np.asarray(-betaln(self.theta, values + 1) - np.log(self.theta + values))
+
+    def log_partition(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return -theta log(1 - e^eta)."""
+        at = np.asarray(eta, dtype=np.float64)
+        # Two forms of log(1 - e^eta), of which each keeps the digits that the other loses.
+        near, far = np.log(-np.expm1(np.maximum(at, -1.0))), np.log1p(-np.exp(np.minimum(at, -0.5)))
+        return np.asarray(-self.theta * np.where(at > -0.7, near, far))
+
+    def mean(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return theta e^eta / (1 - e^eta)."""
+        return np.asarray(self.theta / np.expm1(-np.asarray(eta, dtype=np.float64)))
+
+    def variance(self, eta: npt.ArrayLike) -> FloatArray:
+        """Return mean + mean^2 / theta."""
+        return self.variance_function(self.mean(eta))
+
+    def natural_parameter(self, mean: npt.ArrayLike) -> FloatArray:
+        """Return log(mean / (mean + theta))."""
+        return np.asarray(-np.log1p(self.theta / np.asarray(mean, dtype=np.float64)))  # keeps its digits near 0
+
+    def variance_function(self, mean: npt.ArrayLike) -> FloatArray:
+        """Return mean + mean^2 / theta."""
+        centre = np.asarray(mean, dtype=np.float64)
+        return np.asarray(centre * (1 + centre / self.theta))
+
+    def draw(self, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
+        """Return drawn counts."""
+        return np.asarray(random.negative_binomial(self.theta, -np.expm1(np.asarray(eta, dtype=np.float64))))
