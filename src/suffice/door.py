@@ -395,10 +395,6 @@ def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.N
     return cast if np.array_equal(cast, plain) else plain
 
 
-def _kind(item: Any) -> str:
-    return f"a tuple of {len(item)}" if isinstance(item, tuple) else type(item).__name__
-
-
 def shares(labels: Labels, rows: FloatArray) -> FloatArray:
     """Return each class's share of the rows, (k,)."""
     total = float(rows.sum())

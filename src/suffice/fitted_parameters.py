@@ -52,8 +52,7 @@ class FittedParameters:
 
     def _parameters_changed(self) -> bool:
         """Whether a parameter, other than the engine, was set since the model last learned."""
-        if self._learned_as is None:
-            return True
+        assert self._learned_as is not None  # it learns anew otherwise
         held = vars(self._learned_as)
         return any(name != "engine" and not _same(vars(self)[name], value) for name, value in held.items())
 

@@ -137,6 +137,14 @@ def test_a_search_says_why_it_ended() -> None:
         firth(ENGINE, rows, np.zeros((3, 1)), intercept=True)
 
 
+def test_steps_that_are_too_long_from_a_start_far_off_are_halved() -> None:
+    rows = Batch(np.array([[0.0], [0.0], [1.0], [1.0], [5.0]]), np.array([0.0, 0.0, 1.0, 1.0, 0.0]))
+    near, far = (firth(ENGINE, rows, np.full((2, 1), start), intercept=True) for start in (0.0, 5.0))
+    assert far.converged
+    assert far.passes > 2 * len(far.trace)
+    np.testing.assert_allclose(far.theta, near.theta, atol=1e-6)
+
+
 def test_columns_in_any_units_have_the_same_penalised_likelihood() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 3))

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import special
+from scipy import sparse, special
 
-from suffice import GLM, LinearRegression
+from suffice import GLM, LinearRegression, LogisticRegression
 from suffice.discriminative import summary
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.solving import CollinearityWarning
+from suffice.solvers import BatchGradient
 
 RNG = np.random.default_rng(7)
 X = sm.add_constant(RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1])
@@ -254,3 +255,65 @@ def test_columns_that_repeat_others_do_not_count_for_the_rank() -> None:
     with pytest.warns(CollinearityWarning, match="x3 = a combination of x0"):
         model = LinearRegression().fit(np.column_stack([x, x[:, 0]]), x.sum(axis=1))
     assert model.rank_ == 3
+
+
+def _wide(narrow: np.ndarray, columns: int = 1200) -> sparse.csr_array:
+    """Return rows whose other columns are never stored."""
+    return sparse.csr_array(sparse.hstack([sparse.csr_array(narrow), sparse.csr_array((len(narrow), columns))]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(inference=True), LinearRegression(solver="newton", covariance="HC0")],
+    ids=["LogisticRegression", "LinearRegression, HC0"],
+)
+def test_columns_that_csr_never_stores_have_no_standard_error(model: Any) -> None:
+    random = np.random.default_rng(0)
+    x = np.where(random.random((200, 3)) < 0.5, random.normal(size=(200, 3)), 0.0)
+    y = (x[:, 0] + random.normal(size=200) > 0).astype(int)
+    expected = model.fit(x, y).summary().frame().to_numpy(float)
+    found = model.fit(_wide(x), y).summary().frame().to_numpy(float)
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-6)
+    assert not found[4:, 0].any()
+    assert np.isnan(found[4:, 1]).all()
+
+
+def test_dependent_columns_are_named_where_others_are_never_stored() -> None:
+    random = np.random.default_rng(0)
+    x = np.where(random.random((200, 2)) < 0.5, random.normal(size=(200, 2)), 0.0)
+    y = (x[:, 0] + random.normal(size=200) > 0).astype(int)
+    with pytest.warns(CollinearityWarning, match="x2 = a combination of x0, x1"):
+        LogisticRegression(inference=True).fit(_wide(np.column_stack([x, x.sum(axis=1)])), y)
+
+
+def test_standard_errors_that_a_solver_does_not_bring_are_left_out_with_a_note() -> None:
+    x, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    summary = str(LogisticRegression(solver=BatchGradient(), inference=False).fit(x, y).summary())
+    assert "standard errors were left out, as they take long here: give inference=True" in summary
+
+
+def test_a_model_under_another_tolerance_keeps_what_its_rows_told() -> None:
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(60, 2)), random.normal(size=60)
+    model = LinearRegression(solver="newton", covariance="HC0").fit(x, y)
+    other = model.with_params(tol=1e-9)
+    assert str(other.summary()) == str(model.summary())
+    np.testing.assert_array_equal(other.theta_, model.theta_)
+
+
+@pytest.mark.parametrize(("family", "link"), [("poisson", "identity"), ("beta", "log")])
+def test_rows_that_are_possible_under_no_theta_are_no_fit(family: str, link: str) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(
+        ValueError, match=f"GLM found no theta under which the rows are possible .{family}/{link}.: give"
+    ):
+        GLM(family, link, fit_intercept=False).fit(x, np.full(40, 0.5))
+
+
+@pytest.mark.needs("torch")
+def test_columns_of_other_libraries_far_from_zero_are_centred() -> None:
+    import torch
+
+    x, y = np.random.default_rng(0).normal(size=(60, 2)) + np.array([1e6, 0.0]), np.arange(60) % 2
+    there = LogisticRegression().fit(torch.asarray(x), torch.asarray(y))
+    np.testing.assert_allclose(there.coef_, LogisticRegression().fit(x, y).coef_, rtol=1e-6)

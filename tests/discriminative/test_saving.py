@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ import pytest
 from sklearn.base import clone
 
 import suffice
-from suffice import LogisticRegression, solvers
+from suffice import GLM, LinearRegression, LocallyWeightedRegression, LogisticRegression, solvers
+from suffice.families import Poisson
+from suffice.families.links import log
+from suffice.statistics import EventCounts, Labels
+from suffice.store import StoreError, read, write
 
 from .cases import CASES, Case, rows
 
@@ -60,3 +65,30 @@ def test_warm_starts_end_where_cold_ones_do(case: Case) -> None:
     model.fit(x, y)
     assert model.n_iter_ <= max(2, steps)
     np.testing.assert_allclose(model.theta_, theta, rtol=1e-6, atol=1e-8)
+
+
+def test_a_family_and_a_link_that_were_given_as_such_are_saved_by_name(tmp_path: Path) -> None:
+    x, y = np.arange(6.0)[:, None], np.array([1.0, 2.0, 2.0, 3.0, 5.0, 8.0])
+    GLM(Poisson, log).fit(x, y).save(tmp_path / "model")
+    again = suffice.load(tmp_path / "model")
+    assert (again.family, again.link) == ("poisson", "log")
+    np.testing.assert_allclose(again.predict(x), GLM("poisson").fit(x, y).predict(x))
+
+
+def test_files_whose_parts_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    x, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    LinearRegression().fit(x, y).save(path)
+    contents = read(path)
+    write(path, replace(contents, statistics={"sum": EventCounts(Labels.of([0]), np.ones(1), np.ones((1, 2)))}))
+    with pytest.raises(StoreError, match="the sum must be of normal equations; it is a EventCounts"):
+        suffice.load(path)
+    write(path, replace(contents, settings={**contents.settings, "features": 3}))
+    with pytest.raises(StoreError, match="the sum is of 2 features, the model of 3"):
+        suffice.load(path)
+    LocallyWeightedRegression(family="bernoulli").fit(x, y).save(path)
+    contents = read(path)
+    classes = {**contents.settings["classes"], "names": [0, 1, 2]}
+    write(path, replace(contents, settings={**contents.settings, "classes": classes}))
+    with pytest.raises(StoreError, match="family='bernoulli' has two classes and one target"):
+        suffice.load(path)

@@ -236,6 +236,11 @@ def test_a_search_that_is_given_up_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         assert look(Batch(x, y)) is None
 
 
+def test_rows_without_weight_separate_nothing() -> None:
+    x, y = overlapping()
+    assert look(Batch(x, y, np.zeros(len(y)))) is None
+
+
 def test_what_does_not_fit_is_refused() -> None:
     x, y = overlapping()
     with pytest.raises(ValueError, match=r"theta must have shape \(5, 2\); got \(5, 1\)"):

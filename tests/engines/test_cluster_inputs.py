@@ -29,9 +29,11 @@ from suffice import (
     PoissonRegression,
 )
 from suffice.discriminative.separation import SeparationWarning
+from suffice.discriminative.solving import CollinearityWarning
 from suffice.engines.spread import ClusterError
 from suffice.selection import cross_validate
 from suffice.solvers import StochasticGradient
+from suffice.solvers.truncated_newton import TruncatedNewton
 
 from .clusters import PANDAS, ROOT, Cluster, Dask, Spark, spark_in_slow_tests
 
@@ -445,6 +447,30 @@ def test_dask_rows_that_are_separated_are_no_fit(model: Any) -> None:
         model.fit(there, da.from_array(y, chunks=15))
     assert not model.solution_.converged
     assert "far to go" in str(model.summary())
+
+
+def test_dask_rows_that_are_separated_are_told_without_a_curvature_too() -> None:
+    import dask.array as da
+
+    x, y = np.arange(40.0)[:, None] > 19, (np.arange(40) > 19).astype(int)
+    model = LogisticRegression(solver=TruncatedNewton(), inference=False)
+    with pytest.warns(SeparationWarning, match="theta had far to go still: the rows are separated, or nearly"):
+        model.fit(da.from_array(x.astype(float), chunks=(15, 1)), da.from_array(y, chunks=15))
+
+
+def test_dask_columns_that_depend_on_others_are_named(dask_here: Dask) -> None:
+    rows = numeric()
+    x = np.column_stack([rows[["a", "b"]], rows["a"] + rows["b"]])
+    with pytest.warns(CollinearityWarning, match="x2 = a combination of x0, x1"):
+        LogisticRegression().fit(dask_here.array(x, SIZES), dask_here.array(rows["y"], SIZES))
+
+
+def test_many_parameters_of_dask_rows_go_without_a_matrix(dask_here: Dask) -> None:
+    x, y = np.random.default_rng(0).normal(size=(ROWS, 2100)), numeric()["y"].to_numpy()
+    model = LogisticRegression(l2=10.0).fit(dask_here.array(x, SIZES), dask_here.array(y, SIZES))
+    np.testing.assert_allclose(
+        model.predict_proba(x), LogisticRegression(l2=10.0).fit(x, y).predict_proba(x), rtol=1e-6
+    )
 
 
 def test_dask_rows_are_answered_with_their_offsets() -> None:

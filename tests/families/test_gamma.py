@@ -79,3 +79,11 @@ def test_no_estimate(diagonal):
     np.testing.assert_allclose([empty.shape[1, 0], empty.rate[1, 0]], [1.0, 10.0], rtol=1e-9)
     with pytest.raises(ValueError, match=r"x\[1, 0\] is 0.0: a gamma value must be a finite number above 0"):
         Gamma.sufficient_columns([[1.0], [0.0]])
+
+
+def test_a_root_is_approached_by_as_many_steps_as_are_allowed() -> None:
+    def excess(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 1 - x * x / 9, -2 * x / 9
+
+    np.testing.assert_allclose(positive_root(excess, np.ones(1), steps=1), np.exp(4))  # Newton's step in log x
+    np.testing.assert_allclose(positive_root(excess, np.ones(1)), 3.0)

@@ -21,6 +21,7 @@ from suffice import (
     PoissonNB,
     TextClassifier,
 )
+from suffice.selection import cross_validate
 
 from .rows import CASES, Case
 
@@ -264,6 +265,49 @@ def test_a_stream_of_nonsense() -> None:
     assert error.value.__notes__ == ["in batch 0 of the stream, counted from 0"]
     with pytest.raises(ValueError, match="leave out y"):
         GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])
+
+
+def test_batches_of_a_stream_bring_rows_or_none_and_nothing_else() -> None:
+    x, y = CASES[0].draw(40)
+    model = GaussianNB().fit(iter([(x[:20], y[:20]), (x[:0], y[:0]), (x[20:], y[20:])]))
+    np.testing.assert_allclose(model.theta_, GaussianNB().fit(x, y).theta_)
+    with pytest.raises(ValueError, match="a batch of the stream brings 'offset'; it may bring X, y, sample_weight"):
+        GaussianNB().fit(iter([{"X": x, "y": y, "offset": y}]))
+
+
+def test_cells_that_are_neither_numbers_nor_strings_are_refused() -> None:
+    with pytest.raises(TypeError, match="not 'object'"):
+        GaussianNB().fit(np.array([[object(), 1], [2, 3]], dtype=object), [0, 1])
+
+
+def test_a_model_that_has_forgotten_all_rows_predicts_nothing() -> None:
+    x = np.array([[1, 2], [3, 0]])
+    model = MultinomialNB().fit(x, [0, 1]).forget(x, [0, 1])
+    with pytest.raises(ValueError, match=r"there are no rows of any of the classes \[0, 1\]: nothing can be predicted"):
+        model.predict(x)
+
+
+def test_a_lazy_table_is_collected_before_it_is_explained() -> None:
+    import polars as pl
+
+    table = pl.DataFrame({"a": [1.0, 2.0, 5.0, 6.0], "b": ["x", "y", "x", "y"]})
+    model = MixedNB().fit(table, [0, 0, 1, 1])
+    with pytest.raises(TypeError, match=r"X is a LazyFrame, whose rows are not there yet: use X\.collect\(\)"):
+        model.explain(table.lazy())
+
+
+def test_variances_that_differ_leave_no_coefficients() -> None:
+    x, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(AttributeError, match="the posterior of this GaussianNB is not linear in x: it has no coef_"):
+        _ = GaussianNB().fit(x, y).coef_
+
+
+def test_a_row_with_missing_cells_cannot_be_left_out() -> None:
+    x, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    x[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[3, 1\] is nan: a row with missing cells cannot be taken out of sums"):
+        cross_validate(GDA(missing="em"), x, y, folds="loo")
+    assert cross_validate(GDA(missing="em"), x, y, folds=2).scores.shape == (1, 2)
 
 
 def test_a_bad_batch_of_a_stream_is_numbered() -> None:

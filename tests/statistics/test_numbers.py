@@ -276,3 +276,8 @@ def test_categories_of_one_feature():
 def test_presence_is_above_the_threshold():
     found = ENGINE.accumulate(PresenceCounts.over(ONE, 1.0), Batch(np.array([[1.0, 2.0], [1.5, 0.0]])))
     assert found.counts.tolist() == [[1, 1]]
+
+
+def test_features_of_categories_are_counted_by_feature() -> None:
+    what = CategoryCounts.over(TWO, (2, 3))
+    assert ENGINE.accumulate(what, Batch(np.array([[1, 2], [0, 0]]), np.array([0, 1]))).features == 2

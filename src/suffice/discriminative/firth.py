@@ -92,7 +92,7 @@ def firth(
         why = "the rows say nothing about the coefficients at the start: start at 0, or make the offset smaller"
     elif len(trace) > max_iter:
         why = f"{max_iter} steps were not enough: raise max_iter"
-    else:
+    else:  # pragma: no cover: Newton's step is an ascent, and rounding that hides every halving of it is not known
         why = "no step raises the penalised log-likelihood, though its slope is not 0"
     return Solution(point.rows.theta, point.value, score, length <= tol, why, tuple(trace), point.rows.hessian)
 

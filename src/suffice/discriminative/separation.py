@@ -318,8 +318,7 @@ class _Search:
         }
         method: Any = "highs-ds" if len(aim) <= _NARROW else "highs-ipm"
         answer = linprog(aim, A_ub=lines, b_ub=most, bounds=bounds, method=method, options=options)
-        if answer.status == 1:
-            raise _Undecided(f"{SECONDS:g} seconds were not enough")
-        if answer.status == 4:
-            raise _Undecided("the linear programme is numerically difficult")
+        undecided = {1: f"{SECONDS:g} seconds were not enough", 4: "the linear programme is numerically difficult"}
+        if answer.status in undecided:
+            raise _Undecided(undecided[answer.status])
         return None if answer.x is None else np.asarray(answer.x)

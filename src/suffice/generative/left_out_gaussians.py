@@ -59,8 +59,12 @@ def independent(model: Any, statistics: Any, rows: Rows, variances: Any) -> Floa
 def correlated(model: Any, statistics: Any, rows: Rows, tied: bool, shrinkage: Any) -> FloatArray:
     """Return the left-out scores of correlated Gaussian features, shrunk by a share or by "oas"."""
     x = dense(rows.x)
-    if np.isnan(x).any():
-        return one_by_one(model, statistics, rows)
+    gaps = np.argwhere(np.isnan(x))
+    if len(gaps):
+        raise ValueError(
+            f"X[{gaps[0][0]}, {gaps[0][1]}] is nan: a row with missing cells cannot be taken out of sums; give "
+            "folds as a number, or fill the cell"
+        )
     k, d = statistics.mean.shape
     total = float(statistics.weights.sum())
     priors = log_priors(model, statistics, rows, statistics.weights)
