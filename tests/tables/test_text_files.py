@@ -188,6 +188,23 @@ def test_a_ragged_line_near_the_top_is_named(tmp_path: Path) -> None:
         suffice.fit(path, "y", "nb")
 
 
+@pytest.mark.parametrize("more", ["", "1,x\n" * 9])
+def test_a_ragged_line_of_a_later_file_is_named(more: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "a,y\n" + "1,x\n3,z\n" * 20)
+    write(tmp_path / "b.csv", "a,y\n" + "1,x\n3,z\n" * 20 + "1,x,2\n" + more)
+    with pytest.raises(TableError, match=r"line 42 of .*b\.csv has 3 cells where the first has 2"):
+        suffice.fit(tmp_path, "y", "nb")
+
+
+def test_a_line_that_is_too_long_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a\n" + "x" * 3_000_000 + "\n")
+    with pytest.raises(TableError, match=r"line 1 of .*a\.csv .*Maximum line size .* exceeded.*; give --delimiter"):
+        suffice.fit(path, "y", "nb")
+    write(path, "a,y\n" + "x" * 3_000_000 + ",z\n")
+    with pytest.raises(TableError, match=r"Maximum line size .* exceeded[^;]*$"):
+        suffice.fit(path, "y", "nb")
+
+
 @pytest.mark.parametrize("text", ["", "\n", "a,b,y\n"])
 def test_a_file_without_rows_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"a\.csv (is empty|has no rows): there is nothing to learn from"):

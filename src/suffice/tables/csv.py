@@ -9,6 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -229,37 +230,36 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
         return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
     if where.endswith(".zst"):
         return TableError(f"{where} is no zstd file of delimited text, or a damaged one: write it anew")
-    ragged = ragged_line(files[0], dialect)
+    ragged = ragged_line(files, dialect)
     if ragged is not None:
         return TableError(ragged)
-    if "Expected Number of Columns" in text:
-        seen = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-        counts = f" has {seen.group(2)} cells where the first has {seen.group(1)}" if seen else " is ragged"
-        return TableError(f"{at}{counts}: quote cells that hold the delimiter, or complete the line")
-    if "quote" in text.casefold() and "unterminated" in text.casefold():
-        return TableError(f"{at} has a quote that is never closed: close it")
     if len(_line_ends(files[0], dialect.codec)) > 1:
         return TableError(f"{where} mixes line ends of Windows and Unix: write it with one of them, as dos2unix does")
-    first = text.removeprefix("Invalid Input Error: ").strip().splitlines()[0]
+    lines = text.removeprefix("Invalid Input Error: ").strip().splitlines()
+    said = next((each for each in lines if not each.startswith(("CSV Error on Line", "Original Line"))), lines[0])
     cure = ""
     if dialect.delimiter is None and guess_delimiter(files[0], dialect.codec) is None:
         cure = ": none of , ; | and tab separates its cells; give --delimiter (Dialect(delimiter=...) in Python)"
-    return TableError(f"{where} cannot be read as delimited text (DuckDB says: {first.rstrip('.')}){cure}")
+    return TableError(f"{at} cannot be read as delimited text (DuckDB says: {said.strip().rstrip('.')}){cure}")
 
 
-def ragged_line(path: str, dialect: Dialect) -> str | None:
-    """Return what is wrong with the first line whose cells are not as many as the first line's."""
+def ragged_line(files: Sequence[str], dialect: Dialect) -> str | None:
+    """Return what is wrong with the first line whose cells are not as many as the first line's, in any of the files."""
+    return next(filter(None, (_ragged_line_of(path, dialect) for path in files)), None)
+
+
+def _ragged_line_of(path: str, dialect: Dialect) -> str | None:
     delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
-    try:
-        with _opened(path, dialect.codec) as file:
-            rows = csv.reader(file, delimiter=delimiter)
-            first = next(rows)
-            for row in rows:
-                if row and len(row) != len(first):
-                    return (
-                        f"line {rows.line_num} of {path} has {len(row)} cell{'s' * (len(row) != 1)} where the first "
-                        f"has {len(first)}: quote cells that hold {delimiter!r}, or complete the line"
-                    )
-    except (OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration):
-        pass
+    with (
+        suppress(OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration),
+        _opened(path, dialect.codec) as file,
+    ):
+        rows = csv.reader(file, delimiter=delimiter)
+        first = next(rows)
+        for row in rows:
+            if row and len(row) != len(first):
+                return (
+                    f"line {rows.line_num} of {path} has {len(row)} cell{'s' * (len(row) != 1)} where the first "
+                    f"has {len(first)}: quote cells that hold {delimiter!r}, or complete the line"
+                )
     return None

@@ -203,10 +203,9 @@ class TextSource(DuckSource):
         names = list(found.columns)
         if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
             raise TableError(f"{self._files[0]} is no zstd file, or a damaged one: write it anew")
-        if len(names) == 1 or all(_ANONYMOUS.fullmatch(name) for name in names):
-            ragged = ragged_line(self._files[0], self._dialect)
-            if ragged is not None:
-                raise TableError(self._named(ragged))
+        ragged = ragged_line(self._suspects(names), self._dialect)
+        if ragged is not None:
+            raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
         whole = [name for name, kind in zip(names, found.types, strict=True) if str(kind) == "BIGINT"]
         whole = [name for name in whole if name not in self._types]
@@ -221,6 +220,13 @@ class TextSource(DuckSource):
             self._types.update(dict.fromkeys(exact, "DOUBLE"))
         if self._types:
             self._look_again()
+
+    def _suspects(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the files in which DuckDB may have passed over lines, or a header, because another line is ragged."""
+        anonymous = sum(_ANONYMOUS.fullmatch(name) is not None for name in names)
+        if len(names) == 1 or anonymous == len(names):
+            return self._files[:1]
+        return self._files if anonymous and len(self._files) > 1 else ()
 
     def read_as_written(self, columns: Iterable[str]) -> None:
         """Read columns as the strings that they are written as; a query keeps what it was written for."""
