@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,8 +136,8 @@ def compare(
                 continue  # many rows hardly differ from draw to draw
             rows = rest[:count]
             for form in forms:
-                model = _fitted(form, found, block[rows], values[rows], seed)
-                if model is not None:
+                with suppress(ValueError, ArithmeticError):  # too few rows to fit it to, or too much alike
+                    model = _fitted(form, found, block[rows], values[rows], seed)
                     errors[form.name][place].append(_error(model, block[test], values[test], measure))
     return Comparison(
         counts,
@@ -165,22 +166,17 @@ def _each_class_first(rows: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> 
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 
-def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor | None:
-    """Return a model of some rows, calibrated by them as :func:`suffice.fit` does; None where they are too few."""
+def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor:
+    """Return a model of some rows, calibrated by them as :func:`suffice.fit` does."""
     model = Predictor.of(form, found.schema.task, found.labels)
-    try:
-        model.prepare(block)
-        model.learn([(block, values)])
-    except (ValueError, ArithmeticError):
-        return None
+    model.prepare(block)
+    model.learn([(block, values)])
     if form.is_tempered:
         folds = fold_of(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = Trial(block, values, folds, found.schema.task, found.labels)
-        try:
+        with suppress(ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
             temperature = temperature_of(held_out(form, 1.0, trial)[0], values)
-        except (ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
-            return model
-        model.inner = model.inner.with_params(temperature=temperature)
+            model.inner = model.inner.with_params(temperature=temperature)
     return model
 
 
