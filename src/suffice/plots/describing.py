@@ -203,10 +203,9 @@ def telling(conditional: Conditional, prior: FloatArray) -> FloatArray:
         case Categories():
             shares = [np.exp(table[:-1]).T for table in conditional.tables]
             return np.array([_covariance(_log(each), each, prior).sum() for each in shares])
-        case Texts():
-            counts = zip(conditional.p, conditional.lengths.T, strict=True)
-            return np.array([_covariance(_log(p), lengths[:, None] * p, prior).sum() for p, lengths in counts])
-    raise TypeError(f"there is no picture of {type(conditional).__name__}")
+    assert isinstance(conditional, Texts)
+    counts = zip(conditional.p, conditional.lengths.T, strict=True)
+    return np.array([_covariance(_log(p), lengths[:, None] * p, prior).sum() for p, lengths in counts])
 
 
 def _of_normals(mean: FloatArray, variance: FloatArray, prior: FloatArray) -> FloatArray:

@@ -104,7 +104,7 @@ class Design:
                 seen = np.unique(column.codes[column.codes >= 0])
                 levels[term.feature] = [str(column.vocabulary.names[code]) for code in seen]
                 gaps[term.feature] = bool((column.codes < 0).any())
-            elif isinstance(term, Number):
+            else:  # a number: what is learned block by block reads no words
                 gaps[term.feature] = bool(np.isnan(column).any())
         return self.completed(levels, gaps)
 

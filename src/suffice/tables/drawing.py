@@ -75,13 +75,13 @@ class Sample:
         pa = arrow()
         held = np.concatenate([keys for keys, _ in self._parts])
         self._bar = np.partition(held, self.most - 1)[self.most - 1]
-        parts = []
-        for keys, rows in self._parts:
-            kept = np.flatnonzero(keys <= self._bar)
-            if len(kept):
-                parts.append((keys[kept], rows if len(kept) == len(keys) else rows.take(pa.array(kept))))
-        self._parts = parts
-        self._held = sum(len(keys) for keys, _ in parts)
+        kept = [(keys, rows, np.flatnonzero(keys <= self._bar)) for keys, rows in self._parts]
+        self._parts = [
+            (keys[places], rows if len(places) == len(keys) else rows.take(pa.array(places)))
+            for keys, rows, places in kept
+            if len(places)
+        ]
+        self._held = sum(len(keys) for keys, _ in self._parts)
 
     def table(self) -> pa.Table:
         """Return the rows that were drawn, in the order in which they came."""

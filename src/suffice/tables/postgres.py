@@ -194,10 +194,8 @@ def _driver() -> Any:
 
 
 def _close(connection: Any) -> None:
-    try:
+    with suppress(Exception):  # it is gone already
         connection.close()
-    except Exception:  # it is gone already
-        return
 
 
 def _read_as(field: Any) -> str:

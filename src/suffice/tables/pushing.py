@@ -94,10 +94,9 @@ class Pushed:
         total: Any = None
         for batch in ahead(self.source.batches([*narrow.columns, narrow.target])):
             block, answers = rows_of(batch, narrow)
-            if block.rows:
-                codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
-                more = counter.summed(block, codes, target.labels)
-                total = more if total is None else total + more
+            codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
+            more = counter.summed(block, codes, target.labels)
+            total = more if total is None else total + more
         words: Statistics = total.parts[0]
         return words
 

@@ -53,8 +53,6 @@ def drawn(model: Answering, n: int, random_state: int | None) -> Any:
 def _column(field: Field, features: dict[tuple[str, str | None], list[Any]], n: int) -> Any:
     pa = arrow()
     if field.kind == "date":
-        if "time" not in field.parts:
-            return pa.nulls(n, pa.date32())
         start = datetime(1970, 1, 1, tzinfo=UTC)
         moments = [start + timedelta(days=days) for days in features[field.name, "time"]]
         return pa.array([each.replace(tzinfo=None) if field.type == "moment" else each.date() for each in moments])

@@ -56,8 +56,6 @@ class Field:
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return what models see of the column; no part of a date is called like another column."""
-        if self.kind == "ignore":
-            return []
         if self.kind == "date":
             names = {part: f"{self.name}.{part}" for part in self.parts}
             names = {part: f"{self.name} ({part})" if name in taken else name for part, name in names.items()}

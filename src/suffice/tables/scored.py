@@ -378,8 +378,9 @@ def _described(predictor: Described, cells: ScoredCells) -> list[str]:
 def _designed(predictor: Designed, cells: ScoredCells) -> list[str]:
     """Return the columns of a design."""
     features = {feature.name: feature for feature in predictor.design.features}
-    expressions: list[str] = []
-    for term in predictor.design.terms:
-        if not isinstance(term, Words):
-            expressions += term_columns(term, features[term.feature], cells)[0]
-    return expressions
+    return [
+        expression
+        for term in predictor.design.terms
+        if not isinstance(term, Words)  # one without a word, which adds no column
+        for expression in term_columns(term, features[term.feature], cells)[0]
+    ]

@@ -187,14 +187,13 @@ def scores_of(conditional: Conditional, cells: Sequence[str], dialect: Dialect, 
             return scores.diagonal(cells, conditional.family.mu, conditional.family.sigma2)
         case Categories():
             return scores.categories(cells, conditional.tables)
-        case Correlated():
-            if conditional.is_tied:  # about the centre of the means: at a large offset the plain form has no digits
-                white = (conditional.family.mu - conditional.centre) @ conditional.family.whitener.T
-                level = -0.5 * (white**2).sum(axis=1)
-                return scores.linear(cells, white @ conditional.family.whitener, level, centre=conditional.centre)
-            whitener = conditional.family.whitener
-            return scores.quadratic(cells, conditional.family.mu, whitener, conditional.log_scale)
-    raise ValueError(f"{type(conditional).__name__} has no scores that SQL could take: score rows here, with predict")
+    assert isinstance(conditional, Correlated)  # texts, which are no numbers of a table, were refused before
+    whitener = conditional.family.whitener
+    if conditional.is_tied:  # about the centre of the means: at a large offset the plain form has no digits
+        white = (conditional.family.mu - conditional.centre) @ whitener.T
+        level = -0.5 * (white**2).sum(axis=1)
+        return scores.linear(cells, white @ whitener, level, centre=conditional.centre)
+    return scores.quadratic(cells, conditional.family.mu, whitener, conditional.log_scale)
 
 
 def _linear(conditional: Linear, cells: Sequence[str], scores: Scores) -> list[str]:

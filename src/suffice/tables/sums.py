@@ -26,7 +26,6 @@ from suffice.statistics import (
 )
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block, KindError
-from suffice.tables.cells import type_of
 from suffice.tables.columns import Columns, term_columns
 from suffice.tables.databases import TableDatabase
 from suffice.tables.design import Design
@@ -68,8 +67,6 @@ def target_of(database: TableDatabase, schema: Schema, types: dict[str, Any], bi
         known = f"{column} in ({', '.join(cell for cell, code in pairs if code >= 0)})"
         rows = int(weights[answers.known].sum())
         return Target(answers.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
-    if type_of(types[schema.target]) not in ("number", "whole"):
-        raise TableError(f"the target {schema.target!r} must hold numbers; it holds {types[schema.target]}")
     number = dialect.known(f"{column}::float8")
     counts = schema.task == "counts"
     bad = dialect.is_infinite("t") + (" or t < 0 or t <> floor(t)" if counts else "")
@@ -208,8 +205,6 @@ class Sums:
         """Return a sum, or say what is wrong with a column as other complaints about tables do."""
         try:
             return self.engine.accumulate(what, batch)
-        except TableError:
-            raise
         except OverflowError as error:
             raise TableError(str(error)) from None
         except ValueError as error:

@@ -207,7 +207,7 @@ def settled(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> 
         gaps = term.gaps and rows * mean[-1] >= 0.5
         known = 1.0 - mean[-1] if term.gaps else 1.0
         if known * rows < 0.5:
-            return Number(term.feature, term.centre, term.scale, gaps)
+            return Number(term.feature, term.centre, term.scale, bool(gaps))
         level = mean[0] / known
         spread = float(np.sqrt(max((variance[0] + mean[0] ** 2) / known - level**2, 0.0)))
         scale = term.scale * spread if spread > 1e-7 else term.scale
