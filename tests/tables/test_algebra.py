@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 import suffice
+from suffice.store import StoreError, read, write
 from suffice.tables import TableError, open_table
 from tests.tables.tables_data import KINDS, houses, joined, near, unheated
 
@@ -307,6 +309,32 @@ def test_without_a_ledger_a_certificate_does_not_say_that_rows_were_learned() ->
     strange = table[:1].copy()
     strange["area"] = 81.25
     assert not model.forget(strange)["verified"]
+
+
+@pytest.mark.parametrize("form", ["gda", "linear"])
+def test_columns_without_a_known_cell_are_learned_later(form: str, tmp_path: Path) -> None:
+    target = "price" if form == "linear" else "sold"
+    later = houses(90)[["area", "rooms", "street", target]]
+    first = later[:40].assign(area=np.nan, street=pd.Series([None] * 40, dtype=object))
+    model = suffice.fit(first, target, form, columns={"area": "numeric", "street": "category"})
+    model.save(tmp_path / "m.suffice")
+    model = suffice.load(tmp_path / "m.suffice").update(later[40:])
+    both = joined(first, later[40:])
+    whole = suffice.fit(both, target, form, columns={"area": "numeric", "street": "category"})
+    if form == "linear":
+        near(model.predict(both), whole.predict(both), 1e-7)
+    else:
+        np.testing.assert_array_equal(model.predict(both), whole.predict(both))
+
+
+def test_a_ledger_of_other_numbers_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.suffice"
+    suffice.fit(houses(60), "sold", "nb", columns=KINDS, ledger=True).save(path)
+    contents = read(path)
+    arrays = {name: array.astype(np.int64) if "digests" in name else array for name, array in contents.arrays.items()}
+    write(path, replace(contents, arrays=arrays))
+    with pytest.raises(StoreError, match="the digests of a ledger must be one list of uint64; got"):
+        suffice.load(path)
 
 
 def test_a_ledger_follows_updates_merges_and_files(tmp_path: Path) -> None:

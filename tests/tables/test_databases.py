@@ -217,6 +217,28 @@ def test_numbers_and_dates_as_strings_are_read(put: Put) -> None:
     assert model.rows_ == 20
 
 
+def test_moments_that_duckdb_writes_otherwise_are_read_here(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute(
+            "create table t as select range % 5 as x, ['a', 'b'][1 + range % 2] as y, range % 3 = 0 as sure, "
+            "timestamp '2024-01-01' + to_days(range::int % 4) as day, day::timestamptz as at from range(80)"
+        )
+    place = f"{tmp_path / 'a.duckdb'}::t"
+    with pytest.raises(TableError, match="column 'day' holds moments, whose names a database writes otherwise"):
+        fit(place, "y", "nb", in_database=True, columns={"day": "category", "at": "ignore"})
+    with pytest.raises(TableError, match="column 'at' holds moments with a time zone"):
+        fit(place, "y", "nb", in_database=True, columns={"day": "ignore", "at": "date"})
+    there, here = both(place, "y", "nb", columns={"day": "ignore", "at": "ignore", "sure": "numeric"})
+    same_sums(there.description_.statistics_, here.description_.statistics_)
+
+
+def test_sums_that_overflow_in_a_database_are_named(put: Put) -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 2)) * [1e170, 1]
+    where = put(pa.table({"x": rows[:, 0], "z": rows[:, 1], "y": ["a", "b"] * 25}))
+    with pytest.raises(TableError, match="the sums of column 'x' overflow float64; rescale it"):
+        fit(where, "y", "nb", in_database=True)
+
+
 def test_columns_of_types_of_their_own(server: str) -> None:
     run(
         server,

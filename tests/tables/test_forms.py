@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -18,7 +20,7 @@ from suffice.discriminative import LocallyWeightedRegression
 from suffice.documents import TextClassifier
 from suffice.statistics import Labels
 from suffice.tables import TableError, reading
-from suffice.tables.blocks import Block
+from suffice.tables.blocks import Block, names
 from suffice.tables.forms import FORMS
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Feature
@@ -310,3 +312,59 @@ def test_a_text_without_a_frequent_word_tells_a_regression_nothing() -> None:
     table = pd.DataFrame({"area": NUMBERS.area[:60], "note": texts, "sold": NUMBERS.sold[:60]})
     model = suffice.fit(table, "sold", "logistic", columns={"note": "text"}, folds=2)
     assert model.predictor_.design.names == ["area"]
+    found = duckdb.sql(model.to_sql(table="table")).df()
+    near(found.filter(like="p_").to_numpy(), model.predict_proba(table))
+
+
+def test_a_design_follows_rows_with_levels_that_its_first_rows_lack() -> None:
+    first, second = (
+        Block((Feature("a", "category", "a"),), (names(pa.array(list(cells))),), len(cells)) for cells in ("xy", "xzxz")
+    )
+    labels = Labels.of(["n", "y"])
+    model = Predictor.of(FORMS["gda"], "classes", labels)
+    model.prepare(first)
+    model.learn([(second, np.array([0, 1, 1, 0]))])
+    assert model.design.names == ["a = z"]
+
+
+def test_text_and_a_rare_class_in_rows_that_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    y = random.choice(["n", "y"], 600).astype(object)
+    y[7] = "rare"
+    table = pd.DataFrame({"a": random.normal(size=600), "note": random.choice(["sun and moon", "rain", "snow"], 600)})
+    monkeypatch.setattr(reading, "COMPARED", 60)
+    model = suffice.fit(table.assign(y=y), "y", "logistic", columns={"note": "text"}, most_rows=60, folds=2)
+    assert model.classes_.tolist() == ["n", "rare", "y"]
+    assert not model.predict_proba(table)[:, 1].any()
+    model = suffice.fit(table.assign(y=y), "y", "logistic", columns={"note": "ignore"}, most_rows=60, folds=2)
+    near(duckdb.sql(model.to_sql(table="table")).df().filter(like="p_").to_numpy(), model.predict_proba(table))
+
+
+def test_models_that_cannot_be_fitted_to_some_rows_have_no_error_there() -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"a": random.normal(size=90), "y": ["n", "y"] * 45})
+    seen: list[tuple[str, int, int | None]] = []
+    alike = table.assign(a=np.where(table.y == "y", 1.0, table.a))
+    found = suffice.tables.compare(
+        alike, "y", ("gda", "gda-full"), sizes=2, repeats=2, watch=lambda *told: seen.append(told)
+    )
+    assert np.isnan(found.curves["gda-full"]).all()
+    assert np.isfinite(found.curves["gda"]).all()
+    assert [told for told in seen if told[0] == "drawing curves"] == [("drawing curves", k, 4) for k in range(4)]
+    nearly = table.assign(a=np.where((table.y == "y") & (random.random(90) < 0.8), 1.0, table.a))
+    few = suffice.tables.compare(nearly, "y", ("gda-full",), sizes=2, repeats=9)
+    assert np.isfinite(few.curves["gda-full"][-1])
+
+
+def test_many_rows_are_drawn_three_times_for_a_learning_curve() -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"a": random.normal(size=9000), "y": random.choice(["n", "y"], 9000)})
+    one, two = (suffice.tables.compare(table, "y", ("nb",), sizes=2, repeats=repeats) for repeats in (3, 5))
+    assert one.curves["nb"][-1] == two.curves["nb"][-1]
+    assert one.curves["nb"][0] != two.curves["nb"][0]
+
+
+def test_where_no_model_can_be_fitted_the_first_says_why() -> None:
+    table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "y": np.arange(40) * 1e160})
+    with np.errstate(all="ignore"), pytest.raises(TableError, match=r"no model can be fitted to these rows \(\w+: "):
+        suffice.fit(table, "y", task="counts")

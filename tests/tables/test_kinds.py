@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import TableError
+from suffice.tables import TableError, reading
 from suffice.tables.schema import PARTS
 from tests.tables.tables_data import houses, kinds
 
@@ -204,6 +206,20 @@ def test_a_column_that_varies_late_is_not_left_out(first: float) -> None:
     cells = np.where(np.arange(n) < 60_000, first, np.arange(n) % 17 * 0.5)
     table = pd.DataFrame({"a": cells, "x": np.arange(n) % 13 * 0.5, "y": np.array(["p", "q"])[np.arange(n) // 3 % 2]})
     assert kinds(suffice.fit(table, "y", "nb")) == {"a": "numeric", "x": "numeric"}
+
+
+def test_a_category_that_varies_only_where_the_target_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LOOKED_AT", 40)
+    table = pd.DataFrame({"a": ["u"] * 89 + ["v"], "x": np.arange(90) % 7 * 0.5, "y": [*"pq" * 44, "p", None]})
+    table = table.iloc[::-1].reset_index(drop=True)
+    model = suffice.fit(table, "y", "nb")
+    assert model.schema_.field("a").why == "always 'u'"
+
+
+def test_decimals_may_name_a_category() -> None:
+    prices = pa.array([Decimal("1.50"), Decimal("2.00"), None] * 20, pa.decimal128(5, 2))
+    table = pa.table({"a": prices, "y": ["p", "q", "p"] * 20})
+    assert suffice.fit(table, "y", "nb", columns={"a": "category"}).description_.levels() == {"a": ("1.5", "2")}
 
 
 def test_a_column_called_like_a_part_of_a_date() -> None:

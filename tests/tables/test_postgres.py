@@ -45,6 +45,20 @@ def test_a_query_is_run_by_the_server(server: str, houses: str) -> None:
     assert 0 < sum(batch.num_rows for batch in source.batches()) < 400
 
 
+def test_columns_of_the_same_name_are_refused(server: str) -> None:
+    with pytest.raises(TableError, match="there are several columns called 'a': rename them"):
+        open_table(server, query="select 1 as a, 2 as a").schema()
+
+
+def test_a_table_with_a_dot_in_its_name(server: str, houses: str) -> None:
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        cursor.execute('create table "old.houses" as select * from houses limit 20')
+        connection.commit()
+    source = open_table(f"{server}::old.houses")
+    assert sum(batch.num_rows for batch in source.batches()) == 20
+    source.database().close()  # which was asked nothing
+
+
 def test_what_the_server_says_is_said_in_a_sentence(server: str, houses: str) -> None:
     with pytest.raises(TableError, match="castles"):
         fit(f"{server}::castles", "sold", "nb")

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import warnings
 from contextlib import closing
 from functools import cache
@@ -22,6 +23,7 @@ from pyarrow import parquet as pq
 
 import suffice
 from suffice.tables import TableError, open_table
+from suffice.tables.ahead import _stop_readers, ahead
 from tests.tables.tables_data import WRITERS, houses, rows_of, write
 
 TABLE = houses(60, missing=0.1)
@@ -254,6 +256,34 @@ def test_nothing_is_printed_while_a_long_table_is_read(tmp_path: Path) -> None:
     program = f"import suffice.tables; print(suffice.tables.open_table({path!r}).{asked})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[(False,)]"
+
+
+def test_reading_ahead_ends_with_whoever_reads_and_with_the_process() -> None:
+    reading = ahead(iter(range(100)))
+    assert next(reading) == 0
+    reading.close()
+    begun = ahead(iter(range(100)))
+    _stop_readers()
+    assert not [thread for thread in threading.enumerate() if thread.name == "suffice-reader"]
+    begun.close()
+
+
+def test_a_query_that_is_interrupted_is_ctrl_c(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute("create table t as select 1 as x")
+    source = open_table(f"{tmp_path / 'a.duckdb'}::t")
+    threading.Timer(0.1, source.connection.interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        source.asked("select sum(sin(a.range + b.range)) from range(1000000) a, range(100000) b")
+
+
+def test_a_damaged_file_that_is_summed_where_it_lies_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.arange(999) / 7, "y": ["a", "b", "c"] * 333}), path, compression="none")
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + bytes(40) + data[44:])
+    with pytest.raises(TableError, match=r"a\.parquet cannot be read \("):
+        suffice.fit(path, "y", "nb", in_database=True)
 
 
 def test_a_source_can_be_read_again_and_again(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import io
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from suffice.tables import TableError
-from suffice.tables.writing import Writer, whole_again
+from suffice.tables.writing import Writer, new_file, whole_again
 
 
 def written(form: str, *cells: list[Any]) -> bytes:
@@ -21,6 +22,12 @@ def written(form: str, *cells: list[Any]) -> bytes:
         writer.write(pa.record_batch({"a": pa.array(each)}))
     writer.close()
     return stream.getvalue()
+
+
+def test_an_error_of_another_file_is_not_said_of_the_one_that_is_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="another"), new_file(tmp_path / "new"):
+        (tmp_path / "another").read_bytes()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_later_batches_have_the_types_of_the_first() -> None:
