@@ -214,9 +214,9 @@ class PrecisionRecallDisplay(_Ranking):
         )
 
     def _draw(self) -> None:
-        for place, name in enumerate(self.recall):
-            if name in self.shares:
-                self.ax_.axhline(self.shares[name], color=colour(place), linewidth=0.8, linestyle=(0, (2, 3)))
+        places = {name: place for place, name in enumerate(self.recall)}
+        for name, share in self.shares.items():
+            self.ax_.axhline(share, color=colour(places[name]), linewidth=0.8, linestyle=(0, (2, 3)))
         rows = self._draw_curves(self.average_precision, drawstyle="steps-post")
         name_axes(self.ax_, "share found (recall)", "share of alarms that are right")
         self._entitle("How many alarms are right, for how many found (average precision)", rows)

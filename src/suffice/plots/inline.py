@@ -133,17 +133,13 @@ def _renamed(target: str, start: str) -> str:
 
 def _restyle(element: ElementTree.Element) -> None:
     """Turn a style into attributes, which the page's style sheet may overrule, with the ink as the page's colour."""
-    style = element.attrib.pop("style", "")
+    # Older versions of Matplotlib write the size and the family of letters together.
+    style = re.sub(r"font:[^;]*?([\d.]+px)[^;]*", r"font-size: \1", element.attrib.pop("style", ""))
     for declaration in filter(None, (part.strip() for part in style.split(";"))):
         name, _, value = (part.strip() for part in declaration.partition(":"))
-        if name == "font":  # older versions write size and family together
-            size = re.search(r"[\d.]+px", value)
-            name, value = "font-size", size.group() if size else value
         if name != "font-family":
             element.set(name, "currentColor" if value == INK else value)
-    for name in ("fill", "stroke"):
-        if element.get(name) == INK:
-            element.set(name, "currentColor")
+    element.attrib.update({name: "currentColor" for name in ("fill", "stroke") if element.get(name) == INK})
     for name in ("d", "x", "y"):
         if name in element.attrib:
             element.set(name, _rounded(" ".join(element.attrib[name].split())))

@@ -222,10 +222,11 @@ def _round_sizes(sizes: FloatArray) -> list[float]:
     """Return places for ticks within a range of sizes: 1, 2 and 5 times powers of ten, not too many of them."""
     low, high = sizes[0], sizes[-1]
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        found = [float(step * power) for power in powers for step in steps if low <= step * power <= high]
-        if len(found) <= 6:
-            break
+    choices = [
+        [float(step * power) for power in powers for step in steps if low <= step * power <= high]
+        for steps in ((1, 2, 5), (1, 3), (1,))
+    ]
+    found = next((each for each in choices if len(each) <= 6), choices[-1])
     return found if len(found) > 1 else [float(low), float(high)]
 
 

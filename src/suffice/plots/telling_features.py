@@ -214,8 +214,6 @@ def _coefficients(model: Any, classes: int, code: int) -> FloatArray:
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     if len(coef) == 1:
         return np.asarray(-coef[0] if classes == 2 and code == 0 else coef[0])
-    if len(coef) == classes - 1:
-        coef = np.vstack([coef, np.zeros(coef.shape[1])])  # the last class's are 0, and left out
     from suffice.generative.conditional import against_average
 
     return np.asarray(against_average(coef)[code])

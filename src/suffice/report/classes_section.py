@@ -85,9 +85,8 @@ def _groups(seen: Seen) -> tuple[list[int], list[str]]:
         codes = sorted(np.argsort(-counts, kind="stable")[:_CLASSES].tolist())
         return codes, [seen.classes[code] for code in codes]
     bins = seen.model._bins
-    edges = [] if bins is None else [shown(float(edge)) for edge in bins.edges]
-    if not edges:
-        return [0], ["all rows"]
+    assert bins is not None  # what is no class is a number
+    edges = [shown(float(edge)) for edge in bins.edges]
     between = [f"{low} to {high}" for low, high in pairwise(edges)]
     every = [f"below {edges[0]}", *between, f"{edges[-1]} or more"]
     codes = sorted({0, len(edges) // 2, len(edges)})

@@ -75,10 +75,7 @@ def _is_long(form: Form, seen: Seen, block: Block) -> bool:
     if form.exact or len(seen.classes) <= 2:
         return False
     predictor: Any = Predictor.of(form, seen.task, seen.model.predictor_.labels)
-    try:
-        predictor.prepare(block)
-    except ValueError:  # it cannot be fitted at all
-        return True
+    predictor.prepare(block)
     return bool(predictor.design.width * len(seen.classes) > _COEFFICIENTS)
 
 

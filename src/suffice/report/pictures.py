@@ -140,12 +140,12 @@ class SurfaceDisplay(Display):
 
     Examples
     --------
-    >>> SurfaceDisplay([0, 1], [0, 1], [[0, 1], [1, 2]], ("area", "rooms"), "price").heights.shape
+    >>> SurfaceDisplay([0, 1], [0, 1], [[0, 1], [1, 2]], ("area", "rooms"), "price", [[0, 1]]).heights.shape
     (2, 2)
     """
 
     def __init__(
-        self, first: Any, second: Any, heights: Any, features: tuple[str, str], target: str, points: Any = None
+        self, first: Any, second: Any, heights: Any, features: tuple[str, str], target: str, points: Any
     ) -> None:
         self.first = np.asarray(first, dtype=np.float64)
         self.second = np.asarray(second, dtype=np.float64)
@@ -160,9 +160,8 @@ class SurfaceDisplay(Display):
         ax = self.ax_
         low, high = float(self.heights.min()), float(self.heights.max())
         levels = MaxNLocator(8).tick_values(low, high if high > low else low + 1)
-        if self.points is not None:
-            x, y = np.asarray(self.points).T
-            ax.scatter(x, y, s=5, color=INK, alpha=0.35, linewidths=0)
+        x, y = np.asarray(self.points).T
+        ax.scatter(x, y, s=5, color=INK, alpha=0.35, linewidths=0)
         # Shades lie upon each other: between neighbours that only touch, hairs of the background would show.
         for level in levels[1:]:
             if low < level < high:
