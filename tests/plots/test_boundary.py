@@ -86,6 +86,14 @@ def test_whole_numbers_beside_missing_cells_stay_whole(cells: dict[str, Any]) ->
     assert not np.isnan(display.probabilities).any()
 
 
+def test_a_column_without_a_known_cell_is_held_at_missing(cells: dict[str, Any]) -> None:
+    y = cells.pop("y")
+    x = pd.DataFrame(cells)
+    display = draw(MixedNB().fit(x, y), x.assign(walls=None), features=["size", "rooms"], grid=5)
+    assert display.held == {"walls": None, "old": True}
+    assert not np.isnan(display.probabilities).any()
+
+
 def test_values_can_be_held(cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = pd.DataFrame(cells)

@@ -31,6 +31,7 @@ from suffice.plots import (
     TellingFeaturesDisplay,
     svg,
 )
+from suffice.plots.style import number
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ["ham & <eggs>", "$5 or $6", "東京\x00"]
@@ -218,6 +219,13 @@ def test_matplotlib_is_imported_when_drawing_and_one_sentence_says_what_to_insta
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["[]", "pictures need matplotlib: pip install 'suffice[plots]'"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(12_345.0, "12.35k"), (-2.5e6, "−2.5M"), (1e9, "1e9"), (1e-9, "1e−9"), (0.25, "0.25")]
+)
+def test_large_and_small_numbers_are_written_in_short(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_all_public_names_are_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.stats import poisson
+from sklearn.linear_model import LogisticRegression as ScikitLogistic
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from suffice import (
     GDA,
+    GLM,
     GammaRegression,
     GaussianNB,
     LinearRegression,
@@ -161,6 +164,43 @@ def test_residuals_of_plain_and_generalised_models() -> None:
     gamma = GammaRegression().fit(x, counts + 1.0)
     relative = ResidualsDisplay.from_estimator(gamma, x, counts + 1.0)
     np.testing.assert_allclose(relative.residuals, (counts + 1.0) / gamma.predict(x) - 1)
+
+
+def test_residuals_of_other_families_are_in_their_units() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100, 2))
+    y = (x[:, 0] + random.normal(size=100) > 0).astype(float)
+    shares = GLM("bernoulli").fit(x, y)
+    p = shares.predict(x)
+    pearson = ResidualsDisplay.from_estimator(shares, x, y)
+    np.testing.assert_allclose(pearson.residuals, (y - p) / np.sqrt(p * (1 - p)))
+    plain = GLM("gaussian").fit(x, y)
+    np.testing.assert_allclose(ResidualsDisplay.from_estimator(plain, x, y).residuals, y - plain.predict(x))
+
+
+def test_learning_curves_of_numbers_are_squared_errors() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(90, 2))
+    y = x @ [1.0, 2.0] + random.normal(size=90)
+    display = LearningCurveDisplay.from_estimators(
+        {"line": LinearRegression()}, x, y, sizes=[10, 60], repeats=3, measure="squared_error"
+    )
+    assert display.measure == "squared error"
+    assert 0.5 < display.curves["line"][-1] < 2
+
+
+def test_features_are_named_by_the_model_by_the_rows_or_by_their_places() -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(60, 2)), columns=["size", "age"])
+    model = ScikitLogistic().fit(frame.to_numpy(), frame["size"] > 0)
+    assert sorted(TellingFeaturesDisplay.from_estimator(model, frame).labels) == ["age", "size"]
+    foreign = SimpleNamespace(coef_=model.coef_, classes_=model.classes_)
+    for rows in (frame.to_numpy(), frame.to_numpy().tolist()):
+        assert sorted(TellingFeaturesDisplay.from_estimator(foreign, rows).labels) == ["x0", "x1"]
+    with pytest.raises(ValueError, match="the features of SimpleNamespace are not known: give X"):
+        TellingFeaturesDisplay.from_estimator(foreign)
+    with pytest.raises(ValueError, match="feature 'age' holds 'old', which is no number: choose another feature"):
+        TellingFeaturesDisplay.from_estimator(model, frame.assign(age="old"))
 
 
 def test_counts_are_held_against_poissons() -> None:

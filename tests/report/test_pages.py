@@ -14,7 +14,7 @@ import pytest
 import suffice
 import suffice.demo
 from suffice.report import report
-from suffice.tables import TableError, TableModel, UsageError
+from suffice.tables import TableError, TableModel, UsageError, reading
 from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, some_of_houses, wine
 from tests.report.reading_pages import Page
 
@@ -213,9 +213,11 @@ def test_more_rows_than_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert f"R² {model.evaluate(table).summary()['R²']:.3g}" in page.text
 
 
-def test_a_model_without_parts_shows_cells(tmp_path: Path) -> None:
+def test_a_model_without_parts_shows_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "COMPARED", 15)
     table = one_number()[::2]
-    page = _page(suffice.fit(table, "side", model="local", folds=2), table, tmp_path)
+    page = _page(suffice.fit(table, "side", model="local", folds=2, most_rows=15), table, tmp_path)
+    assert "learnt from 15 of 20 rows, drawn at random" in page.text
     assert "telling" not in page.sections
     assert "Its cells" in page.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,21 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 import suffice
 import suffice.demo
 import suffice.report.rows as rows_module
-from suffice.report import report
-from suffice.report.boundary_section import answers_over, typical
+from suffice.report import boundary_section as boundary_module
+from suffice.report import data_section as data_module
+from suffice.report import learning, report
+from suffice.report.boundary_section import answers_over, boundary_section, typical
+from suffice.report.choice_section import choice_section, learning_section
 from suffice.report.classes_section import gaussians_of, most_telling
 from suffice.report.data_section import data_section
 from suffice.report.learning import counterpart, learning_curve
 from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
-from suffice.report.pictures import histogram
+from suffice.report.pictures import SurfaceDisplay, histogram
 from suffice.report.quality_section import baselines, quality_section, ranked_counts, thinned_curve
-from suffice.report.reasons_section import Effects, effects_of
+from suffice.report.reasons_section import Effects, effects_of, hard_section, telling_section
 from suffice.report.rows import Seen
 from suffice.tables import TableError, open_table
+from suffice.tables.forms import FORMS
 from tests.report.conftest import fitted, wine
 from tests.report.reading_pages import Page
 
@@ -252,6 +257,22 @@ def test_a_learning_curve_compares_a_generative_and_a_discriminative_model() -> 
     assert mine[-1] == pytest.approx(1 - seen.model.candidates_[0].measures["accuracy"], abs=0.06)
 
 
+def test_a_model_whose_counterpart_cannot_be_fitted_has_its_curve_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.normal(size=120), "side": np.tile(["left", "right"], 60)})
+    frame.loc[frame.side == "left", "x"] = 1.0
+    seen = Seen.of(suffice.fit(frame, "side", "logistic", folds=2), frame)
+    monkeypatch.setattr(learning, "counterpart", lambda _: FORMS["gda-full"])
+    section = learning_section(seen)
+    assert section is not None
+    assert "The curve is that of the model alone." in section.body
+
+
+def test_a_model_that_takes_long_to_fit_has_no_learning_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "_COEFFICIENTS", 1)
+    assert learning_curve(Seen.of(suffice.fit(wine(), "target", "logistic", folds=2), wine())) is None
+
+
 def test_too_few_rows_make_no_learning_curve() -> None:
     assert learning_curve(seen_of("one number")) is None
 
@@ -267,6 +288,59 @@ def test_sizes_at_which_a_model_cannot_be_fitted_are_left_out() -> None:
     assert "gda-full" in display.curves
     assert np.isfinite([*display.curves.values()]).all()
     assert display.sizes[-1] == 400
+
+
+# What there is little to say about.
+
+
+def test_a_merged_model_has_no_rows_held_out_and_no_candidates() -> None:
+    frame = wine().sample(frac=1, random_state=0, ignore_index=True)
+    model = suffice.fit(frame[:90], "target", "nb") + suffice.fit(frame[90:], "target", "nb")
+    seen = Seen.of(model, frame)
+    assert seen.held_out == {}
+    assert "cross-validation" not in choice_section(seen).body
+
+
+def test_rows_that_are_all_right_leave_nothing_to_explain() -> None:
+    assert "No row was answered wrongly." in hard_section(replace(seen_of("numbers"), wrong=[], unsure=[])).body
+
+
+def test_a_column_without_a_known_number_has_no_typical_cell() -> None:
+    block = Seen.of(fitted("many classes")[0], wine().assign(hue=np.nan)).block
+    assert typical(block, ("ash",))["hue"] is None
+
+
+def test_a_discriminant_has_no_ellipses_over_a_category() -> None:
+    frame = wine().assign(bottle=np.resize(["green", "brown", "brown"], 178))
+    seen = Seen.of(suffice.fit(frame, "target", "gda"), frame)
+    assert gaussians_of(seen, ("ash", "bottle")) is None
+    assert gaussians_of(seen, ("ash", "hue")) is not None
+
+
+def test_of_many_classes_and_columns_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_module, "_CLASSES", 2)
+    assert "the 2 most frequent of 3" in data_section(seen_of("many classes")).body
+    monkeypatch.setattr(boundary_module, "_HELD", 1)
+    frame = wine().assign(more=np.arange(178) % 7)
+    section = boundary_section(Seen.of(suffice.fit(frame, "target", "nb"), frame), ("ash",))
+    assert section is not None
+    assert "the first 1 of 3" in section.body
+
+
+def test_a_column_whose_ends_both_speak_for_a_class_rises_and_falls() -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": np.append(random.normal(size=99), random.normal(0, 5, 99)), "y": ["a"] * 99 + ["b"] * 99}
+    )
+    seen = Seen.of(suffice.fit(frame, "y", "nb"), frame)
+    section = telling_section(seen, effects_of(seen))
+    assert section is not None
+    assert "rises and falls for b" in section.body
+
+
+def test_a_surface_without_a_slope_is_drawn() -> None:
+    display = SurfaceDisplay([0, 1], [0, 1], np.ones((2, 2)), ("area", "rooms"), "price", [[0, 1]]).plot()
+    assert display.ax_.get_xlim() == (0, 1)
 
 
 # Pieces of a page.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import Dialect, TableError
+from suffice.tables import Dialect, TableError, open_table
 from tests.tables.tables_data import houses, kinds, rows_of, write
 
 #: Beyond what is looked at before types are settled.
@@ -94,6 +94,11 @@ def test_a_gap_that_shows_itself_late(gap: str, tmp_path: Path) -> None:
     assert found.num_rows == LATE + 2
     assert found["a"].null_count == 1
     np.testing.assert_array_equal(found["a"].slice(0, 4).to_numpy(), [1.5, 2.5, 1.5, 2.5])
+
+
+def test_a_query_is_asked_again_where_a_gap_shows_itself_late(tmp_path: Path) -> None:
+    source = open_table(late(tmp_path / "a.csv", "NA"))
+    assert source.asked("select count(a), count(*) from data") == [(LATE + 1, LATE + 2)]
 
 
 def test_a_fraction_that_comes_late_among_whole_numbers(tmp_path: Path) -> None:
