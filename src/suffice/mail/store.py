@@ -83,10 +83,10 @@ class Store(Database):
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place, Store(Path(place, "mail.db")) as store:
-    ...     print(store.settings().classes, len(store.state()))
-    ('ham', 'spam') 0
+    >>> store = Store(None)
+    >>> store.settings().classes, len(store.state())
+    (('ham', 'spam'), 0)
+    >>> store.close()
     """
 
     def __init__(self, path: str | Path | None, *, make: bool = True, below: Sequence[Store] = ()) -> None:
