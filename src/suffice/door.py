@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
+from suffice.data.stream import ENTRIES, is_stream, numbered, piece_of
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import cluster_of, is_foreign, is_sparse
 from suffice.engines.memory import check_host_memory
 from suffice.engines.native_rows import intact, intact_sparse, is_csr
-from suffice.engines.stream import ENTRIES, is_stream, piece_of
 from suffice.engines.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -26,23 +26,6 @@ from suffice.statistics.base import FloatArray
 def is_iterator(x: Any) -> bool:
     """Whether x is a stream of batches that is read once."""
     return isinstance(x, Iterator)
-
-
-def learn_batches(stream: Iterator[Any], learn: Callable[[Any, Any, Any], Any]) -> None:
-    """Hand X, y and the weights of each batch of a stream to a function; an error is told with the batch's number."""
-    for number, (x, y, weight) in enumerate(batches(stream)):
-        with numbered(number):
-            learn(x, y, weight)
-
-
-@contextmanager
-def numbered(batch: int) -> Iterator[None]:
-    """Add the number of a batch of a stream to an error."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in batch {batch} of the stream, counted from 0")
-        raise
 
 
 def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
@@ -169,8 +152,8 @@ def _wrong_width(model: Any, x: Any) -> ValueError:
     return ValueError(f"X has {x.shape[1]} features, but {name} is expecting {model.n_features_in_} features as input")
 
 
-def targets(y: Any, rows: int) -> npt.NDArray[Any]:
-    """Return y as a NumPy column of class labels, one per row."""
+def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
+    """Return y as a NumPy column of class labels, one per row; there may be any number of rows where it is None."""
     if y is None:
         raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
     if not isinstance(y, np.ndarray) and is_foreign(y):
@@ -178,7 +161,7 @@ def targets(y: Any, rows: int) -> npt.NDArray[Any]:
     column = np.asarray(y)
     if column.ndim != 1:
         column = column_or_1d(y, warn=True)
-    if column.shape[0] != rows:
+    if rows is not None and column.shape[0] != rows:
         raise ValueError(f"X has {rows} rows and y has {column.shape[0]} labels: there must be one label per row")
     if column.dtype.kind == "f":
         _whole(column)

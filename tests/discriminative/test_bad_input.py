@@ -131,11 +131,11 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "targets beside a stream": (
         lambda: LinearRegression().fit(iter([(X, Y)]), Y),
-        "a stream brings its own targets and weights: leave out y and sample_weight",
+        "a stream whose batches bring their own y: leave y out",
     ),
     "empty stream": (
         lambda: LinearRegression().fit(iter([])),
-        "the stream holds no batches: there is nothing to learn from",
+        "the stream holds no batches with rows: there is nothing to learn from",
     ),
     "long steps in a batch": (
         lambda: (

@@ -11,9 +11,10 @@ from scipy import sparse
 
 import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
+from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.row_sample import Beside
-from suffice.engines import Batch, ThreadEngine
+from suffice.engines import Batch
 from suffice.families import Response
 from suffice.solvers import StochasticGradient
 
@@ -117,7 +118,7 @@ def test_weights_and_offsets_of_some_batches() -> None:
 
 
 def test_a_sample_of_many_rows_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suffice.engines.thinning, "MOST", 900)  # 300 rows
+    monkeypatch.setattr(suffice.data.sample, "MOST", 900)  # 300 rows
     x, y = rows(CASES[1], 3000)
     best = LogisticRegression().fit(x, y)
     errors = best.summary().inference.standard_errors
@@ -255,7 +256,7 @@ def test_batches_of_a_stochastic_solver_without_a_step_are_fitted_as_by_the_defa
 
 def test_the_past_beside_new_rows_has_the_slope_of_its_curvature() -> None:
     x, y = rows(CASES[1])
-    likelihood = Likelihood(ThreadEngine(), Batch(x, y.astype(float)), Response.of("bernoulli"))
+    likelihood = Likelihood(EncodedDataset.of_batch(Batch(x, y.astype(float))), Response.of("bernoulli"))
     theta = np.random.default_rng(0).normal(size=(x.shape[1] + 1, 1))
     past = likelihood.curvature(theta).information
     together = Beside(likelihood, theta, past)

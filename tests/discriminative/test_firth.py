@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
+from suffice.data import EncodedDataset
 from suffice.discriminative import robust
 from suffice.discriminative.firth import firth
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
@@ -56,7 +57,7 @@ def separated(n: int = 60, seed: int = 0) -> Batch:
 
 
 def test_published_estimates() -> None:
-    solution = firth(ENGINE, infections(), np.zeros((7, 1)), intercept=True)
+    solution = firth(EncodedDataset.of_batch(infections(), ENGINE), np.zeros((7, 1)), intercept=True)
     assert solution.converged
     published = [0.12025405, -1.10598131, -0.06881673, 2.26887464, -2.11140817, -0.78831694, 3.0960117]
     np.testing.assert_allclose(solution.theta.ravel(), published, atol=2e-7)
@@ -69,7 +70,7 @@ def test_a_table_of_four_gets_half_a_count_in_each_cell(counts: list[int]) -> No
     if (table.sum(axis=1) == 0).any():
         return
     rows = Batch(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 0.0, 1.0]), table.ravel())
-    theta = firth(ENGINE, rows, np.zeros((2, 1)), intercept=True).theta.ravel()
+    theta = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((2, 1)), intercept=True).theta.ravel()
     odds = np.log((table[:, 1] + 0.5) / (table[:, 0] + 0.5))
     np.testing.assert_allclose(theta, [odds[0], odds[1] - odds[0]], atol=1e-7)
 
@@ -78,7 +79,7 @@ def test_the_penalised_likelihood_is_largest_with_weights_and_offset() -> None:
     rows = separated()
     rng = np.random.default_rng(4)
     rows = Batch(rows.x / [1, 1, 30], rows.y, rng.gamma(2.0, size=60), rng.normal(size=60))
-    solution = firth(ENGINE, rows, np.zeros((4, 1)), intercept=True)
+    solution = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((4, 1)), intercept=True)
     assert solution.converged
     found = minimize(lambda theta: -penalised(theta, rows), np.zeros(4), method="BFGS", options={"gtol": 1e-7})
     np.testing.assert_allclose(solution.theta.ravel(), found.x, atol=1e-4)
@@ -92,7 +93,7 @@ def test_the_penalised_likelihood_is_largest_with_weights_and_offset() -> None:
 
 def test_separated_rows_have_finite_estimates() -> None:
     for rows in (separated(), Batch(np.arange(10.0)[:, None], (np.arange(10) > 4).astype(float))):
-        solution = firth(ENGINE, rows, np.zeros((rows.features + 1, 1)), intercept=True)
+        solution = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((rows.features + 1, 1)), intercept=True)
         assert solution.converged
         assert np.abs(solution.theta).max() < 10
         assert all(later.log_likelihood >= one.log_likelihood - 1e-9 for one, later in pairwise(solution.trace))
@@ -101,8 +102,8 @@ def test_separated_rows_have_finite_estimates() -> None:
 def test_dependent_columns_share_the_coefficient() -> None:
     rows = separated()
     doubled = Batch(np.column_stack([rows.x, rows.x[:, 1]]), rows.y)
-    one = firth(ENGINE, rows, np.zeros((4, 1)), intercept=True)
-    both = firth(ENGINE, doubled, np.zeros((5, 1)), intercept=True)
+    one = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((4, 1)), intercept=True)
+    both = firth(EncodedDataset.of_batch(doubled, ENGINE), np.zeros((5, 1)), intercept=True)
     assert both.converged
     np.testing.assert_allclose(both.theta[2] + both.theta[4], one.theta[2], atol=1e-7)
     np.testing.assert_allclose(both.theta[[0, 1, 3]], one.theta[[0, 1, 3]], atol=1e-7)
@@ -111,30 +112,38 @@ def test_dependent_columns_share_the_coefficient() -> None:
 @pytest.mark.needs("torch")
 def test_blocks_sparse_rows_and_other_libraries_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = infections()
-    whole = firth(ENGINE, rows, np.zeros((7, 1)), intercept=True)
+    whole = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((7, 1)), intercept=True)
     monkeypatch.setattr(robust, "CELLS", 5 * 21)
-    csr = firth(ENGINE, Batch(sparse.csr_array(rows.x), rows.y, rows.weight), np.zeros((7, 1)), intercept=True)
+    csr = firth(
+        EncodedDataset.of_batch(Batch(sparse.csr_array(rows.x), rows.y, rows.weight), ENGINE),
+        np.zeros((7, 1)),
+        intercept=True,
+    )
     np.testing.assert_allclose(csr.theta, whole.theta, atol=1e-9)
     import torch
 
     foreign = Batch(*(torch.asarray(part) for part in (rows.x, rows.y, rows.weight)))
-    beside = firth(ArrayEngine(), foreign, np.zeros((7, 1)), intercept=True)
+    beside = firth(EncodedDataset.of_batch(foreign, ArrayEngine()), np.zeros((7, 1)), intercept=True)
     np.testing.assert_allclose(beside.theta, whole.theta, atol=1e-9)
 
 
 def test_a_search_says_why_it_ended() -> None:
     rows = separated()
-    early = firth(ENGINE, rows, np.zeros((4, 1)), intercept=True, max_iter=1)
+    early = firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((4, 1)), intercept=True, max_iter=1)
     assert not early.converged
     assert early.why == "1 steps were not enough: raise max_iter"
-    lost = firth(ENGINE, Batch(rows.x, rows.y, offset=np.full(60, 1e5)), np.zeros((4, 1)), intercept=True)
+    lost = firth(
+        EncodedDataset.of_batch(Batch(rows.x, rows.y, offset=np.full(60, 1e5)), ENGINE),
+        np.zeros((4, 1)),
+        intercept=True,
+    )
     assert not lost.converged
     assert "start at 0, or make the offset smaller" in lost.why
-    on = firth(ENGINE, rows, early.theta, intercept=True)
+    on = firth(EncodedDataset.of_batch(rows, ENGINE), early.theta, intercept=True)
     assert on.converged
     assert on.passes == on.trace[-1].passes > 0
     with pytest.raises(ValueError, match=r"theta must have shape \(4, t\)"):
-        firth(ENGINE, rows, np.zeros((3, 1)), intercept=True)
+        firth(EncodedDataset.of_batch(rows, ENGINE), np.zeros((3, 1)), intercept=True)
 
 
 def test_steps_that_are_too_long_from_a_start_far_off_are_halved() -> None:
@@ -150,9 +159,9 @@ def test_columns_in_any_units_have_the_same_penalised_likelihood() -> None:
     x = rng.normal(size=(60, 3))
     y = (x @ [1.0, -1.0, 0.5] + rng.logistic(size=60) > 0).astype(float)
     start = np.zeros((4, 1))
-    expected = firth(ENGINE, Batch(x, y), start, intercept=True)
+    expected = firth(EncodedDataset.of_batch(Batch(x, y), ENGINE), start, intercept=True)
     for power in (3, 5, 6, 8, 10):
         units = 10.0 ** np.array([-power, 0, power])
-        found = firth(ENGINE, Batch(x * units, y), start, intercept=True)
+        found = firth(EncodedDataset.of_batch(Batch(x * units, y), ENGINE), start, intercept=True)
         np.testing.assert_allclose(found.theta[1:, 0] * units, expected.theta[1:, 0], rtol=1e-9)
         assert found.log_likelihood == pytest.approx(expected.log_likelihood, rel=1e-12)

@@ -10,6 +10,7 @@ import statsmodels.api as sm
 from scipy import sparse, stats
 
 from suffice import GLM, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice.data import EncodedDataset
 from suffice.discriminative.robust import robust_covariance
 from suffice.engines import ArrayEngine, Batch
 from suffice.families import Response
@@ -133,7 +134,9 @@ def test_shares_on_other_arrays() -> None:
     information = np.diag([300.0, 200.0, 250.0])
 
     def covariance(rows: Batch, engine: Any = None) -> np.ndarray:
-        return robust_covariance("HC3", engine or ArrayEngine(), rows, response, theta, True, information)
+        return robust_covariance(
+            "HC3", EncodedDataset.of_batch(rows, engine or ArrayEngine()), response, theta, True, information
+        )
 
     whole = covariance(rows)
     np.testing.assert_allclose(covariance(Batch(sparse.csr_array(x), k / n, rows.weight, trials=rows.trials)), whole)

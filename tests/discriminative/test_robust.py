@@ -14,6 +14,7 @@ from scipy.linalg import inv, sqrtm
 
 import suffice
 from suffice import LinearRegression, store
+from suffice.data import EncodedDataset
 from suffice.discriminative import robust
 from suffice.discriminative.robust import robust_covariance
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
@@ -44,7 +45,7 @@ def rows_of(family: str, n: int = 80, d: int = 3, seed: int = 0) -> tuple[Batch,
 def covariance(kind: Any, rows: Batch, family: str, theta: np.ndarray, engine: Any = ENGINE) -> np.ndarray:
     response = Response.of(family)
     information = engine.accumulate(Curvature.over(response, theta), rows).hessian
-    return robust_covariance(kind, engine, rows, response, theta, True, information)
+    return robust_covariance(kind, EncodedDataset.of_batch(rows, engine), response, theta, True, information)
 
 
 @every_kind
@@ -146,7 +147,7 @@ def test_a_row_that_only_one_column_sees_does_no_harm(kind: Any) -> None:
 def test_other_kinds_are_refused() -> None:
     rows, theta = rows_of("gaussian")
     with pytest.raises(ValueError, match="one of HC0, HC1, HC2, HC3; got 'HC4'"):
-        robust_covariance("HC4", ENGINE, rows, Response.of("gaussian"), theta, True, np.eye(4))
+        robust_covariance("HC4", EncodedDataset.of_batch(rows, ENGINE), Response.of("gaussian"), theta, True, np.eye(4))
 
 
 def test_a_file_with_the_covariance_of_the_intercept_at_0_is_read(tmp_path: Path) -> None:

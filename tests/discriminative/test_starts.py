@@ -10,8 +10,9 @@ import statsmodels.api as sm
 from scipy.optimize import minimize
 
 from suffice import GLM
+from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch, ThreadEngine
+from suffice.engines import Batch
 from suffice.families import Response
 from suffice.solvers import Newton
 
@@ -74,7 +75,7 @@ def test_steps_of_canonical_links_are_newtons() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(200, 3))
     y = (random.random(200) < 1 / (1 + np.exp(-x @ [1.0, -2.0, 0.5]))).astype(float)
-    likelihood = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
+    likelihood = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     theta = np.zeros((4, 1))
     trace = Newton(tol=1e-10).minimise(likelihood, theta).trace
     assert len(trace) > 3

@@ -11,6 +11,7 @@ import statsmodels.api as sm
 from sklearn.exceptions import ConvergenceWarning
 
 from suffice import GLM, LinearRegression
+from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch, ThreadEngine
 from suffice.families import Response
@@ -74,13 +75,13 @@ def test_simple_solvers_arrive_or_say_that_they_did_not(family: str, solver: str
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_solvers_without_a_matrix_do_not_depend_on_units(family: str, scale: float) -> None:
     y = Y[family] * scale if family == "gaussian" else Y[family]
-    objective = Likelihood(ThreadEngine(1), Batch(X * scale, y), Response.of(family))
+    objective = Likelihood(EncodedDataset.of_batch(Batch(X * scale, y), ThreadEngine(1)), Response.of(family))
     start = np.zeros((3, 1))
     expected, _ = fitted(family, None, (1.0, 0.0, 1.0))
     guess = inverse_of(objective.curvature(start).information * 1.5)
     for solution in (TruncatedNewton().minimise(objective, start), QuasiNewton().minimise(objective, start, guess)):
         assert solution.converged
-        means = objective.means(solution.theta) / (scale if family == "gaussian" else 1.0)
+        means = objective.response.mean(objective.predictors(solution.theta)) / (scale if family == "gaussian" else 1.0)
         np.testing.assert_allclose(means, expected, rtol=1e-6)
 
 

@@ -19,10 +19,10 @@ import pyspark.worker  # noqa: E402
 from pyspark.daemon import manager  # noqa: E402
 
 with suppress(ModuleNotFoundError):  # one test hides the package from the workers
-    import suffice.afar
+    import suffice.data.spark
     import suffice.discriminative
-    import suffice.engines.spark
     import suffice.generative
+    import suffice.partitioned
     import suffice.text  # noqa: F401
 
 

@@ -25,12 +25,11 @@ from suffice import (
     LogisticRegression,
     MixedNB,
     NBLogisticRegression,
-    Perceptron,
     PoissonRegression,
 )
+from suffice.data import ClusterError
 from suffice.discriminative.separation import SeparationWarning
 from suffice.discriminative.solving import CollinearityWarning
-from suffice.engines.spread import ClusterError
 from suffice.selection import cross_validate
 from suffice.solvers import StochasticGradient
 from suffice.solvers.truncated_newton import TruncatedNewton
@@ -170,7 +169,7 @@ def test_a_class_that_was_not_announced_is_refused(cluster: Cluster) -> None:
 
 
 @spark_in_slow_tests
-@pytest.mark.parametrize("make", [NBLogisticRegression, LocallyWeightedRegression, Perceptron])
+@pytest.mark.parametrize("make", [NBLogisticRegression, LocallyWeightedRegression])
 def test_models_that_need_all_rows_here_say_so(cluster: Cluster, make: Callable[[], Any]) -> None:
     with pytest.raises(TypeError, match=r"spread over a cluster, and .* needs all rows here"):
         make().fit(cluster.frame(numeric(), SIZES), "y")

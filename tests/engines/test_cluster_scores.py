@@ -18,7 +18,7 @@ from suffice import (
     TextClassifier,
     fit,
 )
-from suffice.engines import spread
+from suffice.data import ClusterError
 from suffice.tables import TableError
 
 from .clusters import PANDAS, SIZES, Cluster, Dask, Spark
@@ -91,8 +91,8 @@ def test_score_on_workers(cluster: Cluster) -> None:
 
 def test_another_version_on_dask_workers_is_told(dask_cluster: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = dask_cluster.frame(table()[[*FEATURES, "kind"]])
-    monkeypatch.setattr("suffice.engines.dask.own_version", lambda: "0.0.1")
-    with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
+    monkeypatch.setattr("suffice.data.dask.own_version", lambda: "0.0.1")
+    with pytest.raises(ClusterError, match=OTHER_VERSION):
         GaussianNB().fit(frame, "kind")
 
 
@@ -136,8 +136,8 @@ def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkey
     rows = table()
     frame = spark_cluster.frame(rows[[*FEATURES, "kind"]])
     model: Any = GaussianNB().fit(rows[FEATURES], rows["kind"])
-    monkeypatch.setattr("suffice.engines.spark.own_version", lambda: "0.0.1")
-    with pytest.raises(spread.ClusterError, match=OTHER_VERSION):
+    monkeypatch.setattr("suffice.data.spark.own_version", lambda: "0.0.1")
+    with pytest.raises(ClusterError, match=OTHER_VERSION):
         GaussianNB().fit(frame, "kind")
     with pytest.raises(PySparkException, match=r"here is suffice 0\.0\.1"):
         model.predict(frame).collect()

@@ -17,7 +17,6 @@ from suffice import (
     PoissonRegression,
     TextClassifier,
 )
-from suffice.engines import ClusterEngine
 from suffice.selection import cross_validate
 from suffice.solvers.truncated_newton import TruncatedNewton
 
@@ -213,13 +212,6 @@ def test_leave_one_out_of_dask_rows_scores_as_threads_do(dask_here: Dask) -> Non
             for rows, weight in ((there, dask_here.array(weights())), ((numbers(), classes()), weights()))
         )
         np.testing.assert_allclose(ours, theirs, **CLOSE)
-
-
-def test_a_cluster_engine_sums_rows_that_are_here() -> None:
-    for model in (GaussianNB(), LogisticRegression(solver="stochastic", tol=0.02)):
-        here = model.fit(numbers(), two_classes()).predict_proba(numbers())
-        model.set_params(engine=ClusterEngine()).fit(numbers(), two_classes())
-        np.testing.assert_array_equal(model.predict_proba(numbers()), here)
 
 
 def test_cross_validation_scores_the_same_folds(cluster: Cluster) -> None:

@@ -19,11 +19,21 @@ import pytest
 from pyarrow import parquet as pq
 from pyarrow.dataset import dataset
 from scipy import sparse
+from sklearn.base import clone
 
-import suffice.engines.blocks
-from suffice import GDA, GLM, LinearRegression, LogisticRegression, MultinomialNB, PoissonRegression, SoftmaxRegression
-from suffice.engines import SpillWarning
-from suffice.engines.blocks import Spill
+import suffice.data.spill
+from suffice import (
+    GDA,
+    GLM,
+    LinearRegression,
+    LogisticRegression,
+    MultinomialNB,
+    Perceptron,
+    PoissonRegression,
+    SoftmaxRegression,
+)
+from suffice.data import SpillWarning
+from suffice.data.spill import Spill
 
 ROWS = 600
 RNG = np.random.default_rng(0)
@@ -42,7 +52,7 @@ def batches(*columns: Any, rows: int = 70) -> Callable[[], Iterator[tuple[Any, .
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a stream that is read once be kept in a file from its first kilobytes on."""
-    monkeypatch.setattr(suffice.engines.blocks, "IN_MEMORY", 5000)
+    monkeypatch.setattr(suffice.data.spill, "IN_MEMORY", 5000)
 
 
 MODELS = {
@@ -60,7 +70,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.usefixtures("small_memory")
-@pytest.mark.filterwarnings("ignore::suffice.engines.SpillWarning")
+@pytest.mark.filterwarnings("ignore::suffice.data.SpillWarning")
 def test_a_regression_of_a_stream_is_that_of_the_rows_in_memory(name: str) -> None:
     model, y = MODELS[name]
     expected = model.fit(X, y)
@@ -267,10 +277,10 @@ import warnings
 
 import numpy as np
 
-import suffice.engines.blocks
+import suffice.data.spill
 from suffice import LogisticRegression
 
-suffice.engines.blocks.IN_MEMORY = 1 << 23
+suffice.data.spill.IN_MEMORY = 1 << 23
 warnings.simplefilter("ignore")
 
 def stream():
@@ -301,8 +311,27 @@ def test_memory_does_not_grow_with_the_stream(way: str) -> None:
 
 
 def test_parts_are_added_up_in_order() -> None:
-    from suffice.engines.stream import stream_rows
+    from suffice.data.stream import stream_dataset
 
-    rows = stream_rows(batches(X, CLASSES), y=None)
-    assert rows.each(operator.itemgetter("X")).each(len).total(operator.add) == ROWS
-    assert rows.only("y").fold(lambda seen, piece: [*seen, *piece], []) == ["y"] * 9
+    rows = stream_dataset(batches(X, CLASSES), y=None)
+    assert rows.map_parts(operator.itemgetter("X")).map_parts(len).reduce(operator.add) == ROWS
+    assert rows.select("y").fold(lambda seen, piece: [*seen, *piece], []) == ["y"] * 9
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_a_perceptron_visits_the_rows_of_a_stream_in_order(average: bool) -> None:
+    x = np.random.default_rng(1).normal(size=(40, 3))
+    y = np.where(x @ [1.0, 2.0, -1.0] > 0.3, "yes", "no")
+    weight = np.random.default_rng(2).integers(0, 3, 40)
+    parts = [slice(0, 1), slice(1, 25), slice(25, 40)]
+    model = Perceptron(shuffle=False, average=average, class_weight="balanced")
+    expected = clone(model).fit(x, y, weight)
+    for stream in (
+        lambda: iter([(x[part], y[part], weight[part]) for part in parts]),
+        iter([(x[part], y[part], weight[part]) for part in parts]),
+    ):
+        found = clone(model).fit(stream)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
+        assert found.mistakes_ == expected.mistakes_
+    with pytest.raises(ValueError, match="needs rows of at least 2 classes; those with weight are of 1 class, 'no'"):
+        clone(model).fit(iter([(x[y == "no"], y[y == "no"])]))

@@ -263,7 +263,7 @@ def test_a_stream_of_nonsense() -> None:
     with pytest.raises(ValueError, match="a batch of the stream must be a tuple") as error:
         GaussianNB().fit(iter([np.zeros((2, 2))]))
     assert error.value.__notes__ == ["in batch 0 of the stream, counted from 0"]
-    with pytest.raises(ValueError, match="leave out y"):
+    with pytest.raises(ValueError, match="leave y out"):
         GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])
 
 

@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 from suffice import LogisticRegression
+from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch, ThreadEngine
+from suffice.engines import Batch
 from suffice.families import Response
 from suffice.solvers.auto import Auto
 from suffice.solvers.dual import DualAscent
@@ -29,7 +30,7 @@ def likelihood(classes: int, features: int, **more: Any) -> tuple[Likelihood, np
     )
     response = Response.of("bernoulli" if classes == 2 else "multinomial")
     start = np.zeros((features + 1, predictors + bool(more.get("symmetric"))))
-    return Likelihood(ThreadEngine(), rows, response, **more), start
+    return Likelihood(EncodedDataset.of_batch(rows), response, **more), start
 
 
 KINDS: list[tuple[int, dict[str, Any]]] = [(2, {}), (3, {}), (3, {"symmetric": True}), (5, {"symmetric": True})]
@@ -62,18 +63,18 @@ def test_without_a_dual_there_is_none() -> None:
     objective, start = likelihood(2, 20)
     assert DualAscent().minimise(objective, start) is None  # without a ridge
     dense = Likelihood(
-        ThreadEngine(), Batch(np.ones((3, 2)), np.array([0.0, 1.0, 1.0])), Response.of("bernoulli"), l2=1.0
+        EncodedDataset.of_batch(Batch(np.ones((3, 2)), np.array([0.0, 1.0, 1.0]))), Response.of("bernoulli"), l2=1.0
     )
     assert dense.climb(np.zeros((3, 1))) is None
     counts = Likelihood(
-        ThreadEngine(), Batch(sparse.csr_array(np.eye(3)), np.arange(3.0)), Response.of("poisson"), l2=1.0
+        EncodedDataset.of_batch(Batch(sparse.csr_array(np.eye(3)), np.arange(3.0))), Response.of("poisson"), l2=1.0
     )
     assert counts.climb(np.zeros((4, 1))) is None
 
 
 def test_sparse_and_dense_rows_lead_to_the_same_classes() -> None:
     objective, _ = likelihood(3, 900, l2=0.5)
-    x, y = objective.rows.x, objective.rows.y
+    x, y = objective.data.batch.x, objective.data.batch.y
     by_dual, by_passes = (
         LogisticRegression(l2=0.5, inference=False, tol=1e-7).fit(each, y) for each in (x, x.toarray())
     )

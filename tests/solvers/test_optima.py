@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn import linear_model as scikit
 
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression, solvers
+from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
@@ -42,7 +43,7 @@ def likelihood(family: str, **more: object) -> tuple[Likelihood, np.ndarray]:
     offset = 0.1 * np.arange(80) / 80 if family != "multinomial" else None
     shape = (4, response.predictors(3) + (1 if more.get("symmetric") else 0))
     rows = Batch(X, y, weight, offset)
-    return Likelihood(ThreadEngine(), rows, response, **more), 0.3 * RANDOM.normal(size=shape)
+    return Likelihood(EncodedDataset.of_batch(rows), response, **more), 0.3 * RANDOM.normal(size=shape)
 
 
 SETTINGS = [(family, {"l2": 0.7}) for family in RESPONSES] + [("multinomial", {"l2": 0.7, "symmetric": True})]
@@ -123,7 +124,7 @@ def large(random: np.random.Generator, rows: int, features: int) -> tuple[np.nda
 
 def test_auto_samples_rows_where_there_are_many() -> None:
     x, y = large(np.random.default_rng(1), 40_000, 60)
-    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
+    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     start = np.zeros((61, 1))
     quick, exact = Auto().minimise(objective, start), Newton().minimise(objective, start)
     assert quick.trace[0].passes != 1.0  # a sample came first
@@ -140,7 +141,7 @@ def test_a_rare_class_that_the_sample_misses_does_no_harm() -> None:
     x = random.normal(size=(30_000, 40))
     codes = (x[:, 0] + random.logistic(size=len(x)) > 0).astype(int)
     codes[:12] = 2
-    objective = Likelihood(ThreadEngine(), Batch(x, codes), Response.of("multinomial"), l2=1.0)
+    objective = Likelihood(EncodedDataset.of_batch(Batch(x, codes)), Response.of("multinomial"), l2=1.0)
     start = np.zeros((41, 2))
     quick, exact = Auto(max_iter=300).minimise(objective, start), Newton().minimise(objective, start)
     assert quick.converged
@@ -151,7 +152,7 @@ def test_many_parameters_go_without_a_matrix() -> None:
     random = np.random.default_rng(3)
     x = sparse.random_array((300, 2100), density=0.02, random_state=0, format="csr")
     y = random.integers(0, 2, 300).astype(float)
-    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"), l2=0.5)
+    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"), l2=0.5)
     solution = TruncatedNewton().minimise(objective, np.zeros((2101, 1)))
     assert solution.converged
     tight = {"C": 2.0, "solver": "newton-cg", "tol": 1e-10, "max_iter": 1000}
@@ -191,7 +192,7 @@ def test_working_sets_find_what_all_features_together_do() -> None:
     random = np.random.default_rng(5)
     x = random.normal(size=(200, 2500))
     y = (x[:, :3].sum(axis=1) + random.logistic(size=200) > 0).astype(float)
-    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("bernoulli"))
+    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     strength = np.r_[0.0, np.full(2500, 8.0)][:, None]
     solution = ElasticNet(strength).minimise(objective, np.zeros((2501, 1)))
     assert solution.converged
@@ -250,7 +251,7 @@ def test_an_engine_is_the_users_to_choose() -> None:
 
 def _few_counts() -> Likelihood:
     x, y = np.array([[1.0, 2.0], [2.0, 1.0], [5.0, 6.0], [6.0, 5.5]]), np.array([0.0, 1.0, 1.0, 3.0])
-    return Likelihood(ThreadEngine(), Batch(x, y), Response.of("poisson"), True)
+    return Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import accuracy_score
 
-from suffice import afar, door
+from suffice import door, partitioned
 from suffice.discriminative.predictor import LinearPredictor, linear_scores
 from suffice.engines import Batch
 from suffice.engines.choice import engine_for
@@ -19,7 +19,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 
-class ScoredClasses(afar.ClusterClassifierMixin, LinearPredictor):
+class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     classes_: npt.NDArray[Any]
@@ -49,7 +49,7 @@ class ScoredClasses(afar.ClusterClassifierMixin, LinearPredictor):
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
         return coef, intercept
 
-    @afar.answered("score")
+    @partitioned.row_wise("score")
     def decision_function(self, X: Any, *, offset: Any = None) -> Any:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k).
 
@@ -86,18 +86,18 @@ class ScoredClasses(afar.ClusterClassifierMixin, LinearPredictor):
         same = partial(linear_scores, np.eye(len(coef)), np.zeros(len(coef)), reading)
         return joined(engine_for(self.engine, scores.x).map(same, scores))
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Return the most probable class of each row, (n,); an offset is that of :meth:`decision_function`."""
         codes = self._ask(X, Reading("best"), offset)
         return named_classes(self.classes_, codes)
 
-    @afar.answered("probability")
+    @partitioned.row_wise("probability")
     def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("posterior"), offset)
 
-    @afar.answered("log_probability")
+    @partitioned.row_wise("log_probability")
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("log_posterior"), offset)

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice import afar, door
+from suffice import door
+from suffice.data import Dataset, EncodedDataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.fitted import Fitted
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
-from suffice.engines.cluster import Counted, Shards
 from suffice.engines.results import taken
-from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -56,25 +57,29 @@ class Arriving(Fitted):
         rows = drop_rows_without_weight(Batch(x, targets, weight, known, trials=times))
         return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
 
-    def _rows_spread(self, spread: Spread) -> tuple[Shards, int]:
-        """Return rows of a cluster, held by its workers; see :meth:`_rows`."""
-        door.features(self, spread.example(), reset=True)
-        came = spread.each(partial(_came, traveller(self), self._reads_classes()))
+    def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
+        """Return all rows as kernels read them, kept between passes, and how many classes or parts y has."""
+        if data.in_memory is not None:  # one part: its classes are all there are
+            batch, levels = self._rows(**{name: data.in_memory.get(name) for name in COLUMNS}, reset=True)
+            return EncodedDataset.of_batch(batch, self.engine), levels
+        door.features(self, data.example(), reset=True)
+        encoded = data.map_parts(partial(_encode_part, model_for_parts(self, data), self._reads_classes()))
         seen: Seen | None
-        kept, seen = came.kept(Seen.of, Seen.plus)
+        kept, seen = encoded.persist(Seen.of, Seen.plus)
         if seen is None:
-            raise afar.nothing()
+            raise no_rows()
         try:
             _, levels = self._targets(seen.example, len(seen.example), reset=True)
-            told = partial(_told, traveller(self._settled(seen)), seen.trials)
-            sample = told(Came(seen.counted.batch(), seen.labels))
-            total = seen.counted.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
+            recode = partial(_recode_part, model_for_parts(self._settled(seen), data), seen.trials)
+            sample = recode(EncodedPart(seen.summary.batch(), seen.labels))
+            total = seen.summary.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
             door.check_weight(total)
         except Exception:
-            kept.released()
+            kept.release()
             raise
-        shards = Shards(kept.each(told), seen.counted.rows, seen.counted.features, total, sample)
-        return shards, levels
+        engine = engine_for_parts(data, self.engine)
+        rows, features = seen.summary.rows, seen.summary.features
+        return EncodedDataset(kept.map_parts(recode), engine, rows, features, total, sample), levels
 
     def _reads_classes(self) -> bool:
         return self._response().family.name == "multinomial"
@@ -170,8 +175,8 @@ def drop_rows_without_weight(rows: Batch) -> Batch:
     return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
 
 
-class Came(NamedTuple):
-    """Rows on a worker; where y is classes, it holds codes of the labels that these rows have."""
+class EncodedPart(NamedTuple):
+    """Rows of one part; where y is classes, it holds codes of the labels that these rows have."""
 
     batch: Batch
     labels: Labels | None = None
@@ -181,59 +186,59 @@ class Came(NamedTuple):
 class Seen(NamedTuple):
     """What there is to know about all rows."""
 
-    counted: Counted
+    summary: Summary
     labels: Labels | None  #: all classes
     weights: FloatArray  #: of the rows of each class
     example: Any  #: targets of every class; or one row of numbers
     trials: bool = False  #: whether targets are means of several trials
 
     @classmethod
-    def of(cls, came: Came) -> Seen:
+    def of(cls, part: EncodedPart) -> Seen:
         """Return what there is to know about some rows."""
-        batch, labels, like = came
+        batch, labels, like = part
         if labels is None:
-            return cls(Counted.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
+            return cls(Summary.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
         weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
-        return cls(Counted.of(batch), labels, weights, door.classes_array(labels, like))
+        return cls(Summary.of(batch), labels, weights, door.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
         """Return what there is to know about both; codes are those of the labels of both."""
         if self.labels is None or other.labels is None:
             example = self.example if len(self.example) else other.example
-            return Seen(self.counted.plus(other.counted), None, self.weights, example, self.trials or other.trials)
+            return Seen(self.summary.plus(other.summary), None, self.weights, example, self.trials or other.trials)
         labels, mine, theirs = self.labels.union(other.labels)
         weights = np.zeros(len(labels))
         weights[mine] += self.weights
         weights[theirs] += other.weights
-        counted = _recoded(self.counted, mine).plus(_recoded(other.counted, theirs))
-        return Seen(counted, labels, weights, door.classes_array(labels, self.example))
+        summary = _recoded(self.summary, mine).plus(_recoded(other.summary, theirs))
+        return Seen(summary, labels, weights, door.classes_array(labels, self.example))
 
 
-def _recoded(counted: Counted, places: npt.NDArray[np.intp]) -> Counted:
-    columns, stands_for = counted.sample
-    return counted._replace(sample=({**columns, "y": places[columns["y"]]}, stands_for))
+def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
+    columns, stands_for = summary.sample
+    return summary._replace(sample=({**columns, "y": places[columns["y"]]}, stands_for))
 
 
-def _came(model: Any, classes: bool, piece: Piece) -> Came:
-    """Return one part as it is kept by its worker."""
+def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
+    """Return the rows of one part, its classes coded by the labels of this part."""
     columns = [piece.get(name) for name in COLUMNS]
     with door.one_of_many():
         if not classes:
             model = copy.copy(model)
             model._targets(piece["y"], len(piece["y"]), reset=True)
             batch, _ = model._rows(*columns, reset=False)
-            return Came(batch)
+            return EncodedPart(batch)
         x = door.features(model, piece["X"], reset=False)
         column = door.targets(piece["y"], x.shape[0])
         labels, codes = Labels.discover(column)
         weight = door.weights(piece.get("sample_weight"), x.shape[0])
         offset = door.per_row("offset", piece.get("offset"), x.shape[0])
-        return Came(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
+        return EncodedPart(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
 
 
-def _told(model: Any, trials: bool, came: Came) -> Batch:
+def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
     """Return rows as kernels read them, once all classes are known, and whether targets are means of trials."""
-    batch, labels = came.batch, came.labels
+    batch, labels = part.batch, part.labels
     if labels is None:
         return weights_as_trials(batch) if trials and batch.trials is None else batch
     targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)

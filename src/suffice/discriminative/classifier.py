@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import array_namespace
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import Dataset
 from suffice.discriminative.answers import ScoredClasses
 from suffice.discriminative.arriving import Seen
 from suffice.discriminative.classes import class_weights
@@ -18,8 +19,6 @@ from suffice.discriminative.growing import Growing
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.cluster import remade
-from suffice.engines.spread import Spread
 from suffice.families import Response
 from suffice.solvers import Solution
 from suffice.statistics import Labels
@@ -140,8 +139,8 @@ class LinearClassifier(ScoredClasses, Growing):
 
     def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
-            rows = remade(likelihood.rows, _with_targets_here)
-            return firth(likelihood.engine, rows, start, self.fit_intercept, self.tol, self.max_iter)
+            data = likelihood.data.transform(_with_targets_on_host)
+            return firth(data, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
     def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
@@ -155,9 +154,9 @@ class LinearClassifier(ScoredClasses, Growing):
     def _reads_classes(self) -> bool:
         return True
 
-    def _announce(self, spread: Spread) -> None:
+    def _announce(self, data: Dataset) -> None:
         if self._announced is None:
-            self._announced = afar.classes_of(spread)
+            self._announced = partitioned.find_classes(data)
 
     def _settled(self, seen: Seen) -> Self:
         if self.class_weight != "balanced":
@@ -292,6 +291,6 @@ def _floats(codes: Any) -> Any:
     return xp.astype(codes, xp.float64)
 
 
-def _with_targets_here(rows: Batch) -> Batch:
+def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
     """Return rows whose targets are on the host."""
     return replace(rows, y=to_host(rows.y))

@@ -14,8 +14,7 @@ from scipy.special import gammaln, xlogy
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign
-from suffice.engines.cluster import here, remade
+from suffice.engines.choice import default_engine, is_foreign
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
 from suffice.solvers import Newton
@@ -55,7 +54,7 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
     """
     response, weight, pinned = likelihood.response, likelihood.weight, likelihood._pinned(theta)
     what = partial(_terms, response, pinned, likelihood.intercept)
-    terms = reduce(_Terms.plus, likelihood.engine.map(what, likelihood.rows))
+    terms = reduce(_Terms.plus, likelihood.data.map(what))
     best = terms.saturated if response.likelihood.has_deviance else np.nan
     null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
     deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
@@ -84,7 +83,7 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
 def _at_zero(likelihood: Likelihood, theta: FloatArray, measure: Callable[[Response, Any, Any], Any]) -> float:
     """Return the sum of a measure of rows whose predictors are their offsets alone; NaN where these are impossible."""
     what = partial(_measured_at_zero, measure, likelihood.response, theta.shape[1])
-    total = float(sum(likelihood.engine.map(what, likelihood.rows)))
+    total = float(sum(likelihood.data.map(what)))
     return total if np.isfinite(total) else np.nan
 
 
@@ -114,14 +113,14 @@ def _null_value(likelihood: Likelihood, terms: _Terms) -> float:
         return likelihood.weight * float(response.curve(start[None, :], mean).value[0])
     targets = len(counts) if response.family is Multinomial else len(mean)
     start = np.zeros((1, response.predictors(targets)))
-    only = Likelihood(likelihood.engine, remade(likelihood.rows, _bare), response, intercept=True)
+    only = Likelihood(likelihood.data.transform(_without_features), response, intercept=True)
     if response.family is not Multinomial:
         each = mean if response.vector_targets else mean[0]
         start[0] = response.start(each, (terms.targets.spread[0] / terms.targets.weight).reshape(np.shape(each)))
     return Newton().minimise(only, start).log_likelihood
 
 
-def _bare(batch: Batch) -> Batch:
+def _without_features(batch: Batch, _: Any) -> Batch:
     """Return rows without features."""
     return Batch(np.empty((batch.x.shape[0], 0)), batch.y, batch.weight, batch.offset, batch.start, batch.stop)
 
@@ -157,7 +156,7 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
     columns = np.zeros((y.shape[0], 1)) if classes else y if y.ndim == 2 else y[:, None]
     if not there:
         columns = np.asarray(columns, dtype=np.float64)
-    moments = kernels if there and not classes else here().kernels
+    moments = kernels if there and not classes else default_engine().kernels
     counts: npt.NDArray[Any] = np.empty(0)
     if classes:
         counts = kernels.class_weights(part, theta.shape[1] + 1) if there else np.bincount(y, weights=weights)
@@ -225,7 +224,7 @@ def _base_at(likelihood: Likelihood, dispersion: float, logs: float) -> float:
     total = likelihood.response.likelihood.total_log_base(likelihood.weight, logs, dispersion)
     if total is None:
         what = partial(_base_of_part, likelihood.response, dispersion)
-        total = float(sum(likelihood.engine.map(what, likelihood.rows)))
+        total = float(sum(likelihood.data.map(what)))
     return total
 
 

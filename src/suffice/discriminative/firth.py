@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from suffice.data import EncodedDataset
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
-from suffice.engines import Batch, Engine, complaints
-from suffice.engines.cluster import Shards
+from suffice.engines import Batch, complaints
 from suffice.families import Response
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
@@ -27,9 +27,7 @@ _HALVINGS = 40
 _ROUNDING = 1e-12
 
 
-def firth(
-    engine: Engine, batch: Batch | Shards, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100
-) -> Solution:
+def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100) -> Solution:
     """Return where a logistic log-likelihood plus half the log-determinant of its information is largest.
 
     That is the mode under Jeffreys' prior. It takes away the first-order bias of the estimates, and it is finite even
@@ -37,9 +35,8 @@ def firth(
 
     Parameters
     ----------
-    engine, batch
-        The rows, here or on a cluster: y of 0 and 1 (or proportions, with the trials as weights), weights and offset as
-        in any regression.
+    data
+        The rows: y of 0 and 1 (or proportions, with the trials as weights), weights and offset as in any regression.
     start
         Where to start, (p, 1).
     intercept
@@ -63,16 +60,15 @@ def firth(
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
     >>> separated = Batch(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0.0, 0.0, 1.0, 1.0]))
-    >>> solution = firth(ThreadEngine(), separated, np.zeros((2, 1)), intercept=True)
+    >>> solution = firth(EncodedDataset.of_batch(separated), np.zeros((2, 1)), intercept=True)
     >>> solution.theta.ravel().round(4)  # log(0.5 / 2.5), and its distance from log(2.5 / 0.5)
     array([-1.6094,  3.2189])
     """
     began = time.perf_counter()
     theta = np.array(start, dtype=np.float64)
-    complaints.check_theta(theta, batch.features + int(intercept))
-    search = _Search.over(engine, batch, intercept)
+    complaints.check_theta(theta, data.n_features + int(intercept))
+    search = _Search.over(data, intercept)
     point = search.at(theta)
     score, step, length = search.step(point)
     passes = 3
@@ -110,21 +106,20 @@ class _Point:
 class _Search:
     """The rows, and coordinates of the directions that they tell apart."""
 
-    engine: Engine
-    batch: Batch | Shards
+    data: EncodedDataset
     intercept: bool
     basis: FloatArray  # (p, r): one direction a column, in which the weighted products of the rows are the identity
     log_volume: float  # what the log-determinant of the information is more than in these coordinates
 
     @classmethod
-    def over(cls, engine: Engine, batch: Batch | Shards, intercept: bool) -> _Search:
-        what = Curvature.over(_SQUARES, np.zeros((batch.features + int(intercept), 1)), intercept)
-        basis = Symmetric.of(engine.accumulate(what, batch).hessian).root()
-        return cls(engine, batch, intercept, basis, -2 * _log_volume(basis))
+    def over(cls, data: EncodedDataset, intercept: bool) -> _Search:
+        what = Curvature.over(_SQUARES, np.zeros((data.n_features + int(intercept), 1)), intercept)
+        basis = Symmetric.of(data.sum(what).hessian).root()
+        return cls(data, intercept, basis, -2 * _log_volume(basis))
 
     def at(self, theta: FloatArray) -> _Point:
         """Return the penalised likelihood at a theta."""
-        rows = self.engine.accumulate(Curvature.over(_LOGISTIC, theta, self.intercept), self.batch)
+        rows = self.data.sum(Curvature.over(_LOGISTIC, theta, self.intercept))
         values, vectors = np.linalg.eigh(self.basis.T @ rows.hessian @ self.basis)
         if not (values > 0).all():
             return _Point(rows, -np.inf, np.zeros_like(rows.hessian))
@@ -135,7 +130,7 @@ class _Search:
         """Return the modified score, Newton's step and its length in standard errors."""
         pulls = partial(_pulls, point.rows.theta, self.intercept, point.inverse)
         score, information = np.array(point.rows.gradient), np.array(point.rows.hessian)
-        for slope, curvature in self.engine.map(pulls, self.batch):
+        for slope, curvature in self.data.map(pulls):
             score += slope
             information += curvature
         if np.isinf(point.value):

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import EncodedDataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import model_for_parts
 from suffice.discriminative.growing import Growing
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch, Engine
-from suffice.engines.cluster import here
 from suffice.engines.results import beside
-from suffice.engines.spread import Piece, traveller
 from suffice.families import Family, Response
 from suffice.families.links import Link
 from suffice.solvers import Newton
@@ -120,7 +121,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
             moving[int(self._params.fit_intercept) :, 1] = False  # the precision is one number for all rows
         return np.asarray(moving.T.ravel())
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """Return the mean of y for each row, (n,); of several classes or parts, (n, k).
 
@@ -162,12 +163,12 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         response = self._response()
         if self._reads_classes() or not response.likelihood.has_deviance:
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
-        rows = afar.judged_rows(self, X, y, sample_weight)
-        if rows is not None:
+        data = partitioned.scored_dataset(self, X, y, sample_weight)
+        if data is not None:
             if not (offset is None and exposure is None and trials is None):
                 raise ValueError("rows of a cluster are scored without offset, exposure and trials: fetch them")
-            mean = float(afar.mean_target(X, y, sample_weight)[0])
-            mine, its, _ = afar.added_up(rows, partial(_deviances, traveller(self), mean))
+            mean = float(partitioned.mean_target(X, y, sample_weight)[0])
+            mine, its, _ = partitioned.sum_over(data, partial(_deviances, model_for_parts(self, data), mean))
             return float(1 - mine / its) if its > 0 else float(mine == 0)
         z = np.asarray(self._read(X, *self._linear()))
         numbers = door.numbers(y, len(z))
@@ -182,7 +183,7 @@ class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
         if known is not None:
             bare = Batch(np.empty((len(z), 0)), numbers, weight, known)
             start = (level - np.average(known, weights=weight))[None, :]
-            null = Newton().minimise(Likelihood(here(), bare, response), start).theta + known[:, None]
+            null = Newton().minimise(Likelihood(EncodedDataset.of_batch(bare), response), start).theta + known[:, None]
             z = z + known[:, None]
         mine, its = (np.average(response.deviance(each, numbers), weights=weight) for each in (z, null))
         return float(1 - mine / its) if its > 0 else float(mine == 0)
@@ -203,7 +204,7 @@ def _deviances(model: NumberRegression, mean: float, piece: Piece) -> FloatArray
     z = np.asarray(model._read(piece["X"], *model._linear()))
     numbers = door.numbers(piece["y"], len(z))
     response.check_targets(numbers)
-    weights = afar.weights_of(piece)
+    weights = partitioned.part_weights(piece)
     null = np.broadcast_to(response.start(mean), z.shape)
     mine, its = (weights @ response.deviance(each, numbers) for each in (z, null))
     return np.array([mine, its, weights.sum()])

@@ -10,7 +10,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from suffice import afar, door
+from suffice import door
+from suffice.data import Dataset, EncodedDataset, as_dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import model_for_parts, no_rows
 from suffice.discriminative.arriving import COLUMNS
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import Likelihood
@@ -18,11 +21,9 @@ from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import DEAR, Regression
 from suffice.discriminative.row_sample import Beside, RowSample
 from suffice.discriminative.solving import warn_unless_converged
-from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.descent import Pace
-from suffice.engines.spread import Piece, Spread, traveller
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.objective import MANY
@@ -51,18 +52,18 @@ class Growing(Regression):
         """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
         first = not self.__sklearn_is_fitted__()
         with self._learning(anew=first):
-            spread = afar.spread(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
-            if spread is None:
+            data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+            if data.in_memory is not None:
                 return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
             if first:
-                self._announce(spread)
-            learnt = spread.fold(_learnt, traveller(self))
-            if not learnt.__sklearn_is_fitted__():
-                raise afar.nothing()
-            self.__dict__.update({**vars(learnt), "engine": self.engine})
+                self._announce(data)
+            learned = data.fold(_learn_part, model_for_parts(self, data))
+            if not learned.__sklearn_is_fitted__():
+                raise no_rows()
+            self.__dict__.update({**vars(learned), "engine": self.engine})
         return self
 
-    def _announce(self, spread: Spread) -> None:
+    def _announce(self, data: Dataset) -> None:
         """Take down what the first part need not show: a classifier's classes."""
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
@@ -70,7 +71,7 @@ class Growing(Regression):
         first = not self.__sklearn_is_fitted__()
         rows, targets = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
         rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
-        likelihood = self._likelihood(rows, targets)
+        likelihood = self._likelihood(EncodedDataset.of_batch(rows, self.engine), targets)
         seen = (0.0 if first else self._seen) + likelihood.weight
         with door.naming_cells():
             if self._steps is not None or not (first or self._sample is not None or self._curvature is not None):
@@ -100,16 +101,15 @@ class Growing(Regression):
         """Return theta after one step for each row, as they come, and the log-likelihood of each before its step."""
         # The penalty is that of all rows learnt: a batch bears its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
-        shape = self._shape(likelihood.rows, targets)
+        shape = self._shape(likelihood.data.n_features, targets)
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
         layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
         if first and not np.isfinite(likelihood.slope(theta).value):
             theta = self._start(likelihood, targets, layout)
-        rows = likelihood.rows
-        assert isinstance(rows, Batch)
-        if self._steps is None and not is_sparse(rows.x):  # columns far from zero allow no long step
-            laid, layout = lay_out(rows, self.fit_intercept)
-            likelihood, theta = replace(likelihood, rows=laid), layout.inward(theta)
+        data = likelihood.data
+        if self._steps is None and not is_sparse(data.some_rows.x):  # columns far from zero allow no long step
+            data, layout = lay_out(data, self.fit_intercept)
+            likelihood, theta = replace(likelihood, data=data), layout.inward(theta)
         pace = self._batch_pace(likelihood, theta, seen - likelihood.weight)
         descent = likelihood.descend(theta, None, pace)
         if not descent.finite:
@@ -122,7 +122,7 @@ class Growing(Regression):
     def _batch_pace(self, likelihood: Likelihood, theta: FloatArray, before: float) -> Pace:
         """Return the pace at which to go through a batch: where the last one ended, as given, or as this batch bears.
 
-        The rows that were learnt before, all at once, count as steps: the next ones do not start from afar.
+        The rows that were learnt before, all at once, count as steps: the next ones do not start anew.
         """
         if self._pace is not None:
             return self._pace
@@ -140,11 +140,10 @@ class Growing(Regression):
         the sample of all rows, which holds all of them while they are few: so neither the order of the rows nor the
         size of batches matters much.
         """
-        rows = likelihood.rows
-        assert isinstance(rows, Batch)
+        rows = likelihood.data.some_rows
         theta = None
         if not first:
-            theta = np.array(self._pinned_theta(self._shape(rows, targets)[1]))
+            theta = np.array(self._pinned_theta(self._shape(rows.features, targets)[1]))
             if self._curvature is not None:
                 solution = Newton(max(float(self.tol), ABOUT), 20).minimise(
                     Beside(replace(likelihood, l2=0.0), theta, self._curvature), theta
@@ -161,7 +160,7 @@ class Growing(Regression):
 
     def _sample_theta(self, sample: RowSample, targets: int, theta: FloatArray | None) -> FloatArray:
         """Return theta that a sample of all rows suggests, or the one so far where that is as good for all it tells."""
-        laid, layout = lay_out(sample.batch, self.fit_intercept)
+        laid, layout = lay_out(EncodedDataset.of_batch(sample.batch, self.engine), self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         start = self._start(likelihood, targets, layout)
         self._curvature, curvature = None, self._curvature
@@ -244,8 +243,8 @@ class Growing(Regression):
         """
         model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
         model._check_settings()
-        rows, targets = model._rows(X, y, sample_weight, offset, None, None, reset=True)
-        laid, layout = lay_out(rows, self.fit_intercept)
+        data, targets = model._encode(as_dataset(X, y=y, sample_weight=sample_weight, offset=offset))
+        laid, layout = lay_out(data, self.fit_intercept)
         likelihood = model._likelihood(laid, targets)
         start = model._start(likelihood, targets, layout)
         first = int(self.fit_intercept)
@@ -286,5 +285,5 @@ def _farthest(solution: Solution, likelihood: Likelihood) -> float:
     return float(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0))
 
 
-def _learnt(model: Growing, piece: Piece) -> Growing:
+def _learn_part(model: Growing, piece: Piece) -> Growing:
     return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS))

@@ -10,10 +10,10 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch
+from suffice.data import EncodedDataset
+from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_sparse
-from suffice.engines.cluster import Shards, remade
 from suffice.engines.results import beside
 from suffice.statistics.base import FloatArray
 
@@ -88,37 +88,42 @@ class Layout:
         return whole
 
 
-def lay_out(rows: Any, intercept: bool) -> tuple[Any, Layout]:
-    """Return rows, a batch or a cluster's, as a solver reads them best, and the way back."""
-    x, features = rows.sample.x if isinstance(rows, Shards) else rows.x, rows.features
-    if is_sparse(x) and isinstance(rows, Batch):
-        return _without_idle_columns(rows, intercept)
-    if not intercept or is_sparse(x):
-        return rows, Layout(features, intercept)
-    centre = _far_centre(x)
+def lay_out(data: EncodedDataset, intercept: bool) -> tuple[EncodedDataset, Layout]:
+    """Return rows as a solver reads them best, and the way back."""
+    x, layout = data.some_rows.x, Layout(data.n_features, intercept)
+    if is_sparse(x):
+        return _without_idle_columns(data, layout)
+    centre = _far_centre(x) if intercept else None
     if centre is None:
-        return rows, Layout(features, intercept)
-    return remade(rows, partial(_moved, centre), keep=True), Layout(features, intercept, centre=centre)
+        return data, layout
+    return data.transform(partial(_moved, centre), persist=True), replace(layout, centre=centre)
 
 
-def _moved(centre: FloatArray, rows: Batch) -> Batch:
+def _moved(centre: FloatArray, rows: Batch, _: Engine) -> Batch:
     return replace(rows, x=_floats(rows.x) - beside(rows.x, centre))
 
 
-def _without_idle_columns(rows: Batch, intercept: bool) -> tuple[Batch, Layout]:
-    x, features = rows.x, rows.features
-    layout = Layout(features, intercept)
-    if x.nnz == 0 or features < 1000:
-        return rows, layout
-    used = np.zeros(features, dtype=bool)
-    used[x.indices] = True
-    kept = np.flatnonzero(used)
-    if len(kept) > (1 - IDLE) * features:
-        return rows, layout
-    number = np.zeros(features, dtype=x.indices.dtype)
+def _without_idle_columns(data: EncodedDataset, layout: Layout) -> tuple[EncodedDataset, Layout]:
+    """Return sparse rows without the columns that they never store, where these are many."""
+    if layout.features < 1000:
+        return data, layout
+    kept = np.flatnonzero(data.reduce(_used_columns))
+    if not len(kept) or len(kept) > (1 - IDLE) * layout.features:
+        return data, layout
+    return data.transform(partial(_narrowed, kept), persist=True), replace(layout, kept=kept)
+
+
+def _used_columns(rows: Batch, _: Engine) -> npt.NDArray[np.bool_]:
+    used = np.zeros(rows.features, dtype=bool)
+    used[rows.x.indices] = True
+    return used
+
+
+def _narrowed(kept: npt.NDArray[np.intp], rows: Batch, _: Engine) -> Batch:
+    x = rows.x
+    number = np.zeros(rows.features, dtype=x.indices.dtype)
     number[kept] = np.arange(len(kept), dtype=x.indices.dtype)
-    narrow = type(x)((x.data, number[x.indices], x.indptr), shape=(x.shape[0], len(kept)))
-    return replace(rows, x=narrow), Layout(features, intercept, kept=kept)
+    return replace(rows, x=type(x)((x.data, number[x.indices], x.indptr), shape=(x.shape[0], len(kept))))
 
 
 def _far_centre(x: Any) -> FloatArray | None:

@@ -11,11 +11,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import Dataset, EncodedDataset, as_dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.layout import lay_out
 from suffice.discriminative.least_squares import elastic_net, products_of, solve, with_intercept
 from suffice.discriminative.linear_sums import ReadFromSums
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import Likelihood, predictors_of
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import COVARIANCES, check_penalties
 from suffice.discriminative.robust import robust_covariance
@@ -28,11 +31,8 @@ from suffice.discriminative.solving import (
 )
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for
-from suffice.engines.cluster import Shards, engine_of, engine_of_parts, remade
 from suffice.engines.descent import Pace
 from suffice.engines.results import beside
-from suffice.engines.spread import Piece, Spread, traveller
 from suffice.families import Response
 from suffice.solvers import Solution, StochasticGradient
 from suffice.solvers.gradient import diverged
@@ -151,54 +151,44 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._forget_the_rows()
         self.__dict__.pop("digits_lost_", None)
+        given = as_dataset(X, y=y, sample_weight=sample_weight)
         sums_suffice = self.solver == "normal" and self.covariance == "classical"
-        if door.is_iterator(X) and sums_suffice:
-            return self._fit_stream(X, y, sample_weight)
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is None:
-            rows = self._rows(X, y, sample_weight, reset=True)
-            self._remember(self._sum(rows))
+        data = given if sums_suffice else given.rereadable()
+        try:
+            batches = self._encode(data, reset=True)
+            self._remember(self._sum(batches, reset=True))
             self._say_dependent()
-            self._look_again(rows)
-        else:
-            again = spread if sums_suffice else spread.rereadable()
-            try:
-                self._remember(self._sum_spread(again, reset=True))
-                self._say_dependent()
-                if not sums_suffice or self._lacks_digits():
-                    self._look_again(Shards.of(again.each(partial(_part, traveller(self)))))
-            finally:
-                if again is not spread:
-                    again.released()
+            if not sums_suffice or (data.is_rereadable and self._lacks_digits()):
+                self._look_again(EncodedDataset.of_parts(batches, self.engine))
+        finally:
+            if data is not given:
+                data.release()
         if self.solver == "normal":
             self.solution_ = self._as_solution()
         _ = self.coef_  # what cannot be read from the sums is said now, not at the first prediction
         return self
 
-    def _look_again(self, rows: Batch | Shards) -> None:
+    def _look_again(self, data: EncodedDataset) -> None:
         """Ask the rows what their sums do not tell: a solver's way, a small residual, and robust covariances."""
         try:
             if self.solver != "normal":
-                self._find(rows)
+                self._find(data)
             if self._lacks_digits():
-                self._read_residuals(rows)
+                self._read_residuals(data)
             if self.covariance != "classical" and self.l1 == 0:
-                self._robust = self._robust_covariance(rows)
+                self._robust = self._robust_covariance(data)
         finally:
-            if isinstance(rows, Shards):
-                rows.released()
+            data.release()
 
     def _lacks_digits(self) -> bool:
         """Whether sums tell the residual, or theta, to few digits."""
         solved = self._solved()
         return solved.df_residual > 0 and bool((solved.digits < ENOUGH_DIGITS).any())
 
-    def _read_residuals(self, rows: Batch | Shards) -> None:
+    def _read_residuals(self, data: EncodedDataset) -> None:
         """Sum the residuals row by row; without a penalty, they also correct theta."""
         theta = self._solved().theta
-        engine = engine_of(self.engine, rows)
-        left = remade(rows, partial(_residuals, engine_of_parts(engine), theta, self.fit_intercept))
-        sums = engine.accumulate(NormalEquations.over(), left)
+        sums = data.transform(partial(_residuals, theta, self.fit_intercept)).sum(NormalEquations.over())
         if self.solver == "normal" and self.l1 == 0 and self.l2 == 0:
             found = solve(sums, self.fit_intercept)
             self._found, self._residual = theta + found.theta, found.residual
@@ -206,34 +196,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             self._found, self._residual = theta, sums.about_zero()[sums.features :, sums.features :]
         self._unread()
 
-    def _sum(self, rows: Batch) -> NormalEquations:
-        with door.naming_cells():
-            return engine_for(self.engine, rows.x).accumulate(NormalEquations.over(), rows)
-
-    def _sum_spread(self, spread: Spread, reset: bool) -> NormalEquations:
-        """Return the normal equations of rows of a cluster."""
+    def _encode(self, data: Dataset, reset: bool) -> Dataset:
+        """Return rows as batches; the number and names of the features are set (reset), or compared."""
         if reset:
-            door.features(self, spread.example(), reset=True)
-        found = spread.each(partial(_summed, traveller(self))).total(_both)
+            door.features(self, data.example(), reset=True)
+        return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
+
+    def _sum(self, batches: Dataset, reset: bool) -> NormalEquations:
+        """Return the normal equations of all rows."""
+        with door.naming_cells():
+            found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self.engine))).reduce(_both)
         if found is None:
-            raise afar.nothing()
+            raise no_rows()
         sums, one_target = found
         door.check_weight(sums.weight)
         if reset:
             self._one_target = one_target
         return sums
-
-    def _fit_stream(self, stream: Any, y: Any, sample_weight: Any) -> Self:
-        if y is not None or sample_weight is not None:
-            raise ValueError("a stream brings its own targets and weights: leave out y and sample_weight")
-        fresh = clone(self)
-        door.learn_batches(stream, fresh.partial_fit)
-        if "_memory" not in vars(fresh):
-            raise ValueError("the stream holds no batches: there is nothing to learn from")
-        own = self.get_params(deep=False)
-        self.__dict__.update({name: value for name, value in vars(fresh).items() if name not in own})
-        self._say_dependent()
-        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order.
@@ -248,15 +227,16 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             self._check_unassigned("what is learned from more rows")
         before = None if first or steps is None else np.array(self.theta_)
         with self._learning(anew=first):
-            if steps is not None and afar.spread(X, y=y, sample_weight=sample_weight) is not None:
+            batches = self._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=first)
+            if steps is not None and batches.in_memory is None:
                 raise ValueError("steps row by row need the rows here: fetch X, or give solver='normal'")
-            more = self._sums(X, y, sample_weight, reset=first)
+            more = self._sum(batches, reset=first)
             pace = self._pace
             self._forget_the_rows()
             self._remember(more if first else self._memory + more)
             if steps is not None:
                 self._pace = pace
-                self._step_through(self._rows(X, y, sample_weight, reset=False), steps, before)
+                self._step_through(batches.in_memory, steps, before)
         return self
 
     def _step_through(self, rows: Batch, steps: StochasticGradient, before: FloatArray | None) -> None:
@@ -266,7 +246,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
         found = []
         for place in range(self._memory.targets):
-            likelihood = self._likelihood(_of_target(place, rows))
+            likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self.engine))
             likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / self._memory.weight)
             found.append(likelihood.descend(np.array(theta[:, [place]]), None, pace))
             if not found[-1].finite:
@@ -295,17 +275,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self._check_fitted()
         self._check_sums("what is left without some rows")
         with self._learning(anew=False):
-            removal = self._memory.remove(self._sums(X, y, sample_weight, reset=False))
+            batches = self._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=False)
+            removal = self._memory.remove(self._sum(batches, reset=False))
             self._forget_the_rows()
             self._remember(removal.left)
             self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
-
-    def _sums(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> NormalEquations:
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            return self._sum_spread(spread, reset)
-        return self._sum(self._rows(X, y, sample_weight, reset))
 
     def __add__(self, other: Any) -> Self:
         if type(other) is not type(self):
@@ -337,11 +312,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
             Rows, their targets and weights, as for :meth:`fit`. Rows of a cluster are read where they are: once for the
             mean of y, and once for the squares.
         """
-        rows = afar.judged_rows(self, X, y, sample_weight)
-        if rows is None:
+        data = partitioned.scored_dataset(self, X, y, sample_weight)
+        if data is None:
             return float(super().score(X, y, sample_weight))
-        mean = afar.mean_target(X, y, sample_weight)
-        left, all_of_it = np.split(afar.added_up(rows, partial(_squares, traveller(self), mean))[:-1], 2)
+        mean = partitioned.mean_target(X, y, sample_weight)
+        left, all_of_it = np.split(
+            partitioned.sum_over(data, partial(_squares, model_for_parts(self, data), mean))[:-1], 2
+        )
         explained = 1 - left / np.where(all_of_it > 0, all_of_it, 1.0)
         return float(np.where(all_of_it > 0, explained, left == 0).mean())
 
@@ -371,8 +348,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         """
         model = clone(self).set_params(solver="normal")
         model._check_settings()
-        rows = model._rows(X, y, sample_weight, reset=True)
-        sums = self._sum(rows)
+        sums = model._sum(model._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=True), reset=True)
         products = products_of(sums, self.fit_intercept)
         values = strengths(float(np.abs(products.xy).max(initial=0.0)), penalties, count, least, ratio)
         first = int(self.fit_intercept)
@@ -389,12 +365,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         start = np.zeros((sums.features + first, sums.targets))
         return walk(values, ratio, start, solve_one)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Batch:
-        x = door.features(self, X, reset)
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
+        x = door.features(self, X, reset=False)
         targets = door.numbers_there(door.beside_rows(x, y), x.shape[0], several=True)
-        if reset:
-            self._one_target = targets.ndim == 1
-        elif "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
+        if "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
             raise ValueError(
                 f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
             )
@@ -405,23 +379,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self._robust = self._found = self._residual = self._pace = None
         self.__dict__.pop("solution_", None)
 
-    def _find(self, rows: Batch | Shards) -> None:
+    def _find(self, data: EncodedDataset) -> None:
         """Let another solver find theta from the rows, target by target."""
-        start = np.zeros((rows.features + self.fit_intercept, 1))
+        start = np.zeros((data.n_features + self.fit_intercept, 1))
         found: list[Solution] = []
-        laid, layout = lay_out(rows, self.fit_intercept)
+        laid, layout = lay_out(data, self.fit_intercept)
         try:
             for place in range(self._memory.targets):
                 solver = solver_of(self.solver, self.tol, self.max_iter, False, self.random_state)
-                likelihood = self._likelihood(remade(laid, partial(_of_target, place)))
+                likelihood = self._likelihood(laid.transform(partial(_of_target, place)))
                 start = layout.inward(np.zeros_like(start))
                 inside = solver.minimise(likelihood, start)
                 gradient = layout.gradient_outward(inside.gradient)
                 found.append(replace(inside, theta=layout.outward(inside.theta), gradient=gradient, information=None))
                 warn_unless_converged(self, inside)
         finally:
-            if isinstance(laid, Shards) and laid is not rows:
-                laid.released()
+            if laid is not data:
+                laid.release()
         slowest = max(found, key=lambda solution: solution.passes)
         self._found = np.concatenate([solution.theta for solution in found], axis=1)
         gradient = np.concatenate([solution.gradient for solution in found], axis=1)
@@ -429,22 +403,20 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         self.solution_ = replace(slowest, theta=self._found, gradient=gradient, log_likelihood=value)
         self._solution = None
 
-    def _likelihood(self, rows: Batch | Shards) -> Likelihood:
-        return Likelihood(engine_of(self.engine, rows), rows, GAUSSIAN, self.fit_intercept, float(self.l2))
+    def _likelihood(self, data: EncodedDataset) -> Likelihood:
+        return Likelihood(data, GAUSSIAN, self.fit_intercept, float(self.l2))
 
-    def _robust_covariance(self, rows: Batch | Shards) -> FloatArray:
+    def _robust_covariance(self, data: EncodedDataset) -> FloatArray:
         if not self._one_target:
             raise ValueError(f"covariance={self.covariance!r} is for one target; y has several")
-        laid, layout = lay_out(rows, self.fit_intercept)
+        laid, layout = lay_out(data, self.fit_intercept)
         try:
             likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
             information = likelihood.curvature(theta).information
-            covariance = robust_covariance(
-                self.covariance, likelihood.engine, laid, GAUSSIAN, theta, self.fit_intercept, information
-            )
+            covariance = robust_covariance(self.covariance, laid, GAUSSIAN, theta, self.fit_intercept, information)
         finally:
-            if isinstance(laid, Shards) and laid is not rows:
-                laid.released()
+            if laid is not data:
+                laid.release()
         if layout.kept is not None:
             covariance = layout.covariance_outward(covariance)
         centre = 0.0 if layout.centre is None else layout.centre
@@ -461,25 +433,24 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromSums):  # type:
         )
 
 
-def _of_target(place: int, rows: Batch) -> Batch:
+def _of_target(place: int, rows: Batch, _: Engine | None = None) -> Batch:
     y = to_host(rows.y)
     return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
 
 
-def _residuals(engine: Callable[[Batch], Engine], theta: FloatArray, intercept: bool, rows: Batch) -> Batch:
+def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> Batch:
     """Return rows whose targets are what theta leaves of them."""
-    predicted = Likelihood(engine(rows), rows, GAUSSIAN, intercept).predictors(theta)
+    predicted = predictors_of(theta, intercept, rows, engine)
     return replace(rows, y=beside(rows.x, to_host(rows.y).reshape(predicted.shape) - predicted))
 
 
-def _part(model: LinearRegression, piece: Piece) -> Batch:
+def _encode_part(model: LinearRegression, piece: Piece) -> Batch:
     with door.one_of_many():
-        return model._rows(piece["X"], piece["y"], piece.get("sample_weight"), reset=False)
+        return model._rows(piece["X"], piece.get("y"), piece.get("sample_weight"))
 
 
-def _summed(model: LinearRegression, piece: Piece) -> tuple[NormalEquations, bool]:
-    rows = _part(model, piece)
-    return model._sum(rows), rows.y.ndim == 1
+def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> tuple[NormalEquations, bool]:
+    return engine(rows).accumulate(NormalEquations.over(), rows), rows.y.ndim == 1
 
 
 def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) -> tuple[NormalEquations, bool]:
@@ -488,7 +459,7 @@ def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) 
 
 def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatArray:
     """Return the squares of residuals and those about the mean, of each target, and the rows' weight, (2 t + 1,)."""
-    weights = afar.weights_of(piece)
+    weights = partitioned.part_weights(piece)
     targets = door.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
     predicted = np.asarray(model.predict(piece["X"])).reshape(targets.shape)
     return np.concatenate([weights @ (targets - predicted) ** 2, weights @ (targets - mean) ** 2, [weights.sum()]])

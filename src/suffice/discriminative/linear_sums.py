@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice import afar, door
+from suffice import door, partitioned
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.fitted import solvers_read, solvers_written
 from suffice.discriminative.inference import Inference, notes_on_rows
@@ -166,7 +166,7 @@ class ReadFromSums(ReadFromStatistics, LinearPredictor):
 
     # Answers.
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
         """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
 

@@ -17,7 +17,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import afar, door
+from suffice import door, partitioned
 from suffice.discriminative.local_door import beside, check_rows, numbers, warn_of
 from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
@@ -201,7 +201,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             self.feature_names_in_ = names
         return self
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
 
@@ -247,14 +247,14 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return float(self._variance[0]) if not self._shape else self._variance
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @afar.answered("score")
+    @partitioned.row_wise("score")
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of the second class at each query, (n,)."""
         check_is_fitted(self)
         return beside(X, self._asked(X).value[:, 0])
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @afar.answered("probability")
+    @partitioned.row_wise("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
@@ -262,7 +262,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return beside(X, expit(np.hstack([-log_odds, log_odds])))
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @afar.answered("log_probability")
+    @partitioned.row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)

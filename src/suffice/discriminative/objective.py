@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -11,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.data import EncodedDataset
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign, is_sparse
-from suffice.engines.cluster import Shards, engine_of_parts, here, remade
+from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.descent import Ascent, Descent, Pace
 from suffice.engines.native_stochastic import Ridge
 from suffice.engines.results import joined, taken
@@ -28,8 +27,6 @@ from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
 
 _LEAST_SQUARES = Response.of("gaussian")
-#: Of rows on a device, no more than this many are drawn.
-DRAWN = 1 << 20
 #: Second derivatives that are held at a time.
 _HELD = 1 << 22
 
@@ -40,15 +37,13 @@ class Likelihood:
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
-    >>> rows = Batch(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]))
-    >>> least_squares = Likelihood(ThreadEngine(), rows, Response.of("gaussian"), intercept=False, l2=1.0)
+    >>> data = EncodedDataset.of_batch(Batch(np.array([[1.0], [2.0]]), np.array([1.0, 3.0])))
+    >>> least_squares = Likelihood(data, Response.of("gaussian"), intercept=False, l2=1.0)
     >>> least_squares.slope(np.array([[1.0]]))
     Slope(value=4.0, gradient=array([[1.]]))
     """
 
-    engine: Engine
-    rows: Batch | Shards
+    data: EncodedDataset
     response: Response
     intercept: bool = True
     l2: float = 0.0  #: of every coefficient but the intercepts
@@ -56,13 +51,10 @@ class Likelihood:
     """Whether every class has its column of theta, none being pinned at 0: then the penalty treats them alike."""
     free: FloatArray | None = None  #: (p, t), 1 where theta may move and 0 where it stays; everywhere by default
 
-    @cached_property
+    @property
     def weight(self) -> float:
         """The total weight of the rows."""
-        if isinstance(self.rows, Shards):
-            return self.rows.total
-        weight = self.rows.weight
-        return float(self.rows.rows) if weight is None else float(weight[self.rows.start : self.rows.stop].sum())
+        return self.data.weight
 
     @cached_property
     def unit(self) -> float:
@@ -74,10 +66,10 @@ class Likelihood:
         family = self.response.family.name
         if not self.response.likelihood.value_has_units:
             return 1.0
-        rows = self.rows.sample if isinstance(self.rows, Shards) else self.rows
+        rows = self.data.some_rows
         if rows.offset is not None and self.response.link.name == "identity":
             rows = replace(rows, y=to_host(rows.y) - rows.offset)
-        mean, variance = moments(self.engine if rows is self.rows else here(), rows)
+        mean, variance = target_moments(rows)
         if family == "poisson":
             return min(float(mean), 1.0) or 1.0
         if family != "gaussian":
@@ -99,37 +91,20 @@ class Likelihood:
         np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
         return Bend(sums.value - penalty.value, self._gradient(sums) - penalty.gradient, information)
 
-    def sample(self, count: int, once: bool = False) -> Likelihood:
-        """Return the log-likelihood of about ``count`` rows, spread over all of them.
-
-        Rows that are asked about ``once`` are not copied where they lie side by side.
-        """
-        rows = self.rows
-        if isinstance(rows, Shards):
-            fetched = replace(self, engine=here(), rows=rows.sample)
-            return replace(fetched, l2=self.l2 * fetched.weight / self.weight).sample(count, once)
-        if is_foreign(rows.x):  # the places are drawn here, and a pass over all rows there may be shorter than that
-            count = min(count, DRAWN)
-        every = max(rows.rows // max(count, 1), 1)
-        if once and isinstance(rows.x, np.ndarray):
-            some = slice(rows.start + every // 2, rows.stop, every)
-            y, weight, offset = (None if c is None else c[some] for c in (rows.y, rows.weight, rows.offset))
-            few = Batch(rows.x[some], y, weight, offset)
-            return replace(self, rows=few, l2=self.l2 * few.rows / rows.rows)
-        places = rows.start + every * np.arange(rows.rows // every)
-        places += np.random.default_rng(0).integers(0, every, len(places))  # whatever period the rows may have
-        few = Batch(*(taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset)))
-        return replace(self, rows=few, l2=self.l2 * len(places) / rows.rows)
+    def sample(self, count: int, strided: bool = False) -> Likelihood:
+        """Return the log-likelihood of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
+        few = self.data.sample(count, strided)
+        return replace(self, data=few, l2=self.l2 * few.weight / self.weight)
 
     @property
     def count(self) -> int:
         """How many rows there are."""
-        return self.rows.rows
+        return self.data.n_rows
 
     @property
-    def is_far(self) -> bool:
-        """Whether the rows are on a cluster, which takes its time for every pass."""
-        return isinstance(self.rows, Shards)
+    def has_slow_passes(self) -> bool:
+        """Whether rows are not in memory, so that a pass over them costs more than its arithmetic."""
+        return self.data.batch is None
 
     def descend(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
         """Return where one epoch of stochastic steps leads, in the order of a seed, or as the rows come."""
@@ -141,7 +116,7 @@ class Likelihood:
 
         shrink = 0.0 if self.symmetric else self.l2 / self.weight
         walk = partial(_walked, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
-        descent: Descent | None = self.engine.fold(walk, None, self.rows)
+        descent: Descent | None = self.data.fold(walk, None)
         assert descent is not None
         if not self.symmetric:
             return descent
@@ -151,14 +126,14 @@ class Likelihood:
 
     def climb(self, start: FloatArray) -> Climb | None:
         """Return what goes round by the dual; None where there is none, or rows are not CSR in threads."""
-        if isinstance(self.rows, Shards):
+        rows = self.data.batch
+        if rows is None or not is_sparse(rows.x) or rows.features >= 2**31:
             return None
-        kernels: Any = getattr(self.engine, "kernels", None)
+        kernels: Any = self.data.engine_for_part(rows).kernels
         has_dual = self.response.name in ("bernoulli/logit", "multinomial/softmax") and self.l2 > 0
-        readable = is_sparse(self.rows.x) and self.rows.features < 2**31 and hasattr(kernels, "dual_ascent")
-        if not (has_dual and readable and self.free is None):
+        if not (has_dual and hasattr(kernels, "dual_ascent") and self.free is None):
             return None
-        y, rows = np.asarray(self.rows.y), self.rows
+        y = np.asarray(rows.y)
         if start.shape[1] == 1 and y.dtype.kind == "f":
             probabilities = np.stack([y, 1 - y], axis=1)
         else:
@@ -196,79 +171,32 @@ class Likelihood:
         """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
-        return replace(self, rows=remade(self.rows, partial(_narrowed, features)))
+        return replace(self, data=self.data.transform(partial(_narrowed, features)))
 
     def predictors(self, theta: FloatArray) -> FloatArray:
-        """Return the linear predictors of every row, (n, t), on the host; for rows that are here."""
-        rows = _at_hand(self.rows)
-        theta = self._pinned(theta)
-        coef = np.ascontiguousarray(theta[int(self.intercept) :].T)
-        level = theta[0] if self.intercept else np.zeros(theta.shape[1])
-        z = to_host(joined(self.engine.map(partial(_scores, coef, level), replace(rows, y=None, offset=None))))
-        offset = rows.offset if rows.offset is None else rows.offset[rows.start : rows.stop]
-        return z if offset is None else z + offset.reshape(len(offset), -1)
-
-    def means(self, theta: FloatArray) -> FloatArray:
-        """Return E[y] of every row, (n,) or (n, k), on the host; for rows that are here."""
-        return np.asarray(self.response.mean(self.predictors(theta)))
-
-    def curvatures(self, theta: FloatArray) -> FloatArray:
-        """Return minus the second derivatives of every row's value by each of its predictors, (n, t), weighted.
-
-        The mixed ones, (n, t, t), are held for a block of rows at a time: of many classes they would not fit in memory.
-        """
-        rows = _at_hand(self.rows)
-        z, y = self.predictors(theta), to_host(rows.y)
-        step = max(1, _HELD // max(z.shape[1], 1) ** 2)
-        parts = [
-            np.diagonal(self.response.curve(z[first : first + step], y[first : first + step]).curvature, 0, 1, 2).copy()
-            for first in range(0, len(z), step)
-        ]
-        own = np.concatenate([np.zeros((0, z.shape[1])), *parts])
-        return np.asarray(own if rows.weight is None else rows.weight[:, None] * own)
+        """Return the linear predictors of every row, (n, t), on the host; for rows in memory."""
+        rows = self.data.batch
+        assert rows is not None
+        return predictors_of(self._pinned(theta), self.intercept, rows, self.data.engine_for_part(rows))
 
     def diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the information at theta, in its shape."""
-        pinned = self._pinned(theta)
-        if isinstance(self.rows, Shards):
-            what = partial(_diagonal, engine_of_parts(self.engine), self.response, pinned, self.intercept)
-            across: Any = self.rows.batches.each(what).total(operator.add)
-        else:
-            across = replace(self, symmetric=False)._diagonal(pinned)
+        across = self.data.reduce(partial(_diagonal, self.response, self._pinned(theta), self.intercept))
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
             across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
         return np.asarray(across + self._penalty(theta).curvature)
-
-    def _diagonal(self, theta: FloatArray) -> FloatArray:
-        """Return the diagonal of the information of the rows alone."""
-        bends = self.curvatures(theta)
-        sums = []
-        for place in range(bends.shape[1]):
-            bend = np.ascontiguousarray(bends[:, place])
-            total = self._squares(bend)
-            sums.append(np.concatenate([[bend.sum()], total]) if self.intercept else total)
-        return np.stack(sums, axis=1)
-
-    def _squares(self, weight: FloatArray) -> FloatArray:
-        """Return the weighted sum of squares of each feature, (d,)."""
-        rows = _at_hand(self.rows)
-        x = rows.x
-        if is_sparse(x):  # in whatever order its rows are stored
-            return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
-        sums = self.engine.accumulate(DiagonalMoments.over(), replace(rows, y=None, weight=weight))
-        return np.asarray(sums.spread[0] + sums.weight * sums.mean[0] ** 2)
 
     def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
         """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""
         if theta.shape[1] > 1:
             return None
         # The slope of least squares with targets 0 and these weights is the product, turned round.
-        rows = remade(self.rows, partial(_bent, engine_of_parts(self.engine), self.response, theta, self.intercept))
+        data = self.data.transform(partial(_weighted_by_curvature, self.response, theta, self.intercept))
         across = self._penalty(theta).curvature
 
         def product(step: FloatArray) -> FloatArray:
             what = Curvature.over(_LEAST_SQUARES, step, self.intercept, False)
-            return np.asarray(across * step - self.engine.accumulate(what, rows).gradient)
+            return np.asarray(across * step - data.sum(what).gradient)
 
         return product
 
@@ -278,7 +206,7 @@ class Likelihood:
 
     def _sum(self, theta: FloatArray, hessian: bool) -> Curvature:
         what = Curvature.over(self.response, self._pinned(theta), self.intercept, hessian)
-        return self.engine.accumulate(what, self.rows)
+        return self.data.sum(what)
 
     def _gradient(self, sums: Curvature) -> FloatArray:
         slopes = sums.gradient
@@ -302,27 +230,66 @@ class Likelihood:
         return ridge(theta, strength)
 
 
-def moments(engine: Engine, rows: Batch) -> tuple[Any, Any]:
+def target_moments(rows: Batch) -> tuple[Any, Any]:
     """Return the mean and the variance of the targets, each a number, or one per part."""
     if is_foreign(rows.y):
         column = rows.y if rows.y.ndim == 2 else rows.y[:, None]
-        sums = engine.accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
+        sums = engine_for(None, column).accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
         mean, variance = sums.mean[0], sums.spread[0] / sums.weight
         return (mean, variance) if rows.y.ndim == 2 else (mean[0], variance[0])
     mean = np.average(rows.y, axis=0, weights=rows.weight)
     return mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight)
 
 
+def predictors_of(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> FloatArray:
+    """Return the linear predictors of every row of a batch, (n, t), on the host, offsets included."""
+    coef = np.ascontiguousarray(theta[int(intercept) :].T)
+    level = theta[0] if intercept else np.zeros(theta.shape[1])
+    z = to_host(joined(engine.map(partial(_scores, coef, level), replace(rows, y=None, offset=None))))
+    offset = rows.offset if rows.offset is None else rows.offset[rows.start : rows.stop]
+    return z if offset is None else z + offset.reshape(len(offset), -1)
+
+
 def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any) -> Any:
     return kernels.linear_scores(batch, coef, intercept)
 
 
-def _at_hand(rows: Batch | Shards) -> Batch:
-    assert isinstance(rows, Batch)  # what is asked row by row is asked where the rows are
-    return rows
+def curvatures_of(response: Response, theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> FloatArray:
+    """Return minus the second derivatives of every row's value by each of its predictors, (n, t), weighted.
+
+    The mixed ones, (n, t, t), are held for a block of rows at a time: of many classes they would not fit in memory.
+    """
+    z, y = predictors_of(theta, intercept, rows, engine), to_host(rows.y)
+    step = max(1, _HELD // max(z.shape[1], 1) ** 2)
+    parts = [
+        np.diagonal(response.curve(z[first : first + step], y[first : first + step]).curvature, 0, 1, 2).copy()
+        for first in range(0, len(z), step)
+    ]
+    own = np.concatenate([np.zeros((0, z.shape[1])), *parts])
+    return np.asarray(own if rows.weight is None else rows.weight[:, None] * own)
 
 
-def _narrowed(features: npt.NDArray[np.intp], batch: Batch) -> Batch:
+def _diagonal(response: Response, theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> FloatArray:
+    """Return the diagonal of the information of the rows of a batch, (p, t)."""
+    curvatures = curvatures_of(response, theta, intercept, rows, engine)
+    sums = []
+    for place in range(curvatures.shape[1]):
+        weight = np.ascontiguousarray(curvatures[:, place])
+        total = _squares(weight, rows, engine)
+        sums.append(np.concatenate([[weight.sum()], total]) if intercept else total)
+    return np.stack(sums, axis=1)
+
+
+def _squares(weight: FloatArray, rows: Batch, engine: Engine) -> FloatArray:
+    """Return the weighted sum of squares of each feature, (d,)."""
+    x = rows.x
+    if is_sparse(x):  # in whatever order its rows are stored
+        return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
+    sums = engine.accumulate(DiagonalMoments.over(), replace(rows, y=None, weight=weight))
+    return np.asarray(sums.spread[0] + sums.weight * sums.mean[0] ** 2)
+
+
+def _narrowed(features: npt.NDArray[np.intp], batch: Batch, _: Engine) -> Batch:
     return replace(batch, x=taken(batch.x, features, axis=1))
 
 
@@ -345,18 +312,12 @@ def _walked(
     return descent if before is None else before.then(descent)
 
 
-def _bent(
-    engine: Callable[[Batch], Engine], response: Response, theta: FloatArray, intercept: bool, batch: Batch
+def _weighted_by_curvature(
+    response: Response, theta: FloatArray, intercept: bool, batch: Batch, engine: Engine
 ) -> Batch:
     """Return rows with targets 0, whose weights are the curvatures of their values."""
-    bends = Likelihood(engine(batch), batch, response, intercept).curvatures(theta)[:, 0]
-    return replace(batch, y=np.zeros(len(bends)), weight=np.ascontiguousarray(bends), offset=None)
-
-
-def _diagonal(
-    engine: Callable[[Batch], Engine], response: Response, theta: FloatArray, intercept: bool, batch: Batch
-) -> FloatArray:
-    return Likelihood(engine(batch), batch, response, intercept)._diagonal(theta)
+    weight = curvatures_of(response, theta, intercept, batch, engine)[:, 0]
+    return replace(batch, y=np.zeros(len(weight)), weight=np.ascontiguousarray(weight), offset=None)
 
 
 def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> FloatArray:

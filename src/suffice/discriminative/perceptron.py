@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import EncodedDataset, as_dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import model_for_parts, no_rows
 from suffice.discriminative.classes import class_weights
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
@@ -22,7 +25,6 @@ from suffice.engines.descent import Correction
 from suffice.engines.kernels import Kernels
 from suffice.engines.reading import JOINT, Reading
 from suffice.engines.results import joined, named_classes
-from suffice.engines.spread import Piece, traveller
 from suffice.fitted_parameters import FittedParameters
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
@@ -34,7 +36,7 @@ from suffice.user_warnings import warn_user
 _PATIENCE = 5
 
 
-class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
     """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
 
     With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
@@ -158,24 +160,37 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._take_assigned()
         known = getattr(self, "_theta", None) if self.warm_start else None
-        x = door.features(self, X, reset=True)
-        column = door.targets(y, x.shape[0])
-        labels, codes = Labels.discover(column)
-        weight = self._weights(sample_weight, labels, codes)
-        if known is not None and (labels != self._labels or known.shape[0] != x.shape[1] + self.fit_intercept):
-            known = None
-        self._begin(labels, column, known)
+        given = as_dataset(X, y=y, sample_weight=sample_weight)
+        rows = given.rereadable()
+        try:
+            door.features(self, rows.example(), reset=True)
+            found: ClassTotals | None = rows.map_parts(ClassTotals.of).reduce(ClassTotals.plus)
+            if found is None:
+                raise no_rows()
+            found.check()
+            labels = found.labels
+            encode = partial(_encode_part, model_for_parts(self, rows), labels, found.weights)
+            data = EncodedDataset.of_parts(rows.map_parts(encode), self.engine)
+            if known is not None and (labels != self._labels or len(known) != data.n_features + self.fit_intercept):
+                known = None
+            self._begin(labels, found.like, known)
+            return self._find(data)
+        finally:
+            if rows is not given:
+                rows.release()
+
+    def _find(self, data: EncodedDataset) -> Self:
+        """Go through the rows until none is a mistake, or for as many epochs as are allowed."""
         random = check_random_state(self.random_state)
-        batch, least = Batch(x, codes, weight), [x.shape[0] + 1.0]
+        least = [data.n_rows + 1.0]
         for _ in range(self.max_iter):
-            seed = random.randint(2**31 - 1) if self.shuffle else None
-            self._epoch(batch, shuffled(x.shape[0], seed))
+            self._epoch(data, random.randint(2**31 - 1) if self.shuffle else None)
             least.append(min(least[-1], self.mistakes_[-1]))
-            if self.separated_ or self._stands_still(least, x.shape[0]):
+            if self.separated_ or self._stands_still(least, data.n_rows):
                 return self
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
         warn_user(
-            f"the rows are not separated: {self.mistakes_[-1]} of {x.shape[0]} were mistakes in the last of "
+            f"the rows are not separated: {self.mistakes_[-1]} of {data.n_rows} were mistakes in the last of "
             f"{self.max_iter} epochs. If no line separates them, none will be found: use average=True, or logistic "
             "regression; else raise max_iter",
             ConvergenceWarning,
@@ -198,12 +213,12 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
 
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Self:
         self._take_assigned()
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:  # the model goes from worker to worker
+        data = as_dataset(X, y=y, sample_weight=sample_weight)
+        if data.in_memory is None:  # the model goes from worker to worker
             if first and classes is None:
-                classes = list(afar.classes_of(spread))
-            learnt = spread.fold(partial(_learnt, classes), traveller(self))
-            self.__dict__.update({**vars(learnt), "engine": self.engine})
+                classes = list(partitioned.find_classes(data))
+            learned = data.fold(partial(_learn_part, classes), model_for_parts(self, data))
+            self.__dict__.update({**vars(learned), "engine": self.engine})
             return self
         x = door.features(self, X, reset=first)
         column = door.targets(y, x.shape[0])
@@ -215,24 +230,14 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: give a dict of weights, or use fit"
             )
-        weight = self._weights(sample_weight, labels, codes, every=not first or classes is not None)
+        weight = door.weights(sample_weight, len(codes))
+        if len(labels) < 2 or (first and classes is None):
+            ClassTotals.of({"y": y, "sample_weight": sample_weight}).check()
+        weight = class_weights(self.class_weight, labels, codes, weight)
         if first:
             self._begin(labels, column if classes is None else np.asarray(classes), None)
-        self._epoch(Batch(x, codes, weight), np.arange(x.shape[0]))
+        self._epoch(EncodedDataset.of_batch(Batch(x, codes, weight), self.engine), None)
         return self
-
-    def _weights(
-        self, sample_weight: Any, labels: Labels, codes: npt.NDArray[np.int64], every: bool = False
-    ) -> FloatArray | None:
-        """Return what each row's steps are multiplied by; unless ``every`` class is known, there must be two here."""
-        weight = door.weights(sample_weight, len(codes))
-        present = np.unique(codes if weight is None else codes[weight > 0])
-        if len(labels) < 2 or (len(present) < 2 and not every):
-            name = labels.names[present[0]]
-            raise ValueError(
-                f"a perceptron needs rows of at least 2 classes; those with weight are of 1 class, {name!r}"
-            )
-        return class_weights(self.class_weight, labels, codes, weight)
 
     def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
         """Start at a theta, or at 0."""
@@ -243,16 +248,13 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
         self._total, self._visits = np.zeros(shape), 0
         self.mistakes_, self.n_iter_ = [], 0
 
-    def _epoch(self, batch: Batch, order: npt.NDArray[np.int64]) -> None:
-        """Go once through the rows."""
-
-        def visit(seen: Correction, part: Batch, kernels: Kernels) -> Correction:
-            return kernels.correct(part, seen.theta, len(self._labels), self.fit_intercept, order, self.step)
-
+    def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
+        """Go once through the rows, in the order of a seed, or as they come."""
+        visit = partial(_visit, len(self._labels), self.fit_intercept, self.step, seed)
         with door.naming_cells():
-            seen = engine_for(self.engine, batch.x).fold(visit, Correction(self._theta, self._total, 0), batch)
+            seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
-        self._visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
+        self._visits += visits
         self.mistakes_.append(seen.mistakes)
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
@@ -293,13 +295,13 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
             self._theta = np.concatenate(parts)
             self._total, self._visits = np.zeros_like(self._theta), 0
 
-    @afar.answered("score")
+    @partitioned.row_wise("score")
     def decision_function(self, X: Any) -> Any:
         """Return theta' x: (n,), not negative for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any) -> Any:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:
@@ -378,6 +380,66 @@ class Perceptron(FittedParameters, Stored, afar.ClusterClassifierMixin, BaseEsti
         return model
 
 
-def _learnt(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:
+class ClassTotals(NamedTuple):
+    """The classes of rows, and the weight of each."""
+
+    labels: Labels
+    weights: FloatArray  # (k,)
+    like: npt.NDArray[Any]  # an empty array of the type the labels came in
+
+    @classmethod
+    def of(cls, piece: Piece) -> ClassTotals:
+        """Return the classes of one part."""
+        column = door.targets(piece.get("y"), None)
+        labels, codes = Labels.discover(column)
+        with door.one_of_many():
+            weight = door.weights(piece.get("sample_weight"), len(codes))
+        return cls(labels, np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64), column[:0])
+
+    def plus(self, other: ClassTotals) -> ClassTotals:
+        """Return the classes of both."""
+        labels, mine, theirs = self.labels.union(other.labels)
+        weights = np.zeros(len(labels))
+        weights[mine] += self.weights
+        weights[theirs] += other.weights
+        return ClassTotals(labels, weights, self.like)
+
+    def check(self) -> None:
+        """Raise unless there are rows of two classes."""
+        door.check_weight(float(self.weights.sum()))
+        present = np.flatnonzero(self.weights > 0)
+        if len(present) < 2:
+            raise ValueError(
+                "a perceptron needs rows of at least 2 classes; those with weight are of 1 class, "
+                f"{self.labels.names[present[0]]!r}"
+            )
+
+
+def _encode_part(model: Perceptron, labels: Labels, totals: FloatArray, piece: Piece) -> Batch:
+    x = door.features(model, piece["X"], reset=False)
+    labels, codes = door.known_codes(labels, door.targets(piece["y"], x.shape[0]), fixed=True)
+    with door.one_of_many():
+        weight = door.weights(piece.get("sample_weight"), x.shape[0])
+    return Batch(x, codes, class_weights(model.class_weight, labels, codes, weight, totals))
+
+
+def _visit(
+    classes: int,
+    intercept: bool,
+    step: float,
+    seed: int | None,
+    state: tuple[Correction, int],
+    batch: Batch,
+    kernels: Kernels,
+) -> tuple[Correction, int]:
+    """Go once through the rows of a batch, from where those before it led."""
+    before, visits = state
+    order = batch.start + shuffled(batch.rows, seed)
+    found = kernels.correct(batch, before.theta, classes, intercept, order, step)
+    visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
+    return Correction(found.theta, before.total + found.total, before.mistakes + found.mistakes), visits
+
+
+def _learn_part(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:
     with door.one_of_many():
         return copy.deepcopy(model).partial_fit(piece["X"], piece["y"], classes, piece.get("sample_weight"))

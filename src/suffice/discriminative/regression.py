@@ -7,18 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from suffice import afar, door
+from suffice import door
+from suffice.data import EncodedDataset, as_dataset
 from suffice.discriminative.arriving import Arriving
 from suffice.discriminative.facts import facts_of
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
-from suffice.discriminative.objective import Likelihood, moments
+from suffice.discriminative.objective import Likelihood, target_moments
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.separation import SeparationWarning, can_separate, find_separation, separable_rows
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.cluster import Shards, engine_of
+from suffice.engines.choice import engine_for
 from suffice.engines.memory import check_host_memory
 from suffice.engines.results import beside
 from suffice.families import Response
@@ -144,25 +145,19 @@ class Regression(Arriving):
             return self._fit(X, y, sample_weight, offset, exposure, trials)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
-        beside = {"offset": offset, "exposure": exposure, "trials": trials}
-        spread = afar.spread(X, y=y, sample_weight=sample_weight, **beside)
-        rows: Batch | Shards
-        if spread is None:
-            rows, targets = self._rows(X, y, sample_weight, **beside, reset=True)
-        else:
-            rows, targets = self._rows_spread(spread)
+        given = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+        data, targets = self._encode(given)
         self._forget_facts()
-        if isinstance(rows, Batch):
-            check_host_memory(rows.x.shape, "theta, its slope and coef_", 4, *self._shape(rows, targets))
+        shape = self._shape(data.n_features, targets)
+        check_host_memory((data.n_rows, data.n_features), "theta, its slope and coef_", 4, *shape)
         with door.naming_cells():
             try:
-                self._learn(rows, targets)
+                self._learn(data, targets)
             except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
-                self._likelihood(rows, targets).slope(np.zeros(self._shape(rows, targets)))
+                self._likelihood(data, targets).slope(np.zeros(shape))
                 raise
             finally:
-                if isinstance(rows, Shards):
-                    rows.released()
+                data.release()
         return self
 
     def _forget_facts(self) -> None:
@@ -172,8 +167,8 @@ class Regression(Arriving):
         self._information = self._covariance = self.separation_ = None
         self._notes = []
 
-    def _learn(self, rows: Batch | Shards, targets: int) -> None:
-        laid, layout = lay_out(rows, self.fit_intercept)
+    def _learn(self, data: EncodedDataset, targets: int) -> None:
+        laid, layout = lay_out(data, self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         if likelihood.symmetric and self.covariance != "classical":
             raise ValueError(
@@ -185,17 +180,17 @@ class Regression(Arriving):
             solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
             self._take(likelihood, layout, solution)
         finally:
-            if isinstance(laid, Shards) and laid is not rows:
-                laid.released()
+            if laid is not data:
+                laid.release()
 
-    def _likelihood(self, rows: Batch | Shards, targets: int) -> Likelihood:
+    def _likelihood(self, data: EncodedDataset, targets: int) -> Likelihood:
         response = self._response()
-        alike = self._shape(rows, targets)[1] > response.predictors(targets)
+        alike = self._shape(data.n_features, targets)[1] > response.predictors(targets)
         free = None
         if response.family.name == "beta":  # the precision is one number for all rows
-            free = np.ones((rows.features + self.fit_intercept, 2))
+            free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
-        return Likelihood(engine_of(self.engine, rows), rows, response, self.fit_intercept, float(self.l2), alike, free)
+        return Likelihood(data, response, self.fit_intercept, float(self.l2), alike, free)
 
     def _wants_information(self, likelihood: Likelihood, start: FloatArray) -> bool:
         if self.inference != "auto":
@@ -204,15 +199,15 @@ class Regression(Arriving):
 
     def _start(self, likelihood: Likelihood, targets: int, layout: Layout) -> FloatArray:
         """Return where the solver starts: from the mean of y, or from what was learnt before."""
-        response, rows = likelihood.response, _some(likelihood.rows)
-        shape = self._shape(rows, targets)
+        response, rows = likelihood.response, likelihood.data.some_rows
+        shape = self._shape(rows.features, targets)
         if self.warm_start and self.__sklearn_is_fitted__():
             before = self._pinned_theta(shape[1])
             if before.shape == (self.n_features_in_ + int(self.fit_intercept), shape[1]):
                 return layout.inward(before)
         start = np.zeros(shape)
         if targets == 1 or response.vector_targets:
-            level = response.start(*moments(likelihood.engine, rows))
+            level = response.start(*target_moments(rows))
             if rows.offset is not None:
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
@@ -225,10 +220,10 @@ class Regression(Arriving):
             start = linked if not np.isfinite(value) or few.slope(linked).value > value else start
         return start
 
-    def _shape(self, rows: Batch | Shards, targets: int) -> tuple[int, int]:
+    def _shape(self, features: int, targets: int) -> tuple[int, int]:
         """Return the shape of theta as a solver sees it."""
         alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
-        return rows.features + self.fit_intercept, self._response().predictors(targets) + alike
+        return features + self.fit_intercept, self._response().predictors(targets) + alike
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
         """Return theta with so many columns: as the solver sees it."""
@@ -265,7 +260,7 @@ class Regression(Arriving):
             factored = Symmetric.of(solution.information)
             rank -= theta.size - factored.rank
             if factored.rank < theta.size and self.l2 == 0:
-                self._say_collinear(likelihood, solution.information, theta.shape)
+                self._say_collinear(likelihood, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
         self.facts_ = facts_of(likelihood, theta, value, rank)
         self.dispersion_ = self.facts_.dispersion
@@ -274,8 +269,7 @@ class Regression(Arriving):
             self._covariance = layout.covariance_outward(
                 robust_covariance(
                     self.covariance,
-                    likelihood.engine,
-                    likelihood.rows,
+                    likelihood.data,
                     likelihood.response,
                     theta,
                     self.fit_intercept,
@@ -301,13 +295,14 @@ class Regression(Arriving):
         """Say so where theta would grow for ever: that is no fit, though its slope vanishes."""
         if self._penalised() or not can_separate(likelihood.response) or not _restless(solution, likelihood):
             return
-        if isinstance(likelihood.rows, Shards):
+        rows = likelihood.data.batch
+        if rows is None:
             why = words = "theta had far to go still: the rows are separated, or nearly; give l2 > 0"
         else:
             names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
             found = find_separation(
-                likelihood.engine,
-                separable_rows(likelihood.response, likelihood.rows),
+                likelihood.data.engine_for_part(rows),
+                separable_rows(likelihood.response, rows),
                 solution.theta.shape[1] + 1,
                 solution.theta,
                 self.fit_intercept,
@@ -328,7 +323,7 @@ class Regression(Arriving):
         theta = solution.theta[int(self.fit_intercept) :]
         return float(self.l2 / 2 * (theta * theta).sum() + self.l1 * np.abs(theta).sum())
 
-    def _say_collinear(self, likelihood: Likelihood, information: FloatArray, shape: tuple[int, ...]) -> None:
+    def _say_collinear(self, likelihood: Likelihood, shape: tuple[int, ...]) -> None:
         """Name the columns that depend on others, where the curvature is singular.
 
         At the end of a link's range the curvature of a few rows can outweigh all others, or vanish: it is singular then
@@ -337,13 +332,9 @@ class Regression(Arriving):
         names = np.array(self._names())
         if self._layout.kept is not None:
             names = names[self._layout._places()]
-        products = information[: shape[0], : shape[0]]
-        rows = likelihood.rows
-        if isinstance(rows, Batch):
-            plain = Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
-            least_squares = Likelihood(likelihood.engine, plain, Response.of("gaussian"), likelihood.intercept)
-            products = least_squares.curvature(np.zeros((shape[0], 1))).information
-        found = dependencies(products)
+        plain = likelihood.data.transform(_with_targets_zero)
+        least_squares = Likelihood(plain, Response.of("gaussian"), likelihood.intercept)
+        found = dependencies(least_squares.curvature(np.zeros((shape[0], 1))).information)
         if not found:
             self._notes.append(
                 "the curvature of the log-likelihood is singular, though no column depends on others: some means are "
@@ -367,14 +358,13 @@ def _restless(solution: Solution, likelihood: Likelihood) -> bool:
     return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged
 
 
-def _some(rows: Batch | Shards) -> Batch:
-    """Return rows to start from: all of those that are here, or some of a cluster's."""
-    return rows.sample if isinstance(rows, Shards) else rows
+def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
+    return Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
 
 
 def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     """Return a start whose predictors are near the link of each row's own target, as the first step of R's glm."""
-    rows, response = _some(likelihood.rows), likelihood.response
+    rows, response = likelihood.data.some_rows, likelihood.response
     if start.shape[1] > 1:
         return start
     y = to_host(rows.y)
@@ -383,4 +373,4 @@ def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     weight = np.ascontiguousarray(weight if rows.weight is None else weight * rows.weight)
     offset = rows.offset if rows.offset is not None else 0.0
     near = replace(rows, y=aims - offset, weight=weight, offset=None)
-    return solve(engine_of(None, rows).accumulate(NormalEquations.over(), near), likelihood.intercept).theta
+    return solve(engine_for(None, rows.x).accumulate(NormalEquations.over(), near), likelihood.intercept).theta

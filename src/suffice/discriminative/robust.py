@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
+from suffice.data import EncodedDataset
+from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.native_rows import is_csr
 from suffice.families import Response
@@ -84,8 +85,7 @@ def second_moments(kernels: Any, values: FloatArray, weight: FloatArray) -> tupl
 
 def robust_covariance(
     kind: str,
-    engine: Engine,
-    batch: Batch | Iterable[Batch],
+    data: EncodedDataset,
     response: Response,
     theta: FloatArray,
     intercept: bool,
@@ -99,8 +99,8 @@ def robust_covariance(
         ``"HC0"``: the rows' squared scores between two inverse informations. ``"HC1"``: the same times n / (n - rank).
         ``"HC2"`` and ``"HC3"`` divide a row's score by the root of 1 less its leverage, or by 1 less its leverage; with
         several predictors the leverage is a matrix. HC3 is close to the jackknife.
-    engine, batch, response, theta, intercept
-        The model and the rows it was fitted to.
+    data, response, theta, intercept
+        The rows, and the model that was fitted to them.
     information
         The negative expected Hessian at theta, that of a penalty included, (q, q). A pseudo-inverse is taken where it
         is singular; then only the entries of identified parameters mean anything.
@@ -116,10 +116,10 @@ def robust_covariance(
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 2.0, 1.0, 3.0]))
+    >>> data = EncodedDataset.of_batch(rows)
     >>> line, least_squares = np.array([[0.3], [0.8]]), np.array([[4.0, 6.0], [6.0, 14.0]])
-    >>> robust_covariance("HC0", ThreadEngine(), rows, Response.of("gaussian"), line, True, least_squares).round(4)
+    >>> robust_covariance("HC0", data, Response.of("gaussian"), line, True, least_squares).round(4)
     array([[ 0.1854, -0.0486],
            [-0.0486,  0.0324]])
     """
@@ -130,7 +130,7 @@ def robust_covariance(
     bread = inverse.root() @ inverse.root().T
     squares = partial(_squared_scores, kind, response, theta, intercept, bread)
     weight, meat = 0.0, np.zeros_like(bread)
-    for part_weight, part_meat in engine.map(squares, batch):
+    for part_weight, part_meat in data.map(squares):
         weight += part_weight
         meat += part_meat
     covariance = bread @ meat @ bread

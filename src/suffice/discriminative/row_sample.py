@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice.data.dataset import Piece
+from suffice.data.sample import draw_rows, merge_samples
 from suffice.discriminative.objective import Likelihood
 from suffice.engines import Batch
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.native_rows import intact
-from suffice.engines.spread import Piece
-from suffice.engines.thinning import drawn, together
 from suffice.solvers.objective import Bend, Slope, flat, shaped
 from suffice.statistics.base import FloatArray
 
@@ -43,7 +43,7 @@ class RowSample:
     @classmethod
     def of(cls, rows: Batch) -> Self:
         """Return the sample of a first batch."""
-        return cls(*drawn(_piece(rows)))
+        return cls(*draw_rows(_piece(rows)))
 
     def plus(self, rows: Batch) -> Self:
         """Return the sample with one more batch that waits."""
@@ -57,7 +57,7 @@ class RowSample:
         if self.waiting:
             pieces = _alike((self.kept, *self.waiting))
             more = {name: _joined([piece[name] for piece in pieces[1:]]) for name in self.kept}
-            found = together((pieces[0], self.stands_for), drawn(more))
+            found = merge_samples((pieces[0], self.stands_for), draw_rows(more))
         return type(self)(*found)
 
     @property

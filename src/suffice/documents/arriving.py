@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import door
+from suffice.data.stream import numbered
 from suffice.statistics.base import FloatArray
 from suffice.text.documents import Documents, decoded, is_utf8
 from suffice.text.features import Features
@@ -77,7 +78,7 @@ def batches(stream: Any, features: Features, encoding: str) -> Iterator[tuple[in
             yield number - 1, _paired(waiting, features, encoding)
             waiting = []
         texts, labels, weight = (*item, None)[:3]
-        with door.numbered(number):
+        with numbered(number):
             if labels is None:
                 raise ValueError("these documents come without classes: there is nothing to learn from them")
             came = arrived(texts, labels, weight, features, encoding)

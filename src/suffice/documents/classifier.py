@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import afar, door
+from suffice import door, partitioned
 from suffice.documents.arriving import read as read_documents
 from suffice.documents.arriving import source_of
 from suffice.documents.explanation import TextExplanation
@@ -29,7 +29,7 @@ from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import Columns, Vocabulary, under
 
 
-class TextClassifier(Stored, afar.ClusterClassifierMixin, Learning):
+class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
     """Classify texts: from strings, files or folders to classes, probabilities and reasons, in one pass.
 
     Parameters
@@ -124,23 +124,23 @@ class TextClassifier(Stored, afar.ClusterClassifierMixin, Learning):
 
     # Answers.
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
         codes = [np.zeros(0, dtype=np.int64), *self._asked(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
-    @afar.answered("probability")
+    @partitioned.row_wise("probability")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return p(y | text), (n, k)."""
         return self._stacked(X, "posterior")
 
-    @afar.answered("log_probability")
+    @partitioned.row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return log p(y | text), (n, k)."""
         return self._stacked(X, "log_posterior")
 
-    @afar.answered("score")
+    @partitioned.row_wise("score")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or log p(y | text), (n, k)."""
         scores = self.predict_log_proba(X)

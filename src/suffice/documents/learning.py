@@ -11,7 +11,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import afar, door
+from suffice import door
+from suffice.data.registry import dataset_in_parts
+from suffice.data.stream import numbered
 from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
 from suffice.documents.choosing import Candidate, candidates
 from suffice.documents.forms import COUNTING, GENERATIVE, Form
@@ -104,9 +106,9 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
             if sample_weight is not None:
                 raise ValueError("a stream brings its own weights: leave out sample_weight")
             return self._fit_stream(X, fresh)
-        spread = None if door.is_iterator(X) else afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            return self._become(learnt_from(fresh, spread, None))
+        data = None if door.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        if data is not None:
+            return self._become(learnt_from(fresh, data, None))
         came = arrived(X, y, sample_weight, fresh._features, fresh.encoding)
         if not len(came.documents):
             raise ValueError("there are no documents to learn from: X is empty")
@@ -115,7 +117,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
 
     def _fit_stream(self, stream: Any, fresh: Self) -> Self:
         for number, came in batches(stream, fresh._features, fresh.encoding):
-            with door.numbered(number):
+            with numbered(number):
                 fresh._learn(came, None)
         if not hasattr(fresh, "_learnt"):
             raise ValueError("the stream holds no documents: there is nothing to learn from")
@@ -157,10 +159,10 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         self
         """
         with self._learning_documents():
-            spread = None if door.is_iterator(X) else afar.spread(X, y=y, sample_weight=sample_weight)
-            if spread is not None:
+            data = None if door.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
+            if data is not None:
                 fixed = hasattr(self, "_learnt") and self._fixed
-                learnt = learnt_from(self, spread, list(self._labels) if fixed else classes)
+                learnt = learnt_from(self, data, list(self._labels) if fixed else classes)
                 return self._become(self + learnt if hasattr(self, "_learnt") else learnt)
             came = arrived(X, y, sample_weight, self._features, self.encoding)
             if not len(came.documents) and not hasattr(self, "_learnt"):

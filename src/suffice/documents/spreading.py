@@ -6,36 +6,38 @@ import operator
 from functools import partial
 from typing import Any
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import Dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import no_rows
 from suffice.documents.arriving import Arrived, arrived
 from suffice.documents.choosing import candidates
 from suffice.documents.forms import GENERATIVE, Form
-from suffice.engines.spread import Piece, Spread
 from suffice.statistics import Labels
 
 
-def learnt_from(model: Any, spread: Spread, classes: Any) -> Any:
+def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:
     """Return a model like this one that has learnt from the documents of a cluster."""
     part = model._fresh()
     part.engine = None
     if model.model == "auto":
-        part.model = model.model_ if hasattr(model, "_learnt") else _form(model, spread)
+        part.model = model.model_ if hasattr(model, "_learnt") else _form(model, data)
     if part.model not in GENERATIVE:
         raise ValueError(
             f"model={model.model!r} keeps all documents, and these are in parts: choose one of "
             f"{', '.join(GENERATIVE)}, or fetch the documents"
         )
-    learnt: Any = spread.each(partial(_counted, part, classes)).total(operator.add)
+    learnt: Any = data.map_parts(partial(_counted, part, classes)).reduce(operator.add)
     if learnt is None:
-        raise afar.nothing()
+        raise no_rows()
     learnt.model, learnt.engine = model.model, model.engine
     learnt._hold_parameters()
     return learnt
 
 
-def _form(model: Any, spread: Spread) -> Form:
+def _form(model: Any, data: Dataset) -> Form:
     """Return the form that predicts some of the documents best, of those that are read from counts."""
-    came = _came(model, afar.sampled(spread))
+    came = _came(model, partitioned.sample_rows(data))
     labels, codes = Labels.discover(door.targets(came.labels, len(came.documents)))
     found = candidates(model._kept(came.documents, codes, came.weight, labels), model.alpha, model.l2, model._engine)
     return next(one.model for one in found if one.model in GENERATIVE)

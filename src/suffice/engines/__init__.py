@@ -3,22 +3,16 @@
 from suffice.engines.arrays import ArrayEngine
 from suffice.engines.base import Engine
 from suffice.engines.batch import Batch
-from suffice.engines.cluster import ClusterEngine
-from suffice.engines.spread import ClusterError
 from suffice.engines.sql.engine import SqlEngine
 from suffice.engines.sql.rows import Expression, Relation
-from suffice.engines.stream import SpillWarning
 from suffice.engines.threads import ThreadEngine
 
 __all__ = [
     "ArrayEngine",
     "Batch",
-    "ClusterEngine",
-    "ClusterError",
     "Engine",
     "Expression",
     "Relation",
-    "SpillWarning",
     "SqlEngine",
     "ThreadEngine",
 ]

@@ -11,13 +11,11 @@ from scipy import sparse
 
 from suffice.engines.arrays import ArrayEngine
 from suffice.engines.base import Engine
-from suffice.engines.spread import Spread
-from suffice.engines.stream import is_stream, stream_rows
 from suffice.engines.threads import ThreadEngine
 
 
 @cache
-def _threads() -> ThreadEngine:
+def default_engine() -> ThreadEngine:
     """Return the engine that all models share, whose threads wait between calls."""
     return ThreadEngine()
 
@@ -34,27 +32,7 @@ def engine_for(engine: Engine | None, x: Any) -> Engine:
         if not isinstance(engine, Engine):
             raise TypeError(f"engine must be None or an engine such as ThreadEngine(); got {engine!r}")
         return engine
-    return ArrayEngine() if is_foreign(x) else _threads()
-
-
-def spread_of(x: Any, **beside: Any) -> Spread | None:
-    """Return rows of a cluster or a stream in parts, with what comes beside them; None for rows that are here.
-
-    Examples
-    --------
-    >>> spread_of(np.zeros((1, 1))) is None
-    True
-    """
-    library = cluster_of(x)
-    if library == "dask":
-        from suffice.engines.dask import dask_rows
-
-        return dask_rows(x, **beside)
-    if library == "pyspark":
-        from suffice.engines.spark import spark_rows
-
-        return spark_rows(x, **beside)
-    return stream_rows(x, **beside) if is_stream(x) else None
+    return ArrayEngine() if is_foreign(x) else default_engine()
 
 
 def cluster_of(x: Any) -> str | None:
@@ -66,19 +44,6 @@ def cluster_of(x: Any) -> str | None:
     """
     library = type(x).__module__.partition(".")[0]
     return library if library in ("dask", "pyspark") else None
-
-
-def text_columns(x: Any) -> list[str] | None:
-    """Return the columns of strings of a cluster's data frame of several columns; None for anything else.
-
-    Examples
-    --------
-    >>> text_columns(np.zeros((1, 1)))
-    """
-    if cluster_of(x) is None or getattr(x, "ndim", 2) != 2 or len(getattr(x, "columns", ())) < 2:
-        return None
-    kinds = dict(x.dtypes)  # of Spark, pairs of name and type; of Dask, a series of types by name
-    return [str(name) for name, kind in kinds.items() if str(kind) in ("string", "object", "str")]
 
 
 def is_sparse(x: Any) -> bool:

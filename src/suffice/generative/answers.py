@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from suffice import afar
+from suffice import partitioned
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import is_foreign, is_sparse
 from suffice.engines.results import beside, named_classes
@@ -27,23 +27,23 @@ class Answering(Summed):
     #: Whether the joint log-probabilities are those of a density; if not, only log_evidence adds what is left out.
     _joint_is_density: ClassVar[bool] = True
 
-    @afar.answered("prediction")
+    @partitioned.row_wise("prediction")
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, (n,)."""
         codes = self._rows_read(X, "best")
         return named_classes(self.classes_, codes)
 
-    @afar.answered("probability")
+    @partitioned.row_wise("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return p(y | x), (n, k)."""
         return self._rows_read(X, "posterior")
 
-    @afar.answered("log_probability")
+    @partitioned.row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return log p(y | x), (n, k)."""
         return self._rows_read(X, "log_posterior")
 
-    @afar.answered("joint_log_probability")
+    @partitioned.row_wise("joint_log_probability")
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log p(x, y), (n, k)."""
         joint = self._rows_read(X, "joint")
@@ -54,7 +54,7 @@ class Answering(Summed):
         """Return the p(x, y) that rows are thought to come from."""
         return self._joint
 
-    @afar.answered("log_evidence")
+    @partitioned.row_wise("log_evidence")
     def log_evidence(self, X: Any) -> Any:
         """Return log p(x) of each row, (n,): low for rows unlike any that were learnt."""
         self._check_fitted()

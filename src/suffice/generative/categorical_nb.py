@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
-from suffice import door
+from suffice import door, partitioned
+from suffice.data import Dataset
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for, is_foreign, is_sparse
 from suffice.engines.kernels import Kernels
-from suffice.engines.spread import Spread
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out
 from suffice.generative.categories import Coded, coded
@@ -45,7 +45,8 @@ class CategoricalNB(DiscreteNB):
         unlike in scikit-learn: a category that only such rows hold was never seen.
     bins
         Cut measurements into this many bins of equally many rows, each counted by its weight, by the quantiles of the
-        rows given to :meth:`fit` (or of the first batch); or a list of the inner edges of each feature's bins.
+        rows given to :meth:`fit` (of a sample, where they are in parts; of the first batch of :meth:`partial_fit`); or
+        a list of the inner edges of each feature's bins.
 
     Examples
     --------
@@ -108,13 +109,15 @@ class CategoricalNB(DiscreteNB):
         _check_n_features(self, _shaped(columns), reset=reset)
         return coded(columns)
 
-    def _meet(self, spread: Spread) -> None:
-        if isinstance(self._params.bins, int | np.integer):
-            raise ValueError(
-                f"bins={self._params.bins!r} cuts at the quantiles of all rows, and these come in parts: "
-                "give the inner edges of each feature's bins"
-            )
-        super()._meet(spread)
+    def _reads_once(self) -> bool:
+        return super()._reads_once() and not isinstance(self._params.bins, int | np.integer)
+
+    def _set_features(self, data: Dataset) -> None:
+        if isinstance(self._params.bins, int | np.integer):  # the quantiles of a sample say where to cut
+            some = partitioned.sample_rows(data)
+            self._first_features(some["X"], some.get("sample_weight"))
+        else:
+            super()._set_features(data)
 
     def _first_features(self, X: Any, sample_weight: Any) -> Any:
         if self._params.bins is None:

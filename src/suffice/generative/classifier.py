@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice import afar, door
+from suffice import door, partitioned
 from suffice.fitted_parameters import read_attribute
 from suffice.generative.answers import Answering
 from suffice.generative.learning import Learning
@@ -16,7 +16,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 
 
-class GenerativeClassifier(Stored, afar.ClusterClassifierMixin, Learning, Answering):
+class GenerativeClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning, Answering):
     """A classifier that knows p(x, y): it describes each class, and decides by Bayes' rule."""
 
     def _contents(self) -> Contents:

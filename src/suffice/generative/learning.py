@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
-from suffice import afar, door
-from suffice.engines.spread import Piece, Spread
+from suffice import door, partitioned
+from suffice.data import Dataset, as_dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import model_for_parts
 from suffice.generative import left_out, mixture
 from suffice.generative.memory import Memory, is_small
 from suffice.generative.summed import Summed, is_auto
@@ -38,8 +39,9 @@ class Learning(Summed):
         Parameters
         ----------
         X
-            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), which may be larger than memory; or a
-            collection of Dask or a data frame of Spark, which is summed where it lives.
+            Rows, (n, d); a stream of batches (X, y) or (X, y, sample_weight), which may be larger than memory: an
+            iterator, or a function that starts one; a collection of Dask or a data frame of Spark, which is summed
+            where it lives; or a :class:`~suffice.data.Dataset`.
         y
             The class of each row, (n,): numbers, strings or booleans. Of a cluster's data frame, it may be the name of
             its column, and of Spark's must be.
@@ -57,29 +59,52 @@ class Learning(Summed):
         self
         """
         with self._learning(anew=True):
-            if door.is_iterator(X):
-                return self._fit_stream(X, y, sample_weight, unlabelled)
-            spread = afar.spread(X, y=y, sample_weight=sample_weight)
-            if spread is not None:
-                return self._fit_spread(spread, unlabelled)
-            return self._fit_rows(X, y, sample_weight, unlabelled, unlabelled_weight)
+            data = as_dataset(X, y=y, sample_weight=sample_weight)
+            others = None if unlabelled is None else as_dataset(unlabelled)
+            kept = data if self._reads_once() and others is None else data.rereadable()
+            try:
+                return self._fit(kept, others, unlabelled_weight)
+            finally:
+                if kept is not data:
+                    kept.release()
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, unlabelled: Any, unlabelled_weight: float) -> Self:
-        rows = self._prepare(X, y, sample_weight)
-        if unlabelled is not None or self._wants_tuning():
-            rows = rows.with_codes_here()
+    def _reads_once(self) -> bool:
+        """Whether one pass over the rows is enough."""
+        return not self._wants_tuning()
+
+    def _fit(self, data: Dataset, unlabelled: Dataset | None, unlabelled_weight: float) -> Self:
         self._chosen = {}
-        statistics, trace = self._first_sum(rows)
-        self._remember(rows.labels, np.asarray(rows.like), statistics)
+        if data.in_memory is not None:
+            rows = self._prepare(*(data.in_memory.get(name) for name in ("X", "y", "sample_weight")))
+            if unlabelled is not None or self._wants_tuning():
+                rows = rows.with_codes_here()
+            labels, like = rows.labels, np.asarray(rows.like)
+            statistics, trace = self._first_sum(rows)
+        else:
+            self._set_features(data)
+            (labels, statistics, like), trace = partitioned.sum_parts(self, data, Labels(), fixed=False), []
+        self._remember(labels, like, statistics)
         if trace:
             self.em_trace_ = trace
         if unlabelled is not None:
-            more = self._features(unlabelled, reset=False)
-            statistics, self.em_trace_ = mixture.learn(self, rows, more, unlabelled_weight, statistics)
-            self._memory.replace(rows.labels, statistics)
-        self._tune(rows)
+            self._learn_unlabelled(data, unlabelled, unlabelled_weight)
+        if self._wants_tuning():
+            self._tune(rows if data.in_memory is not None else self._rows_of(labels, partitioned.sample_rows(data)))
         _ = self._joint  # what cannot be read from the sum is said now, not at the first prediction
         return self
+
+    def _learn_unlabelled(self, data: Dataset, unlabelled: Dataset, weight: float) -> None:
+        """Take in rows without a class by expectation maximisation."""
+        labels = self._memory.labels
+        rows = data.map_parts(partial(_rows_of_part, model_for_parts(self, data), labels))
+        kept = unlabelled.rereadable()
+        try:
+            features = kept.map_parts(partial(_features_of_part, model_for_parts(self, kept)))
+            statistics, self.em_trace_ = mixture.learn(self, rows, features, weight, self._memory.statistics)
+        finally:
+            if kept is not unlabelled:
+                kept.release()
+        self._memory.replace(labels, statistics)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return rows and classes as they come to a model that has learnt nothing yet."""
@@ -95,35 +120,14 @@ class Learning(Summed):
         """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
         return self._sum(rows.x, rows.codes, rows.weight, rows.labels), []
 
-    def _fit_stream(self, stream: Iterator[Any], y: Any, sample_weight: Any, unlabelled: Any) -> Self:
-        if y is not None or sample_weight is not None or unlabelled is not None:
-            raise ValueError("a stream brings its own labels and weights: leave out y, sample_weight and unlabelled")
-        fresh = clone(self)
-        door.learn_batches(stream, lambda x, column, weight: fresh.partial_fit(x, column, sample_weight=weight))
-        if not hasattr(fresh, "_memory"):
-            raise ValueError("the stream holds no batches: there is nothing to learn from")
-        own = self.get_params(deep=False)
-        self.__dict__.update({name: value for name, value in vars(fresh).items() if name not in own})
-        _ = self._joint
-        return self
+    def _set_features(self, data: Dataset) -> None:
+        """Set the number and the names of the features of a dataset in parts; of some models, some rows are read."""
+        self._features(data.example(), reset=True)
 
-    def _fit_spread(self, spread: Spread, unlabelled: Any) -> Self:
-        """Learn from rows of a cluster: one pass, whose sum is all that comes back."""
-        if unlabelled is not None:
-            raise ValueError("unlabelled rows are taken in step by step, with all rows here: fetch X")
-        self._meet(spread)
-        labels, statistics, like = afar.summed(self, spread, Labels(), fixed=False)
-        self._chosen = {}
-        self._remember(labels, like, statistics)
-        if self._wants_tuning():
-            rows, known, like = self._part(afar.sampled(spread), labels, True)
-            self._tune(Rows(*rows, known, like))
-        _ = self._joint
-        return self
-
-    def _meet(self, spread: Spread) -> None:
-        """Take down what features the rows of a cluster have; some of them are looked at where that is needed."""
-        self._features(spread.example(), reset=True)
+    def _rows_of(self, labels: Labels, piece: Piece) -> Rows:
+        """Return the rows of a part, whose classes are known."""
+        rows, known, like = self._one_part(piece, labels, True)
+        return Rows(*rows, known, like)
 
     def _part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
         """Return one part of many as rows, codes and weights; with the classes, and an empty array of their type."""
@@ -161,11 +165,12 @@ class Learning(Summed):
         else:
             known, fixed = self._memory.labels, self._memory.fixed
             self._check_announced(classes)
-        spread = afar.spread(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
+        data = as_dataset(X, y=y, sample_weight=sample_weight)
+        if data.in_memory is None:
+            data = data if not first or self._reads_once() else data.rereadable()
             if first:
-                self._meet(spread)
-            labels, statistics, like = afar.summed(self, spread, known, fixed)
+                self._set_features(data)
+            labels, statistics, like = partitioned.sum_parts(self, data, known, fixed)
         else:
             x = self._first_features(X, sample_weight) if first else self._features(X, reset=False)
             like = door.targets(y, x.shape[0])
@@ -213,12 +218,8 @@ class Learning(Summed):
         self._check_fitted()
         labels = self._memory.labels
         with self._learning(anew=False):
-            spread = afar.spread(X, y=y, sample_weight=sample_weight)
-            if spread is not None:
-                _, statistics, _ = afar.summed(self, spread, labels, fixed=True)
-            else:
-                rows, _, _ = self._part({"X": X, "y": y, "sample_weight": sample_weight}, labels, True)
-                statistics = self._sum(*rows, labels)
+            data = as_dataset(X, y=y, sample_weight=sample_weight)
+            _, statistics, _ = partitioned.sum_parts(self, data, labels, fixed=True)
             removal = self._memory.statistics.remove(statistics)
             self._memory.replace(labels, removal.left)
             self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
@@ -270,10 +271,17 @@ class Learning(Summed):
     def _tune(self, rows: Rows) -> None:
         """Choose the settings that are "auto" by how well they predict rows held out."""
         wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self._params, name))}
-        if self._wants_tuning():
-            self._chosen = tuning.choose(self, rows, wanted, is_auto(self._params.temperature))
-            self._memory.unread()
+        self._chosen = tuning.choose(self, rows, wanted, is_auto(self._params.temperature))
+        self._memory.unread()
 
     def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
         """Return log p(x, y) of each row, (n, k), under what all other rows teach."""
         return left_out.one_by_one(self, statistics, rows)
+
+
+def _rows_of_part(model: Learning, labels: Labels, piece: Piece) -> Rows:
+    return model._rows_of(labels, piece).with_codes_here()
+
+
+def _features_of_part(model: Learning, piece: Piece) -> Any:
+    return model._features(piece["X"], reset=False)

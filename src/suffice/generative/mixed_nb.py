@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from suffice import afar, door
+from suffice import door, partitioned
+from suffice.data import Dataset
 from suffice.engines import Batch, Engine
 from suffice.engines.kernels import Kernels
-from suffice.engines.spread import Spread
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
@@ -146,8 +146,11 @@ class MixedNB(PriorsGiven):
         kinds = {column.name: kind for column, kind in zip(table, self.column_kinds_.values(), strict=True)}
         return Cells.of(table, kinds)
 
-    def _meet(self, spread: Spread) -> None:
-        self._features(afar.sampled(spread)["X"], reset=True)  # some rows suggest the kinds of columns
+    def _reads_once(self) -> bool:
+        return False  # some rows suggest the kinds of columns, before all are summed
+
+    def _set_features(self, data: Dataset) -> None:
+        self._features(partitioned.sample_rows(data)["X"], reset=True)
 
     def _in_order(self, X: Any) -> Any:
         """Return a data frame with its columns in the order of the first; others as they are."""

@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 
+from suffice.data import Dataset
+from suffice.data.encoded import model_for_parts, no_rows
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host
-from suffice.statistics import Statistics
+from suffice.statistics import Labels, Statistics
 
 STEPS = 200
 #: Steps end when one of them raises the mean log-likelihood of a row by less than this, whatever the columns' units.
 TOLERANCE = 1e-8
 
 
-def learn(model: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -> tuple[Statistics, list[float]]:
+def learn(
+    model: Any, rows: Dataset, unlabelled: Dataset, weight: float, labelled: Statistics
+) -> tuple[Statistics, list[float]]:
     """Return the sum over rows with and without a class, and the log-likelihood after each step.
 
     A step gives every unlabelled row to all classes, in the shares in which the model of the step before believes
     (times ``weight``), and reads the model anew. The log-likelihood is that of the labelled rows' p(x, y) and the
     unlabelled rows' p(x), with the prior that smoothing stands for. It never falls: where smoothing or shrinkage is no
     such prior, a step that would lower it is not taken.
+
+    Parameters
+    ----------
+    model
+        A model that has learned the labelled rows.
+    rows
+        The labelled rows: parts are of :class:`~suffice.selection.rows.Rows`.
+    unlabelled
+        The others: parts are features as the model reads them.
+    weight
+        How much an unlabelled row counts.
+    labelled
+        The sum over the labelled rows.
     """
     if not 0 <= weight < np.inf:
         raise ValueError(f"unlabelled_weight must be a finite number, 0 or more; got {weight!r}")
+    labels: Labels = model._labels_of(labelled)
+    count: int | None = unlabelled.map_parts(_count).reduce(add)
+    if count is None:
+        raise no_rows()
+    total = labelled.weight + weight * count
     statistics = labelled
-    total = float(rows.weights.sum()) + weight * x.shape[0]
     trace: list[float] = []
-    candidate = labelled if weight == 0 else _shared(model, model._generative(labelled), rows, x, weight, labelled)
+
+    def shared_out(joint: Any) -> Statistics:
+        """Return the sum over the labelled rows and the others, shared out as their posteriors say."""
+        share = partial(_share_part, model_for_parts(model, unlabelled), joint, labels, weight)
+        shares: Statistics | None = unlabelled.map_parts(share).reduce(add)
+        return labelled if shares is None else labelled + shares
+
+    def log_likelihood(joint: Any) -> float:
+        known = rows.map_parts(partial(_labelled_part, model_for_parts(model, rows), joint)).reduce(add)
+        unknown = unlabelled.map_parts(partial(_unlabelled_part, model_for_parts(model, unlabelled), joint)).reduce(add)
+        return float(known or 0.0) + weight * float(unknown or 0.0) + float(model._log_smoothing(joint.conditional))
+
+    candidate = labelled if weight == 0 else shared_out(model._generative(labelled))
     for _ in range(STEPS):
         joint = model._generative(candidate)
-        value = _log_likelihood(model, joint, rows, x, weight)
+        value = log_likelihood(joint)
         if trace and not value >= trace[-1]:
             break
         settled = bool(trace) and value - trace[-1] <= TOLERANCE * total
@@ -41,22 +74,28 @@ def learn(model: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -
         trace.append(value)
         if settled or weight == 0:
             break
-        candidate = _shared(model, joint, rows, x, weight, labelled)
+        candidate = shared_out(joint)
     return statistics, trace
 
 
-def _shared(model: Any, joint: Any, rows: Rows, x: Any, weight: float, labelled: Statistics) -> Statistics:
-    """Return the sum over the labelled rows and the others, shared out as their posteriors say."""
+def _count(x: Any) -> int:
+    return int(x.shape[0])
+
+
+def _share_part(model: Any, joint: Any, labels: Labels, weight: float, x: Any) -> Statistics:
+    """Return the sum over the rows of a part, each of which is given to all classes."""
     posterior = weight * on_host(model._ask(joint, x, "posterior"))
     shares = [
-        model._sum(x, np.full(len(posterior), code), np.ascontiguousarray(posterior[:, code]), rows.labels)
-        for code in range(len(rows.labels))
+        model._sum(x, np.full(len(posterior), code), np.ascontiguousarray(posterior[:, code]), labels)
+        for code in range(len(labels))
     ]
-    return reduce(add, shares, labelled)
+    total: Statistics = reduce(add, shares)
+    return total
 
 
-def _log_likelihood(model: Any, joint: Any, rows: Rows, x: Any, weight: float) -> float:
-    known = on_host(model._ask(joint, rows.x, "joint"))[np.arange(len(rows)), rows.codes]
-    unknown = on_host(model._ask(joint, x, "evidence"))
-    smoothing: float = model._log_smoothing(joint.conditional)
-    return float(rows.weights @ known + weight * unknown.sum()) + smoothing
+def _labelled_part(model: Any, joint: Any, rows: Rows) -> float:
+    return float(rows.weights @ on_host(model._ask(joint, rows.x, "joint"))[np.arange(len(rows)), rows.codes])
+
+
+def _unlabelled_part(model: Any, joint: Any, x: Any) -> float:
+    return float(on_host(model._ask(joint, x, "evidence")).sum())

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines.spread import Piece, Spread
+from suffice.data import Dataset
+from suffice.data.dataset import Piece
 from suffice.selection import tuning
 from suffice.selection.rows import Codes, Rows, read_all, sums_of_others
 from suffice.statistics import Labels, Statistics
@@ -19,12 +20,12 @@ from suffice.statistics.base import FloatArray
 Before = dict[tuple[int, int], npt.NDArray[np.int64]]
 
 
-def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -> list[list[float]]:
+def scores_of(models: Sequence[Any], data: Dataset, folds: Any, scoring: Any) -> list[list[float]]:
     """Return the scores of models that read the same sums, fold by fold; the folds are those of rows that are here."""
     if scoring not in ("accuracy", "neg_log_loss"):
         raise ValueError(f"rows of a cluster are scored by 'accuracy' or 'neg_log_loss'; got scoring={scoring!r}")
     first = models[0]
-    counted = sorted(spread.each(partial(_counted, first)).results(), key=lambda found: found[0])
+    counted = sorted(data.map_parts(partial(_counted, first)).iterate(), key=lambda found: found[0])
     if not counted:
         raise ValueError("no partition has any rows: there is nothing to learn from")
     labels = Labels.of([name for _, found, _ in counted for name in found])
@@ -32,15 +33,15 @@ def scores_of(models: Sequence[Any], spread: Spread, folds: Any, scoring: Any) -
     if isinstance(folds, str):
         if folds != "loo":
             raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
-        whole = spread.each(partial(_fold_sums, first, labels, before, _all_alike(totals))).total(_each_added)
+        whole = data.map_parts(partial(_fold_sums, first, labels, before, _all_alike(totals))).reduce(_each_added)
         assert whole is not None
-        scored = spread.each(partial(_left_out, models, whole[0], labels, scoring)).total(_both)
+        scored = data.map_parts(partial(_left_out, models, whole[0], labels, scoring)).reduce(_both)
     else:
         allocation = _allocation(totals, order, folds)
-        sums = spread.each(partial(_fold_sums, first, labels, before, allocation)).total(_each_added)
+        sums = data.map_parts(partial(_fold_sums, first, labels, before, allocation)).reduce(_each_added)
         assert sums is not None
         others = sums_of_others(sums)
-        scored = spread.each(partial(_held_out, models, others, labels, before, allocation, scoring)).total(_both)
+        scored = data.map_parts(partial(_held_out, models, others, labels, before, allocation, scoring)).reduce(_both)
     assert scored is not None
     values, weights = scored  # (models, folds), (folds,)
     return [list(map(float, row / weights)) for row in values]

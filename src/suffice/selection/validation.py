@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from suffice.engines.choice import spread_of
-from suffice.engines.spread import traveller
+from suffice.data.encoded import model_for_parts
+from suffice.data.registry import dataset_in_parts
 from suffice.selection import tuning
 from suffice.selection.refitting import scores_of_refits
 from suffice.selection.rows import Folds, Rows, indices_of
@@ -130,11 +130,11 @@ def cross_validate(
     ):
         alike = list(places)  # they read the same sums
         first = candidates[alike[0]]
-        spread = spread_of(X, y=y, sample_weight=sample_weight)
-        if spread is not None:
-            first._meet(spread)
-            models = [traveller(copy.copy(first).set_params(**settings[place])) for place in alike]
-            scores.update(zip(alike, scores_of(models, spread, folds, scoring), strict=True))
+        data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        if data is not None:
+            first._set_features(data)
+            models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]
+            scores.update(zip(alike, scores_of(models, data, folds, scoring), strict=True))
             continue
         rows = first._prepare(X, y, sample_weight).with_codes_here()
         # What the door has learnt about the features holds for all of them.

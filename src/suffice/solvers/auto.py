@@ -36,15 +36,15 @@ class Sampled(Multiplied, Climbed, Protocol):
     """A log-likelihood that can be asked about some of its rows."""
 
     @property
-    def is_far(self) -> bool:
+    def has_slow_passes(self) -> bool:
         """Whether a pass takes its time to be asked for, however few its rows: Newton's method makes the fewest."""
 
     @property
     def count(self) -> int:
         """How many rows there are."""
 
-    def sample(self, count: int, once: bool = False) -> Sampled:
-        """Return the log-likelihood of about ``count`` rows, spread over all of them; they may be asked about once."""
+    def sample(self, count: int, strided: bool = False) -> Sampled:
+        """Return the log-likelihood of about ``count`` rows; with ``strided``, of rows at equal distances."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Auto:
         return found if found.log_likelihood > other.log_likelihood else other
 
     def _sampled(self, objective: Sampled, start: FloatArray, rows: int) -> Solution:
-        few, more = objective.sample(rows // FEWER), objective.sample(rows, once=True)
+        few, more = objective.sample(rows // FEWER), objective.sample(rows, strided=True)
         trace = Trace.of(objective)
         first = few.curvature(start)
         if not np.isfinite(first.value):
@@ -104,7 +104,7 @@ class Auto:
         solve = inverse_of(information)
         share = more.weight / objective.weight
         theta = rough.theta + solve(there.gradient) if np.isfinite(there.value) else rough.theta
-        if objective.is_far and theta.size <= FEW:
+        if objective.has_slow_passes and theta.size <= FEW:
             return Newton(self.tol, self.max_iter).minimise(objective, theta, trace)
         solver = QuasiNewton(self.tol, self.max_iter, self.information)
         return solver.minimise(objective, theta, lambda slope: share * solve(slope), trace)

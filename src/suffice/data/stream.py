@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from typing import Any, Self, TypeVar
@@ -11,8 +12,8 @@ from zlib import crc32
 
 import numpy as np
 
-from suffice.engines.blocks import Spill
-from suffice.engines.spread import Piece, Spread, columns_of_piece, length
+from suffice.data.dataset import Dataset, Piece, columns_of_piece, first_rows, length
+from suffice.data.spill import Spill
 from suffice.user_warnings import warn_user
 
 R = TypeVar("R")
@@ -27,7 +28,7 @@ class SpillWarning(UserWarning):
     """Batches that can be read once only were written to a temporary file, to be read again."""
 
 
-class StreamRows(Spread):
+class StreamDataset(Dataset):
     """Batches of a stream, and what is done to each of them; they are worked on in this process.
 
     Parameters
@@ -37,14 +38,14 @@ class StreamRows(Spread):
     steps
         What is done to each batch, in order.
     is_read_once
-        Whether ``read`` can be called once only. :meth:`kept` then writes what does not fit in memory to a file.
+        Whether ``read`` can be called once only. :meth:`persist` then writes what does not fit in memory to a file.
     head
         The first batch.
     spill
         The batches that are kept, which ``read`` returns.
     """
 
-    is_here = True
+    is_in_process = True
 
     def __init__(
         self,
@@ -61,17 +62,17 @@ class StreamRows(Spread):
         self._head = head
         self._spill = spill
 
-    def each(self, function: Callable[[Any], Any]) -> Self:
+    def map_parts(self, function: Callable[[Any], Any]) -> Self:
         """Return what a function makes of each batch."""
         return type(self)(
             self._read, (*self._steps, function), is_read_once=self._is_read_once, head=self._head, spill=self._spill
         )
 
-    def only(self, *names: str) -> Self:
+    def select(self, *names: str) -> Self:
         """Return the same rows with less beside them."""
-        return self.each(partial(_less, names))
+        return self.map_parts(partial(_less, names))
 
-    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
         """Return the batches, made once; and a function of each, added up.
 
         They are kept in memory while they are few. Beyond that, a stream that can be read again is, and one that
@@ -80,7 +81,7 @@ class StreamRows(Spread):
         spill: Spill | None = Spill()
         total: Any = None
         try:
-            for part in self.results():
+            for part in self.iterate():
                 one = function(part)
                 total = one if total is None else add(total, one)
                 if spill is None:
@@ -104,51 +105,52 @@ class StreamRows(Spread):
             )
         return type(self)(spill.__iter__, head=self._head, spill=spill), total
 
+    @property
+    def is_rereadable(self) -> bool:
+        """Whether the stream can be started again."""
+        return not self._is_read_once
+
     def rereadable(self) -> Self:
         """Return the same batches, kept where they are read once."""
-        return self.kept(_nothing, _first)[0] if self._is_read_once else self
+        return self.persist(_nothing, _first)[0] if self._is_read_once else self
 
-    def released(self) -> None:
+    def release(self) -> None:
         """Delete what is kept."""
         if self._spill is not None:
             self._spill.close()
 
-    def total(self, add: Callable[[R, R], R]) -> R | None:
+    def reduce(self, add: Callable[[R, R], R]) -> R | None:
         """Return all batches added up in order."""
         total: R | None = None
-        for part in self.results():
+        for part in self.iterate():
             total = part if total is None else add(total, part)
         return total
 
-    def results(self) -> Iterator[Any]:
+    def iterate(self) -> Iterator[Any]:
         """Yield what the steps make of each batch, in order."""
         for number, part in enumerate(self._read()):
             made = part
-            try:
+            with numbered(number):
                 for step in self._steps:
                     if made is None:
                         break
                     made = step(made)
-            except Exception as error:
-                error.add_note(f"in batch {number} of the stream, counted from 0")
-                raise
             if made is not None:
                 yield made
 
     def fold(self, function: Callable[[R, Any], R], state: R) -> R:
         """Return the state after all batches, one after another."""
-        for part in self.results():
+        for part in self.iterate():
             state = function(state, part)
         return state
 
-    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
         """Return an iterator over the answers to each batch."""
-        return self.each(partial(_of_x, function, None if features is None else list(features))).results()
+        return self.map_parts(partial(_of_x, function, None if features is None else list(features))).iterate()
 
     def example(self) -> Any:
         """Return the first rows of the stream."""
-        x = self._head["X"]
-        return x[:2] if isinstance(x, list) or not hasattr(x, "iloc") else x.iloc[:2]
+        return first_rows(self._head["X"])
 
 
 def is_stream(x: Any) -> bool:
@@ -162,7 +164,7 @@ def is_stream(x: Any) -> bool:
     return isinstance(x, Iterator) or _starts(x) is not None
 
 
-def stream_rows(X: Any, **beside: Any) -> StreamRows:
+def stream_dataset(X: Any, **beside: Any) -> StreamDataset:
     """Return the batches of a stream.
 
     Parameters
@@ -190,9 +192,10 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
     batches = X if start is None else start()
     passed: list[Any] = []
     head = None
-    for batch in batches:
+    for number, batch in enumerate(batches):
         passed.append(batch)
-        head = piece(batch)
+        with numbered(number):
+            head = piece(batch)
         if head is not None:
             break
     if start is not None and hasattr(batches, "close"):
@@ -200,8 +203,18 @@ def stream_rows(X: Any, **beside: Any) -> StreamRows:
     if head is None:
         raise ValueError("the stream holds no batches with rows: there is nothing to learn from")
     if start is None:
-        return StreamRows(_once(chain(passed, X)), [piece], is_read_once=True, head=head)
-    return StreamRows(_Passes(start, piece, head), head=head)
+        return StreamDataset(_once(chain(passed, X)), [piece], is_read_once=True, head=head)
+    return StreamDataset(_Passes(start, piece, head), head=head)
+
+
+@contextmanager
+def numbered(batch: int) -> Iterator[None]:
+    """Add the number of a batch of a stream to an error."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in batch {batch} of the stream, counted from 0")
+        raise
 
 
 class _Passes:
@@ -220,11 +233,8 @@ class _Passes:
     def __call__(self) -> Iterator[Piece]:
         rows = total = 0
         for number, batch in enumerate(self._start()):
-            try:
+            with numbered(number):
                 piece = self._piece(batch)
-            except Exception as error:
-                error.add_note(f"in batch {number} of the stream, counted from 0")
-                raise
             if piece is None:
                 continue
             found = _fingerprint(piece)

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice.data.dataset import Piece
 from suffice.engines.choice import is_sparse
-from suffice.engines.spread import Piece
 
 #: A sample holds no more numbers than this.
 MOST = 1_000_000
 
 
-def drawn(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64]]:
+def draw_rows(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64]]:
     """Return some rows of a piece, and how many rows of it each stands for.
 
     Examples
     --------
-    >>> sample, stands_for = drawn({"X": np.zeros((1000, 2))}, most=100)
+    >>> sample, stands_for = draw_rows({"X": np.zeros((1000, 2))}, most=100)
     >>> len(sample["X"]), stands_for.sum()
     (50, np.float64(1000.0))
     """
@@ -30,7 +30,7 @@ def drawn(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64
     return _thinned(piece, np.ones(rows), max(most // width, 1))
 
 
-def together(
+def merge_samples(
     one: tuple[Piece, npt.NDArray[np.float64]], two: tuple[Piece, npt.NDArray[np.float64]]
 ) -> tuple[Piece, npt.NDArray[np.float64]]:
     """Return two samples as one, no larger than a sample may be."""

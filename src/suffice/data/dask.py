@@ -14,22 +14,17 @@ import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import Delayed
 
-from suffice.engines.spread import (
+from suffice.data.dataset import Dataset, Piece, columns_of_piece, length, listed, stand_in
+from suffice.data.workers import (
     ClusterError,
     Failure,
-    Piece,
-    Spread,
     absent,
     added,
     check_version,
-    columns_of_piece,
     guarded,
     lacks_us,
-    length,
-    listed,
     own_version,
     raised,
-    stand_in,
 )
 
 R = TypeVar("R")
@@ -46,7 +41,7 @@ _VERSION = (
 )
 
 
-class DaskRows(Spread):
+class DaskDataset(Dataset):
     """Parts that Dask computes, each a delayed value."""
 
     def __init__(
@@ -57,28 +52,28 @@ class DaskRows(Spread):
         self._named = list(named)  # the columns of it that are no features
         self._beside = list(beside)  # what comes with X
 
-    def each(self, function: Callable[[Any], Any]) -> Self:
+    def map_parts(self, function: Callable[[Any], Any]) -> Self:
         """Return what a function makes of each part."""
         task = dask.delayed(guarded, pure=False)
         shared = _shared(function)
         return type(self)([task(shared, number, part) for number, part in enumerate(self._parts)])
 
-    def only(self, *names: str) -> Self:
+    def select(self, *names: str) -> Self:
         """Return the same rows with less beside them."""
         task = dask.delayed(_less, pure=False)
         return type(self)([task(part, names) for part in self._parts])
 
-    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
         """Return the parts, computed once and held by the workers; and a function of each, added up."""
         with _on_workers():
             kept = type(self)(list(dask.persist(*self._parts)))
-        return kept, kept.each(function).total(add)
+        return kept, kept.map_parts(function).reduce(add)
 
-    def released(self) -> None:
+    def release(self) -> None:
         """Let go of what is held."""
         self._parts = []
 
-    def total(self, add: Callable[[R, R], R]) -> R | None:
+    def reduce(self, add: Callable[[R, R], R]) -> R | None:
         """Return all parts added up along a tree."""
         sums: list[Any] = list(self._parts)
         task = dask.delayed(added, pure=False)
@@ -88,7 +83,7 @@ class DaskRows(Spread):
             total: R | None = raised(dask.compute(sums[0])[0])
         return total
 
-    def results(self) -> Iterator[Any]:
+    def iterate(self) -> Iterator[Any]:
         """Yield the parts in order."""
         with _on_workers():
             found = dask.compute(*self._parts)
@@ -108,7 +103,7 @@ class DaskRows(Spread):
         """Return a made-up row of the kind that X holds."""
         return _example(self._source, self._named)
 
-    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
         """Return one answer per row, as a Dask array; its chunks are those of the rows."""
         few = list(features) if features is not None and _is_frame(self._source) else None
         _check_there(few or [], self._source)
@@ -124,7 +119,7 @@ class DaskRows(Spread):
         return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-def dask_rows(X: Any, **beside: Any) -> DaskRows:
+def dask_dataset(X: Any, **beside: Any) -> DaskDataset:
     """Return rows and what comes beside them (``y``, ``sample_weight`` and so on) as parts.
 
     Parameters
@@ -156,7 +151,7 @@ def dask_rows(X: Any, **beside: Any) -> DaskRows:
     for number, x in enumerate(x_parts):
         also = {key: column[number] for key, column in others.items()}
         parts.append(piece(number, x, also, named, columns, width))
-    return DaskRows(parts, X, taken, [key for key, value in beside.items() if value is not None])
+    return DaskDataset(parts, X, taken, [key for key, value in beside.items() if value is not None])
 
 
 def _is_named(value: Any, columns: list[Any] | None) -> bool:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as spark
 
-from suffice.engines.spread import Failure, Piece
+from suffice.data.dataset import Piece
+from suffice.data.workers import Failure
 
 #: Rows are taken together until they hold this many cells: small batches cost more than they hold.
 CELLS = 1 << 20

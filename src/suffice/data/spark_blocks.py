@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suffice.engines.blocks import pack, unpack
+from suffice.data.spill import pack, unpack
 
 
 class LostBlockError(OSError):

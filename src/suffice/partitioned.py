@@ -1,4 +1,4 @@
-"""The door for rows of a cluster: what is done to each part on its worker, and how parts make one model."""
+"""What estimators do with datasets in parts: sums, samples, scores, and answers row by row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import door
-from suffice.engines.choice import spread_of, text_columns
-from suffice.engines.spread import Piece, Spread, traveller
-from suffice.engines.thinning import drawn, together
+from suffice.data.dataset import Dataset, Piece
+from suffice.data.encoded import model_for_parts, no_rows
+from suffice.data.registry import dataset_in_parts, text_columns
+from suffice.data.sample import draw_rows, merge_samples
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -25,51 +26,41 @@ R = TypeVar("R")
 #: What a question may bring for every row.
 PER_ROW = ("offset", "exposure")
 #: What is known of a sum's rows: their classes, the sum, and an empty array of the type the labels came in.
-Learnt = tuple[Labels, Statistics, npt.NDArray[Any]]
+Learned = tuple[Labels, Statistics, npt.NDArray[Any]]
 
 
-def spread(X: Any, **beside: Any) -> Spread | None:
-    """Return rows of a cluster or a stream with what comes beside them, or None for rows that are here."""
-    found = spread_of(X, **beside)
-    if found is not None and "y" in beside and beside["y"] is None and not found.is_here:  # a stream brings its own
-        door.targets(None, 0)
-    return found
-
-
-def sampled(rows: Spread) -> Piece:
-    """Return some of the rows, fetched, with what came beside them."""
-    sample = rows.each(drawn).total(together)
+def sample_rows(data: Dataset) -> Piece:
+    """Return some of the rows, with what belongs to them: all rows in memory, a sample of others."""
+    if data.in_memory is not None:
+        whole: Piece = data.in_memory
+        return whole
+    sample = data.map_parts(draw_rows).reduce(merge_samples)
     if sample is None:
-        raise nothing()
+        raise no_rows()
     return sample[0]
 
 
-def summed(model: Any, rows: Spread, known: Labels, fixed: bool) -> Learnt:
-    """Return the sum that a model wants over all rows, taken on the workers, and the classes that were found.
+def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
+    """Return the sum that a generative model keeps of all rows, taken where they are, and the classes that were found.
 
-    The model's door has seen an example of the rows already.
+    The model has seen an example of the rows already.
     """
-    learnt = rows.each(partial(_summed, traveller(model), known, fixed)).total(_both)
-    if learnt is None:
-        raise nothing()
-    door.check_weight(learnt[1].weight)
-    return learnt
+    learned = data.map_parts(partial(_sum_part, model_for_parts(model, data), known, fixed)).reduce(_both)
+    if learned is None:
+        raise no_rows()
+    door.check_weight(learned[1].weight)
+    return learned
 
 
-def classes_of(rows: Spread) -> Labels:
-    """Return all classes that y has, anywhere."""
-    found = rows.only("y").each(_classes).total(_united)
+def find_classes(data: Dataset) -> Labels:
+    """Return the classes of all rows."""
+    found = data.select("y").map_parts(_classes).reduce(_united)
     if found is None:
-        raise nothing()
+        raise no_rows()
     return found
 
 
-def nothing() -> ValueError:
-    """Return what is said where a cluster's collection is empty."""
-    return ValueError("no partition has any rows: there is nothing to learn from")
-
-
-class ClusterClassifierMixin(ClassifierMixin):  # type: ignore[misc]
+class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
     """A classifier of scikit-learn whose score takes rows of a cluster, as its fit does."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -80,41 +71,41 @@ class ClusterClassifierMixin(ClassifierMixin):  # type: ignore[misc]
         X, y, sample_weight
             Rows, their classes and weights, as for ``fit``. Rows of a cluster are read once, where they are.
         """
-        rows = judged_rows(self, X, y, sample_weight)
-        if rows is None:
+        data = scored_dataset(self, X, y, sample_weight)
+        if data is None:
             return float(super().score(X, y, sample_weight))
-        right, weight = added_up(rows, partial(_right, traveller(self)))
+        right, weight = sum_over(data, partial(_right, model_for_parts(self, data)))
         return float(right / weight)
 
 
-def judged_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Spread | None:
-    """Return rows of a cluster that a fitted model is judged by, or None for rows that are here."""
-    rows = spread(X, y=y, sample_weight=sample_weight)
-    if rows is not None:
+def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any) -> Dataset | None:
+    """Return rows in parts that a fitted model is scored by, or None for rows in memory."""
+    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+    if data is not None:
         check_is_fitted(model)
         names = getattr(model, "feature_names_in_", None)
-        rows = rows if names is None else rows.each(partial(_with_columns, list(names)))
-    return rows
+        data = data if names is None else data.map_parts(partial(_with_columns, list(names)))
+    return data
 
 
-def added_up(rows: Spread, function: Callable[[Piece], Any]) -> Any:
+def sum_over(data: Dataset, function: Callable[[Piece], Any]) -> Any:
     """Return the sum of a function of each part; the last entry is the rows' weight."""
-    total: Any = rows.each(function).total(operator.add)
+    total: Any = data.map_parts(function).reduce(operator.add)
     if total is None:
-        raise nothing()
+        raise no_rows()
     door.check_weight(float(total[-1]))
     return total
 
 
 def mean_target(X: Any, y: Any, sample_weight: Any) -> FloatArray:
-    """Return the mean of each target of rows of a cluster, (t,)."""
-    rows = spread(X, y=y, sample_weight=sample_weight)
-    assert rows is not None
-    sums: FloatArray = added_up(rows.only("y", "sample_weight"), _target_sums)
+    """Return the mean of each target of rows in parts, (t,)."""
+    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+    assert data is not None
+    sums: FloatArray = sum_over(data.select("y", "sample_weight"), _target_sums)
     return np.asarray(sums[:-1] / sums[-1])
 
 
-def weights_of(piece: Piece) -> FloatArray:
+def part_weights(piece: Piece) -> FloatArray:
     """Return the weights of a part's rows, 1 each by default."""
     rows = len(piece["y"])
     with door.one_of_many():
@@ -130,22 +121,22 @@ def _with_columns(names: list[str], piece: Piece) -> Piece:
 
 
 def _right(model: Any, piece: Piece) -> FloatArray:
-    weights = weights_of(piece)
+    weights = part_weights(piece)
     right = np.asarray(model.predict(piece["X"])) == door.targets(piece["y"], len(weights))
     return np.array([weights @ right, weights.sum()])
 
 
 def _target_sums(piece: Piece) -> FloatArray:
-    weights = weights_of(piece)
+    weights = part_weights(piece)
     targets = door.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
     return np.append(weights @ targets, weights.sum())
 
 
-def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a method that answers row by row answer rows of a cluster, too, part by part and where they live.
+def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a method that answers row by row answer datasets in parts, too, where their rows are.
 
-    What comes of them is lazy, and of the cluster's own kind: a Dask array, or a Spark data frame with a column of
-    this name more. Of a stream it is an iterator over the answers to each batch.
+    The result is computed when it is asked for, and of the kind of X: a Dask array, or a Spark data frame with one more
+    column, of this name. Of a stream it is an iterator over the answers to each batch.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
@@ -155,13 +146,13 @@ def answered(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             model, others = args[0], list(args[2:])
             if getattr(model, "_reads_one_text", False) and door.is_iterator(X):  # over texts, not over batches
                 return method(*args, **kwargs)
-            rows = spread_of(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
-            if rows is None:
+            data = dataset_in_parts(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
+            if data is None:
                 return method(*args, **kwargs)
             check_is_fitted(model)
             named = {key: value for key, value in kwargs.items() if key != "X"}
-            ask = partial(_asked, method.__name__, traveller(model), others, named)
-            found: R = rows.answers(ask, name, _columns_read(model, X))
+            ask = partial(_asked, method.__name__, model_for_parts(model, data), others, named)
+            found: R = data.map_rows(ask, name, _columns_read(model, X))
             return found
 
         return answer
@@ -204,12 +195,12 @@ def _united(one: Labels, two: Labels) -> Labels:
     return one.union(two)[0]
 
 
-def _summed(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learnt:
+def _sum_part(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learned:
     rows, labels, like = model._one_part(piece, known, fixed)
     return labels, model._sum(*rows, labels), like
 
 
-def _both(one: Learnt, two: Learnt) -> Learnt:
+def _both(one: Learned, two: Learned) -> Learned:
     labels = one[0].union(two[0])[0]
     numbers = one[2].dtype.kind in "biuf" and two[2].dtype.kind in "biuf"
     kind = np.result_type(one[2], two[2]) if numbers else object

@@ -18,8 +18,10 @@ from pyspark.sql.functions import col, spark_partition_id
 from pyspark.sql.functions import max as largest
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from suffice.engines.spark_blocks import Block, LostBlockError
-from suffice.engines.spark_columns import (
+from suffice.data.dataset import Dataset, Piece
+from suffice.data.dataset import stand_in as made_up
+from suffice.data.spark_blocks import Block, LostBlockError
+from suffice.data.spark_columns import (
     Placed,
     answer_type,
     as_answer,
@@ -29,11 +31,9 @@ from suffice.engines.spark_columns import (
     runs,
     stand_in,
 )
-from suffice.engines.spread import (
+from suffice.data.workers import (
     ClusterError,
     Failure,
-    Piece,
-    Spread,
     absent,
     added,
     check_version,
@@ -42,7 +42,6 @@ from suffice.engines.spread import (
     own_version,
     raised,
 )
-from suffice.engines.spread import stand_in as made_up
 
 R = TypeVar("R")
 
@@ -53,7 +52,7 @@ MADE = "part int, place int, thing binary"
 
 
 @dataclass(frozen=True)
-class SparkRows(Spread):
+class SparkDataset(Dataset):
     """Parts that Spark makes: a data frame, and what is done to each part of it."""
 
     frame: DataFrame  #: whose columns are called c0, c1 and so on: Spark reads meaning into dots and the like
@@ -62,13 +61,13 @@ class SparkRows(Spread):
     steps: tuple[Callable[[Any], Any], ...] = ()
     made: bool = False  #: whether the frame holds things that workers made, rather than rows
     parts: int | None = None  #: how many partitions there are at most, where that is known
-    origin: SparkRows | None = None  #: what kept things were made from
+    origin: SparkDataset | None = None  #: what kept things were made from
 
-    def each(self, function: Callable[[Any], Any]) -> SparkRows:
+    def map_parts(self, function: Callable[[Any], Any]) -> SparkDataset:
         """Return what a function makes of each part."""
         return replace(self, steps=(*self.steps, function))
 
-    def only(self, *names: str) -> SparkRows:
+    def select(self, *names: str) -> SparkDataset:
         """Return the same rows with less beside them: other columns are not read."""
         columns = {name: found for name, found in self.columns.items() if name in names}
         wanted = set(itertools.chain.from_iterable(columns.values()))
@@ -76,25 +75,25 @@ class SparkRows(Spread):
         frame = self.frame.select(*(f"c{place}" for place in places)).toDF(*(f"c{i}" for i in range(len(places))))
         return replace(self, frame=frame, names=tuple(self.names[place] for place in places), columns=columns)
 
-    def kept(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[SparkRows, Any]:
+    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[SparkDataset, Any]:
         """Return the parts, made once and held by the executors, on their disks; and a function of each, added up."""
-        kept = SparkRows(self._run(_stored).persist(StorageLevel.MEMORY_AND_DISK), made=True, origin=self)
+        kept = SparkDataset(self._run(_stored).persist(StorageLevel.MEMORY_AND_DISK), made=True, origin=self)
         try:
-            total = kept.each(function).total(add)
+            total = kept.map_parts(function).reduce(add)
             with _on_executors():
                 last = kept.frame.agg(largest("part")).collect()[0][0]
         except Exception:
-            kept.released()
+            kept.release()
             raise
         return replace(kept, parts=0 if last is None else last + 1), total
 
-    def released(self) -> None:
+    def release(self) -> None:
         """Let go of what is held."""
         with suppress(Exception):  # a cluster that is gone has let go of everything
             self.frame.mapInArrow(partial(_worked, own_version(), _blocks, (), _removed), MADE).collect()
         self.frame.unpersist()
 
-    def total(self, add: Callable[[R, R], R]) -> R | None:
+    def reduce(self, add: Callable[[R, R], R]) -> R | None:
         """Return all parts added up along a tree, in an order that does not change."""
         sums = self._run(partial(_added_up, add))
         # To ask Spark how many there are may run all that comes before: where that is not known, some more are assumed.
@@ -103,19 +102,19 @@ class SparkRows(Spread):
             left, width = -(-left // FAN), width * FAN
             many = () if self.parts is None and _adapts(sums) else (left,)
             groups = sums.repartition(*many, (col("part") / width).cast("int")).sortWithinPartitions("part", "place")
-            sums = SparkRows(groups, made=True)._run(partial(_added_up, add))
+            sums = SparkDataset(groups, made=True)._run(partial(_added_up, add))
         try:
             total: R | None = raised(added(add, _collected(sums)))
         except LostBlockError:
-            return self._anew().total(add)
+            return self._anew().reduce(add)
         return total
 
-    def results(self) -> Iterator[Any]:
+    def iterate(self) -> Iterator[Any]:
         """Yield the parts in order."""
         try:
             return iter([raised(thing) for thing in _collected(self._run(_emitted))])
         except LostBlockError:
-            return self._anew().results()
+            return self._anew().iterate()
 
     def fold(self, function: Callable[[R, Any], R], state: R) -> R:
         """Return the state after all parts, one after another: one task reads them all."""
@@ -125,7 +124,7 @@ class SparkRows(Spread):
         last: R = raised(found[0]) if found else state
         return last
 
-    def _anew(self) -> SparkRows:
+    def _anew(self) -> SparkDataset:
         """Return the same made from where kept things came from: a file may be on another machine than its task."""
         assert self.origin is not None
         return replace(self.origin, steps=(*self.origin.steps, *self.steps))
@@ -137,12 +136,12 @@ class SparkRows(Spread):
         if example is not None:
             return example
         some = replace(self, frame=self.frame.limit(1))  # how long arrays are is known to the rows alone
-        first = next(some.each(_one_row).results(), None)
+        first = next(some.map_parts(_one_row).iterate(), None)
         if first is None:
             raise ValueError("X has no rows")
         return first
 
-    def answers(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
         """Return the data frame with a column of answers more."""
         if name in self.names:
             raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
@@ -167,7 +166,7 @@ class SparkRows(Spread):
         return frame.mapInArrow(partial(_worked, own_version(), source, self.steps, task), MADE)
 
 
-def spark_rows(X: Any, **beside: Any) -> SparkRows:
+def spark_dataset(X: Any, **beside: Any) -> SparkDataset:
     """Return the rows of a data frame; what comes beside X (``y``, ``sample_weight`` and so on) are names of columns.
 
     The other columns are the features. A column of arrays stands for several features.
@@ -198,7 +197,7 @@ def spark_rows(X: Any, **beside: Any) -> SparkRows:
         raise ValueError(f"X has two columns called {twice!r}: rename one")
     if "y" in beside:
         check_features({name: X.schema[name].dataType for name in columns["X"]})
-    return SparkRows(X.toDF(*(f"c{place}" for place in range(len(X.columns)))), tuple(X.columns), columns)
+    return SparkDataset(X.toDF(*(f"c{place}" for place in range(len(X.columns)))), tuple(X.columns), columns)
 
 
 def _adapts(frame: DataFrame) -> bool:
@@ -229,7 +228,7 @@ def _worked(
     task: Callable[[Iterator[Placed]], Iterator[Placed]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what a task makes of the parts of one partition, pickled; the worker's side of :meth:`SparkRows._run`."""
+    """Yield the results of a task for the parts of one partition, pickled; called on workers."""
     try:
         check_version("Spark cluster", own_version(), version)
         things = ((part, place, _stepped(steps, part, thing)) for part, place, thing in source(batches))

@@ -1,0 +1,70 @@
+"""Which dataset reads what a user gives as X."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suffice.data.array import ArrayDataset
+from suffice.data.dataset import Dataset
+from suffice.data.stream import is_stream, stream_dataset
+from suffice.engines.choice import cluster_of
+
+
+def as_dataset(X: Any, **columns: Any) -> Dataset:
+    """Return X and what belongs to its rows as a dataset.
+
+    Parameters
+    ----------
+    X
+        Rows in memory (an array, a CSR matrix, a data frame, a list), a stream of batches (an iterator, a function that
+        starts one, a dataset of pyarrow, a lazy frame of Polars, an object with a method ``batches``), a collection of
+        Dask, a data frame of Spark, or a :class:`Dataset`.
+    **columns
+        What belongs to the rows, by the name of the argument of ``fit``: one entry per row, the name of a column of X,
+        or None.
+
+    Examples
+    --------
+    >>> as_dataset([[1.0]], y=[0]).in_memory
+    {'X': [[1.0]], 'y': [0]}
+    """
+    found = dataset_in_parts(X, **columns)
+    if found is not None:
+        return found
+    return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
+
+
+def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:
+    """Return rows in parts, of a stream, a cluster or a dataset; None for rows in memory."""
+    if isinstance(X, Dataset):
+        given = [name for name, value in columns.items() if value is not None]
+        if given:
+            raise ValueError(
+                f"X is a {type(X).__name__}, a dataset whose parts bring their own {given[0]}: leave {given[0]} out"
+            )
+        return X
+    library = cluster_of(X)
+    if library is not None and "y" in columns and columns["y"] is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if library == "dask":
+        from suffice.data.dask import dask_dataset
+
+        return dask_dataset(X, **columns)
+    if library == "pyspark":
+        from suffice.data.spark import spark_dataset
+
+        return spark_dataset(X, **columns)
+    return stream_dataset(X, **columns) if is_stream(X) else None
+
+
+def text_columns(x: Any) -> list[str] | None:
+    """Return the columns of strings of a cluster's data frame of several columns; None for anything else.
+
+    Examples
+    --------
+    >>> text_columns([[1.0]])
+    """
+    if cluster_of(x) is None or getattr(x, "ndim", 2) != 2 or len(getattr(x, "columns", ())) < 2:
+        return None
+    kinds = dict(x.dtypes)  # of Spark, pairs of name and type; of Dask, a series of types by name
+    return [str(name) for name, kind in kinds.items() if str(kind) in ("string", "object", "str")]
