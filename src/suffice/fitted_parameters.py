@@ -5,12 +5,68 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.store import parameters
+from suffice.families import Family
+from suffice.families.response import NAMED, PARAMETRIC
+from suffice.store import StoreError, class_name, parameters
+
+
+def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of an estimator as its file holds them: a family by its name, or that of its class.
+
+    Examples
+    --------
+    >>> from suffice.families import NegativeBinomial
+    >>> write_parameters({"family": NegativeBinomial(theta=2.0), "l2": 0.5})
+    {'l2': 0.5, 'family': {'family': 'negative_binomial', 'parameters': {'theta': 2.0}}}
+    """
+    families = {name: value for name, value in given.items() if _is_family(value)}
+    plain = parameters.written({name: value for name, value in given.items() if name not in families})
+    return plain | {name: _write_family(family) for name, family in families.items()}
+
+
+def read_parameters(plain: Mapping[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that :func:`write_parameters` wrote; ``families`` are the classes they may need, by name.
+
+    Examples
+    --------
+    >>> read_parameters({"family": {"family": "tweedie", "parameters": {"power": 1.5}}}, {})
+    {'family': Tweedie(power=1.5)}
+    """
+    named = {name: value for name, value in plain.items() if isinstance(value, dict) and "family" in value}
+    rest = parameters.read({name: value for name, value in plain.items() if name not in named})
+    return rest | {name: _read_family(value, families) for name, value in named.items()}
+
+
+def _is_family(value: Any) -> bool:
+    return isinstance(value, Family) or (isinstance(value, type) and issubclass(value, Family))
+
+
+def _write_family(family: Family | type[Family]) -> dict[str, Any]:
+    """Return a family's name, or that of its class, and its parameters; None where the class itself was given."""
+    kind = family if isinstance(family, type) else type(family)
+    own = {**NAMED, **PARAMETRIC}.get(kind.name) is kind
+    values = None if isinstance(family, type) else parameters.written(family.parameters)
+    return {"family": kind.name if own else class_name(kind), "parameters": values}
+
+
+def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
+    """Return the family that a file names; its class is taken from those given, never imported."""
+    name, values = plain["family"], plain["parameters"]
+    known: dict[str, type] = {**NAMED, **PARAMETRIC, **given}
+    if name not in known:
+        short = name.rpartition(":")[2].rpartition(".")[2]
+        others = f" (given: {', '.join(given)})" if given else ""
+        raise StoreError(
+            f"needs the family {name}, which is no part of suffice{others}: import the class yourself and give "
+            f"load(path, families=[{short}]); where it has another name by now, families={{{name!r}: {short}}}"
+        )
+    return known[name] if values is None else known[name](**parameters.read(values))
 
 
 class FittedParameters:
@@ -93,18 +149,21 @@ class FittedParameters:
 
     # The file.
 
-    def _parameters_written(self, write: Callable[[dict[str, Any]], dict[str, Any]] = parameters.written) -> Any:
+    def _parameters_written(self, write: Callable[[dict[str, Any]], dict[str, Any]] = write_parameters) -> Any:
         """Return the parameters for a file: the model's own, and those of the fit where they differ."""
         own, held = (write(model.get_params(deep=False)) for model in (self, self._params))
         return {"parameters": own, **({} if own == held else {"fitted_parameters": held})}
 
     @classmethod
     def _with_parameters(
-        cls, settings: Mapping[str, Any], read: Callable[[Any], dict[str, Any]] = parameters.read
+        cls,
+        settings: Mapping[str, Any],
+        read: Callable[[Any, Mapping[str, type]], dict[str, Any]] = read_parameters,
+        families: Mapping[str, type] = MappingProxyType({}),
     ) -> Self:
         """Return a model with the parameters that :meth:`_parameters_written` wrote."""
-        model = cls(**read(settings["parameters"]))
-        model._learned_as = model._blank(read(settings.get("fitted_parameters", settings["parameters"])))
+        model = cls(**read(settings["parameters"], families))
+        model._learned_as = model._blank(read(settings.get("fitted_parameters", settings["parameters"]), families))
         return model
 
 

@@ -17,6 +17,8 @@ from suffice.discriminative.layout import Layout
 from suffice.discriminative.predictor import LinearPredictor
 from suffice.discriminative.separation import Separation
 from suffice.families import Response
+from suffice.families.links import Link
+from suffice.fitted_parameters import read_parameters, write_parameters
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.solvers.objective import flat
@@ -148,7 +150,7 @@ class Fitted(LinearPredictor):
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings, arrays = contents.settings, contents.arrays
-        model = cls._with_parameters(settings, solvers_read)._restore_features(settings)
+        model = cls._with_parameters(settings, solvers_read, contents.families)._restore_features(settings)
         model._restore(settings)
         size, columns = model.n_features_in_ + int(model._params.fit_intercept), arrays["theta"].shape[1]
         least, most = model._theta_columns(columns)
@@ -200,14 +202,14 @@ def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
         if hasattr(value, "minimise"):
             each = {field.name: getattr(value, field.name) for field in fields(value)}
             plain[name] = {"solver": type(value).__name__, **each}
-        elif name in ("family", "link") and value is not None and not isinstance(value, str):
+        elif isinstance(value, Link):
             plain[name] = value.name
-    return parameters.written(plain)
+    return write_parameters(plain)
 
 
-def solvers_read(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that :func:`solvers_written` wrote."""
-    settings = parameters.read(plain)
+def solvers_read(plain: dict[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that :func:`solvers_written` wrote; ``families`` are classes they may need."""
+    settings = read_parameters(plain, families)
     for name, value in settings.items():
         if isinstance(value, dict) and "solver" in value:
             kind = getattr(solvers, value.pop("solver"))

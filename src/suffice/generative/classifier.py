@@ -44,7 +44,7 @@ class GenerativeClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning,
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
-        model = cls._with_parameters(settings)
+        model = cls._with_parameters(settings, families=contents.families)
         labels = Labels(tuple(settings["classes"]["names"]))
         model._chosen = dict(settings["chosen"])
         parameters.restore_features(model, settings)

@@ -2,6 +2,6 @@
 
 from suffice.store.contents import FORMAT, Contents, StoreError, check_shapes
 from suffice.store.files import read, write
-from suffice.store.stored import Stored, load
+from suffice.store.stored import Stored, class_name, load
 
-__all__ = ["FORMAT", "Contents", "StoreError", "Stored", "check_shapes", "load", "read", "write"]
+__all__ = ["FORMAT", "Contents", "StoreError", "Stored", "check_shapes", "class_name", "load", "read", "write"]

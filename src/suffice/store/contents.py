@@ -7,6 +7,7 @@ of all tensors.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -59,6 +60,8 @@ class Contents:
         The sums the model was fitted from, by name.
     arrays
         Other arrays of bools, integers or floats, by name.
+    families
+        Classes of families that whoever loads the file has given, by ``module:name``; a file does not hold them.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Contents:
     settings: Mapping[str, Any]
     statistics: Mapping[str, Statistics]
     arrays: Mapping[str, Array]
+    families: Mapping[str, type] = dataclasses.field(default_factory=dict, repr=False)
 
 
 def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:

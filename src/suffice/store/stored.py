@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from suffice.store.contents import VERSION, Contents, StoreError
@@ -57,13 +59,34 @@ class Stored(ABC):
         """Return the model whose :meth:`_contents` these are."""
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def class_name(kind: type) -> str:
+    """Return what a file calls a class that is no part of suffice.
+
+    Examples
+    --------
+    >>> class_name(Contents)
+    'suffice.store.contents:Contents'
+    """
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, type] = ()) -> Any:
     """Return the model that a file holds.
+
+    Parameters
+    ----------
+    path
+        The file.
+    families
+        The classes of families of one's own (:class:`suffice.families.Family`) that the model was fitted with. The file
+        names the class it needs, ``module:name``, and nothing is imported by that name. For a class that has been
+        renamed or moved, a dictionary from the name in the file to the class.
 
     Raises
     ------
     StoreError
-        Where :func:`read` would, and where the file holds a kind of model that is not known.
+        Where :func:`read` would, where the file holds a kind of model that is not known, and where it needs a family
+        that was not given.
 
     Examples
     --------
@@ -74,7 +97,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Traceback (most recent call last):
     suffice.store.contents.StoreError: ...model holds a model of kind 'Oracle', which suffice ... does not know...
     """
-    contents = read(path)
+    given = families if isinstance(families, Mapping) else {class_name(kind): kind for kind in families}
+    contents = replace(read(path), families=given)
     known = {name: kind for name, kind in Stored.kinds.items() if not inspect.isabstract(kind)}
     if contents.kind not in known:
         raise StoreError(
@@ -83,6 +107,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         return known[contents.kind]._from_contents(contents)
+    except StoreError as error:
+        raise StoreError(f"{os.fspath(path)} {error}") from error.__cause__
     except Exception as error:  # a model meets settings and arrays here that it may never have written
         why = f"{type(error).__name__}: {error}"
         raise StoreError(

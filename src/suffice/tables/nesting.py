@@ -34,7 +34,11 @@ def unnested(contents: Contents) -> tuple[dict[str, Any], dict[str, Contents]]:
     settings = contents.settings
     parts = {
         name: Contents(
-            part["kind"], part["settings"], _within(name, contents.statistics), _within(name, contents.arrays)
+            part["kind"],
+            part["settings"],
+            _within(name, contents.statistics),
+            _within(name, contents.arrays),
+            contents.families,
         )
         for name, part in settings["parts"].items()
     }
