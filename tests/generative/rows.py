@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, FamilyNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice.families import NegativeBinomial
 
 Array = npt.NDArray[Any]
 
@@ -60,6 +61,7 @@ CASES = [
     Case("ComplementNB", ComplementNB, counts, exact=True),
     Case("BernoulliNB", lambda: BernoulliNB(binarize=1.0), counts, exact=True),
     Case("PoissonNB", PoissonNB, counts, exact=True),
+    Case("FamilyNB", lambda: FamilyNB(NegativeBinomial(theta=2)), counts),
     Case("CategoricalNB", CategoricalNB, names, exact=True),
     Case("CategoricalNB codes", CategoricalNB, counts, exact=True),
     *(

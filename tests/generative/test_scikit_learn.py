@@ -17,7 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
-from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, FamilyNB, GaussianNB, MultinomialNB, PoissonNB
+from suffice.families import GaussianKnownVariance
 
 DROP_IN = ["GaussianNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"]
 DIGITS, DIGIT = load_digits(return_X_y=True)
@@ -57,6 +58,7 @@ def otherwise(model: GDA) -> dict[str, str]:
         BernoulliNB(),
         CategoricalNB(),
         PoissonNB(),
+        FamilyNB(GaussianKnownVariance),
     ],
     expected_failed_checks=lambda model: otherwise(model) if isinstance(model, GDA) else {},
 )

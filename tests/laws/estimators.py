@@ -16,6 +16,7 @@ from suffice import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    FamilyNB,
     GammaRegression,
     GaussianNB,
     LinearRegression,
@@ -31,6 +32,7 @@ from suffice import (
     TableModel,
     TextClassifier,
 )
+from suffice.families import NegativeBinomial
 from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
 from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
 
@@ -325,6 +327,7 @@ GENERATIVE = [
     Entry("ComplementNB", ComplementNB, counted, x="counts", sums=events_of),
     Entry("BernoulliNB", BernoulliNB, counted, x="counts", sums=lambda labels: PresenceCounts.over(labels, 0.0, True)),
     Entry("PoissonNB", PoissonNB, counted, x="counts", sums=events_of),
+    Entry("FamilyNB", made(FamilyNB, NegativeBinomial(theta=2)), counted, x="counts"),
     Entry("CategoricalNB", CategoricalNB, named, x="names"),
     Entry(
         "CategoricalNB, codes",

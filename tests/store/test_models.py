@@ -66,6 +66,7 @@ MODELS = [
     suffice.MultinomialNB(),
     suffice.BernoulliNB(),
     suffice.PoissonNB(),
+    suffice.FamilyNB(),
     suffice.CategoricalNB(),
     suffice.GaussianNB(),
     suffice.GDA(shrinkage=0.5),

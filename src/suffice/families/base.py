@@ -159,9 +159,7 @@ class Family(ABC):
 
     def contains(self, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return which values are in the support; by default whole numbers, or any, between the ends of the means."""
-        values, (low, high) = np.asarray(y, dtype=np.float64), self.mean_range
-        inside = np.isfinite(values) & (values >= low) & (values <= high)
-        return inside & (values == np.floor(values)) if self.is_discrete else inside
+        return _between_ends(self, y)
 
     def saturated(self, y: npt.ArrayLike) -> FloatArray:
         """Return y eta - a(eta) at the eta whose mean is y: the largest there is.
@@ -202,6 +200,13 @@ class Family(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+
+def _between_ends(family: Family | type[Family], y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return which values are between the ends of a family's means, and whole where it is discrete."""
+    values, (low, high) = np.asarray(y, dtype=np.float64), family.mean_range
+    inside = np.isfinite(values) & (values >= low) & (values <= high)
+    return inside & (values == np.floor(values)) if family.is_discrete else inside
 
 
 def hold_inside(mean: FloatArray, ends: tuple[float, float]) -> FloatArray:
@@ -258,6 +263,11 @@ class Distribution(Family):
         if cls.canonical_link is None:
             raise NotImplementedError(f"{cls.__name__} has no canonical link: its eta does not follow from the mean")
         return np.asarray(cls.canonical_link.link(mean))
+
+    @classmethod
+    def contains(cls, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return which values are in the support: whole numbers, or any, between the ends of the means."""
+        return _between_ends(cls, y)
 
     @classmethod
     def draw(cls, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:

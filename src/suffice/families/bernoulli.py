@@ -135,6 +135,8 @@ class Bernoulli(Distribution):
 
     name = "bernoulli"
     row_likelihood = BernoulliLikelihood()
+    mean_range = (0.0, 1.0)
+    is_discrete = True
     support = "0 or 1"
     canonical_link = links.logit
 

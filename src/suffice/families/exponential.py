@@ -88,6 +88,7 @@ class Exponential(Distribution):
 
     name = "exponential"
     row_likelihood = ExponentialLikelihood()
+    mean_range = (0.0, np.inf)
     support = "a finite number, 0 or more"
     canonical_link = links.negative_inverse
 

@@ -79,6 +79,8 @@ class Poisson(Distribution):
 
     name = "poisson"
     row_likelihood = PoissonLikelihood()
+    mean_range = (0.0, np.inf)
+    is_discrete = True
     support = "a whole number, 0 or more"
     canonical_link = links.log
 

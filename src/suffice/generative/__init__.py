@@ -4,6 +4,7 @@ from suffice.generative.bernoulli_nb import BernoulliNB
 from suffice.generative.categorical_nb import CategoricalNB
 from suffice.generative.discriminant import GDA
 from suffice.generative.explanation import Explanation, Reason
+from suffice.generative.family_nb import FamilyNB
 from suffice.generative.gaussian_nb import GaussianNB
 from suffice.generative.mixed_nb import MixedNB
 from suffice.generative.multinomial_nb import ComplementNB, MultinomialNB
@@ -15,6 +16,7 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "Explanation",
+    "FamilyNB",
     "GaussianNB",
     "MixedNB",
     "MultinomialNB",

@@ -1,0 +1,226 @@
+"""Naive Bayes over any exponential family with T(x) = x: each class has one member of it for each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.engines import Batch, Engine
+from suffice.engines.array_blocks import to_host
+from suffice.engines.choice import is_sparse
+from suffice.engines.kernels import Kernels
+from suffice.families import Family, as_family
+from suffice.families.base import hold_inside
+from suffice.families.priors import check_alpha, pooled_moments, pseudo_mean, require_evidence, require_known
+from suffice.fitted_parameters import read_attribute
+from suffice.generative.classifier import PriorsGiven
+from suffice.generative.conditional import Linear
+from suffice.generative.discrete import ALPHAS
+from suffice.statistics import DiagonalMoments, Labels, Statistics
+from suffice.statistics.base import FloatArray
+
+
+class FamilyNB(PriorsGiven):
+    """Naive Bayes with a member of one exponential family per class and feature.
+
+    The mean of each class and feature is estimated, and eta follows from it; so log p(x | y) is the sum over features
+    of eta x - a(eta) + log b(x), and the posterior is linear in x.
+
+    Parameters
+    ----------
+    family
+        ``"poisson"``, ``"exponential"``, ``"bernoulli"``; a family of :mod:`suffice.families`, as
+        ``NegativeBinomial(theta=2)``; or a :class:`~suffice.families.Family` of your own. Families with a dispersion,
+        and those whose T(x) is not x, have no place here: use :class:`GaussianNB` for the Gaussian.
+    alpha
+        A number of pseudo-observations at the feature's mean over all rows, added to each class: one number, one per
+        feature, or "auto" to choose it by how well rows are predicted that were held out.
+    priors
+        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+    temperature, engine
+        As for :class:`GaussianNB`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice.families import NegativeBinomial
+    >>> visits = np.array([[0, 3], [1, 0], [4, 9], [8, 1]])
+    >>> model = FamilyNB(NegativeBinomial(theta=2), alpha=0).fit(visits, ["few", "few", "many", "many"])
+    >>> model.mean_
+    array([[0.5, 1.5],
+           [6. , 5. ]])
+    >>> model.predict([[0, 1], [7, np.nan]])
+    array(['few', 'many'], dtype='<U4')
+    """
+
+    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+
+    def __init__(
+        self,
+        family: str | Family | type[Family] = "poisson",
+        *,
+        alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
+        priors: Any = None,
+        temperature: float | Literal["auto"] = 1.0,
+        engine: Engine | None = None,
+    ) -> None:
+        self.family = family
+        self.alpha = alpha
+        self.priors = priors
+        self.temperature = temperature
+        self.engine = engine
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_scalar(as_family(self.family))
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
+        else:
+            check_alpha(self.alpha, np.size(self.alpha))
+
+    def _sum_shape(self) -> dict[str, Any]:
+        return {"family": as_family(self._params.family)}
+
+    def _can_wait(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) and bool(_fine(as_family(self._params.family), x).all())
+
+    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+        return partial(summarise, as_family(self._params.family), labels)
+
+    def _conditional(self, statistics: Any) -> Members:
+        return Members.estimate(as_family(self._params.family), statistics, self._setting("alpha"))
+
+    @read_attribute
+    def mean_(self) -> FloatArray:
+        """The mean of each class and feature, (k, d)."""
+        conditional: Any = self._joint.conditional
+        mean: FloatArray = conditional.mean
+        return mean
+
+    @read_attribute
+    def natural_parameter_(self) -> FloatArray:
+        """The natural parameter eta of each class and feature, (k, d); -inf where the mean is at an end of 0."""
+        conditional: Any = self._joint.conditional
+        with np.errstate(divide="ignore"):
+            eta: FloatArray = conditional.family.natural_parameter(conditional.mean)
+        return eta
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = as_family(self.family).mean_range[0] >= 0
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def check_scalar(family: Any) -> None:
+    """Raise where a family has no member that the mean of one feature tells.
+
+    Examples
+    --------
+    >>> from suffice.families import Gaussian
+    >>> check_scalar(Gaussian)
+    Traceback (most recent call last):
+    ...
+    ValueError: T(x) of the family gaussian is not x: its members are not told by their mean; use GaussianNB
+    """
+    if family.has_dispersion:
+        raise ValueError(f"the family {family.name} has a dispersion, which naive Bayes does not estimate: use GLM")
+    one = np.full(1, 0.5)
+    if getattr(family, "vector_values", False) or family.sufficient(one).shape != one.shape:
+        cure = "; use GaussianNB" if family.name == "gaussian" else ""
+        raise ValueError(f"T(x) of the family {family.name} is not x: its members are not told by their mean{cure}")
+
+
+def summarise(family: Any, labels: Labels, batch: Batch, kernels: Kernels) -> DiagonalMoments:
+    """Return the moments of a batch whose cells are checked to be in the support of a family, or missing."""
+    x = batch.x
+    stored = is_sparse(x)
+    if stored:
+        first, last = int(x.indptr[batch.start]), int(x.indptr[batch.stop])
+        cells = np.asarray(x.data[first:last])
+    else:
+        cells = to_host(x[batch.start : batch.stop])
+    fine = _fine(family, cells)
+    if not fine.all():
+        at = int(np.argmin(fine.reshape(-1)))
+        row, column = divmod(at, max(cells.shape[-1], 1))
+        if stored:
+            row = int(np.searchsorted(x.indptr, first + at, side="right")) - 1 - batch.start
+            column = int(x.indices[first + at])
+        value = float(cells.reshape(-1)[at])
+        raise ValueError(
+            f"x[{batch.start + row}, {column}] is {value:g}: a {family.name} value must be {family.support}"
+        )
+    return DiagonalMoments.of(batch, kernels, labels, True)
+
+
+def _fine(family: Any, cells: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which cells are in the support, or missing."""
+    values = np.asarray(cells, dtype=np.float64)
+    return np.asarray(family.contains(values) | np.isnan(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Members(Linear):
+    """Independent members of a family, (k, d): log p(x | y) is the sum of eta x - a(eta), and log b(x) is shared."""
+
+    family: Any = field(kw_only=True)
+    mean: FloatArray = field(kw_only=True)  # (k, d)
+
+    @classmethod
+    def estimate(cls, family: Any, statistics: DiagonalMoments, alpha: Any) -> Members:
+        """Return the members whose means are those of the rows and of ``alpha`` pseudo-observations.
+
+        A feature whose mean over all rows is at an end of its range tells classes nothing. One of a class that is at 0,
+        unsmoothed, makes other values than 0 impossible in it.
+        """
+        strength = check_alpha(alpha, statistics.mean.shape[1])
+        require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
+        require_known(statistics.labels, statistics.observed + strength, "mean is")
+        pooled, _ = pooled_moments(statistics)
+        mean = pseudo_mean(statistics.mean, statistics.observed, pooled, strength)
+        low, high = family.mean_range
+        silent = (pooled <= low) | (pooled >= high)
+        at_end = ((mean <= low) | (mean >= high)) & ~silent
+        if at_end.any() and (low != 0 or (mean >= high).any()):
+            code, feature = np.unravel_index(int(np.argmax(at_end)), at_end.shape)
+            raise ValueError(
+                f"the mean of feature {feature} in class {statistics.labels.names[int(code)]!r} is "
+                f"{mean[code, feature]:g}, at an end of the range of the family {family.name}: give alpha > 0"
+            )
+        eta = np.asarray(family.natural_parameter(hold_inside(mean, family.mean_range)))
+        partition = np.asarray(family.log_partition(eta))
+        nothing = silent | at_end
+        coef, partition = np.where(nothing, 0.0, eta), np.where(nothing, 0.0, partition)
+        veto = Linear(at_end.astype(np.float64), np.zeros(len(coef))) if at_end.any() else None
+        return cls(coef, -partition.sum(axis=1), partition, None, veto, family=family, mean=mean)
+
+    def log_base(self, x: Any) -> FloatArray:
+        """Return the sum of log b(x_j) of each row, (n,); missing cells add nothing."""
+        if not is_sparse(x):
+            return np.asarray(self._log_base(to_host(x)).sum(axis=1))
+        absent = float(self._log_base(np.zeros(1))[0])
+        stored: Any = sparse.csr_array((self._log_base(x.data) - absent, x.indices, x.indptr), shape=x.shape)
+        return np.asarray(stored.sum(axis=1) + absent * x.shape[1])
+
+    def _log_base(self, cells: npt.NDArray[Any]) -> FloatArray:
+        values = np.asarray(cells, dtype=np.float64)
+        known = ~np.isnan(values)
+        inside = known & self.family.contains(values)
+        base = np.zeros(values.shape)
+        base[inside] = self.family.log_base(values[inside])
+        return np.where(known & ~inside, -np.inf, base)
+
+    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
+        """Return rows drawn from the members of their classes."""
+        eta = self.family.natural_parameter(hold_inside(self.mean, self.family.mean_range))
+        return self.family.draw(eta[codes], random)
