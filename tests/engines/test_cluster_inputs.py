@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import decimal
 import gc
+import operator
 import os
+import pickle
 import time
 from collections.abc import Callable
 from functools import partial
@@ -346,9 +348,33 @@ def test_what_spark_alone_can_get_wrong_is_said_at_once(spark_cluster: Spark) ->
         GaussianNB().fit(there.toDF("a", "a", "y"), "y")
     with pytest.raises(TypeError, match="column 'm' is of type map<string,int>: give numbers"):
         GaussianNB().fit(there.selectExpr("y", "map('k', 1) as m"), "y")
+    with pytest.raises(ValueError, match=r"X has no columns besides \['y'\]: there are no features"):
+        GaussianNB().fit(there.select("y"), "y")
+    arrays = GaussianNB().fit(rows[["a", "b"]].to_numpy(), rows["y"])
+    with pytest.raises(ValueError, match="X has no rows"):
+        arrays.predict(spark_cluster.session.createDataFrame([], "x array<double>"))
     model = GaussianNB().fit(rows[["a", "b"]], rows["y"])
     with pytest.raises(ValueError, match="X has a column 'prediction' already"):
         model.predict(there.withColumnRenamed("y", "prediction"))
+
+
+@PANDAS
+def test_spark_rows_whose_files_are_lost_are_made_again(spark_cluster: Spark) -> None:
+    from suffice.data.spark import spark_dataset
+
+    rows = spark_dataset(spark_cluster.frame(numeric(), SIZES), y="y")
+    kept, total = rows.persist(lambda piece: len(piece["y"]), operator.add)
+    assert total == ROWS
+    for row in kept.frame.collect():
+        pickle.loads(row.thing).remove()
+    counts = kept.map_parts(lambda piece: len(piece["y"]))
+    assert counts.reduce(operator.add) == ROWS
+    assert list(counts.iterate()) == [10, 20]
+    assert counts.fold(lambda seen, count: [*seen, count], []) == [10, 20]
+    kept.release()
+    with pytest.raises(ZeroDivisionError) as caught:
+        rows.persist(lambda piece: 1 / (len(piece["y"]) - 20), operator.add)
+    assert notes(caught) == [LAST]
 
 
 def test_dask_arrays_are_rechunked_to_whole_rows_in_the_parts_of_x(dask_here: Dask) -> None:
@@ -448,13 +474,11 @@ def test_dask_rows_that_are_separated_are_no_fit(model: Any) -> None:
     assert "far to go" in str(model.summary())
 
 
-def test_dask_rows_that_are_separated_are_told_without_a_curvature_too() -> None:
-    import dask.array as da
-
-    x, y = np.arange(40.0)[:, None] > 19, (np.arange(40) > 19).astype(int)
+def test_dask_rows_that_are_separated_are_told_without_a_curvature_too(dask_here: Dask) -> None:
+    x, y = np.arange(ROWS)[:, None] > 19, (np.arange(ROWS) > 19).astype(int)
     model = LogisticRegression(solver=TruncatedNewton(), inference=False)
     with pytest.warns(SeparationWarning, match="theta had far to go still: the rows are separated, or nearly"):
-        model.fit(da.from_array(x.astype(float), chunks=(15, 1)), da.from_array(y, chunks=15))
+        model.fit(dask_here.array(x.astype(float), SIZES), dask_here.array(y, SIZES))
 
 
 def test_dask_columns_that_depend_on_others_are_named(dask_here: Dask) -> None:

@@ -287,6 +287,13 @@ def test_a_model_that_has_forgotten_all_rows_predicts_nothing() -> None:
         model.predict(x)
 
 
+def test_a_class_without_counts_needs_a_prior() -> None:
+    words = sp.csr_array(([1.0, 2.0], ([0, 0], [0, 3])), shape=(2, 100))
+    model = MultinomialNB(alpha=0.0).partial_fit(words, [0, 1])
+    with pytest.raises(ValueError, match="class 1 has no counts: its probabilities are undefined; give alpha > 0"):
+        model.predict(words)
+
+
 def test_a_lazy_table_is_collected_before_it_is_explained() -> None:
     import polars as pl
 

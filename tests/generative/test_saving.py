@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import suffice
 from suffice import GDA, CategoricalNB, GaussianNB, MultinomialNB
-from suffice.store import StoreError
+from suffice.store import StoreError, read, write
 
 from .rows import CASES, Case
 from .test_laws import assert_same
@@ -66,6 +67,17 @@ def test_names_are_kept(tmp_path: Path) -> None:
     again = suffice.load(tmp_path / "a.model")
     assert list(again.feature_names_in_) == ["length", "width", "depth"]
     again.predict(frame)
+
+
+def test_a_file_without_the_sums_that_its_settings_need_is_refused(tmp_path: Path) -> None:
+    x, y = CASES[0].draw(40)
+    path = tmp_path / "a.model"
+    GDA().fit(x, y).save(path)
+    statistics = read(path).statistics
+    GDA(shrinkage="ledoit_wolf").fit(x, y).save(path)
+    write(path, replace(read(path), statistics=statistics))
+    with pytest.raises(ValueError, match="shrinkage='ledoit_wolf' needs sums that were not taken: fit the model again"):
+        suffice.load(path).predict(x)
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -101,3 +101,16 @@ def test_columns_too_nearly_dependent_to_solve_for_are_told() -> None:
         LinearRegression(fit_intercept=False).path(x, y, penalties=[1e-3])
     with pytest.warns(ConvergenceWarning, match="GLM did not converge: coordinate descent did not reach the optimum"):
         GLM(l1=1e-3, fit_intercept=False).fit(x, y)
+
+
+@pytest.mark.parametrize("seed", [4457, 4742])
+def test_nearly_dependent_columns_of_many_scales_are_solved(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    columns, rows = int(random.integers(1, 9)), int(random.integers(1, 25))
+    x = 10.0 ** random.integers(-8, 9, columns) * (random.normal(size=(rows, columns)) + 1000)
+    y = random.normal(size=rows)
+    l1 = 10.0 ** random.integers(-9, 2) * (random.random(columns) < 0.8)
+    start = random.normal(size=columns) * 10.0 ** random.integers(-3, 4)
+    theta, solved = solve_quadratic(x.T @ x, x.T @ y, l1, start, 10.0 ** -random.integers(6, 14))
+    assert solved
+    assert 0.5 * ((y - x @ theta) ** 2).sum() + l1 @ np.abs(theta) <= 0.5 * (y**2).sum()
