@@ -188,7 +188,7 @@ def stream_dataset(X: Any, **beside: Any) -> StreamDataset:
             )
         named[name] = value
     start = _starts(X)
-    piece = partial(piece_of, named, "y" in beside)
+    piece = partial(_known_piece, named, tuple(beside))
     batches = X if start is None else start()
     passed: list[Any] = []
     head = None
@@ -301,6 +301,16 @@ def _once(batches: Iterator[Any]) -> Callable[[], Iterator[Any]]:
         return left.pop()
 
     return read
+
+
+def _known_piece(named: dict[str, str | list[str]], columns: tuple[str, ...], batch: Any) -> Piece | None:
+    """Return a batch as :func:`piece_of` does; raise where it brings to ``fit`` what the model does not take."""
+    piece = piece_of(named, "y" in columns, batch)
+    known = ("X", *columns)
+    more = [name for name in piece or () if name not in known]
+    if more and "y" in columns:
+        raise ValueError(f"a batch of the stream brings {more[0]!r}; it may bring {', '.join(known)}")
+    return piece
 
 
 def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any) -> Piece | None:
