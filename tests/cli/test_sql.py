@@ -72,6 +72,12 @@ def test_a_server_s_table_is_summed_by_the_server(server: str, tmp_path: Path) -
     np.testing.assert_allclose(found.column("p_yes").to_numpy(), fitted.predict_proba(table)[:, 1], atol=1e-12)
 
 
+def test_why_a_server_s_rows_were_read_is_said(server: str) -> None:
+    run(server, "create table written as select (i % 7)::text as x, (i % 2)::text as y from generate_series(1, 60) i")
+    ran = done("fit", f"{server}::written", "-t", "y", "-m", "nb", "--kind", "x=numeric")
+    assert "note: rows were read: column 'x' holds numbers as strings: cast it in a query" in ran.err
+
+
 def test_an_error_of_the_server_is_one_sentence(server: str) -> None:
     run(server, "create table secret as select 1 as x, 'a' as y", "create role reader login")
     address = server.replace("postgres@", "reader@")
