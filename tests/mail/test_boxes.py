@@ -88,9 +88,10 @@ def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, d
 
 
 def test_headers_may_lie_where_a_file_is_cut_for_reading(tmp_path):
-    long = MESSAGE + b"x" * (mbox.CHUNK - 2 * len(FROM) - len(MESSAGE) - 10) + b"\n"
-    (tmp_path / "box").write_bytes(written([long, MESSAGE]))
-    assert texts(tmp_path / "box") == [long, MESSAGE]
+    long = MESSAGE + b"x" * (mbox.CHUNK - 2000) + b"\n"
+    headed = b"X-Long: " + b"x" * 5000 + b"\nContent-Length: 7\n" + MESSAGE
+    (tmp_path / "box").write_bytes(written([long, headed, MESSAGE]))
+    assert texts(tmp_path / "box") == [long, headed, MESSAGE]
 
 
 @given(st.lists(messages(), min_size=1, max_size=4), st.booleans())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from suffice.cli import main
 from suffice.mail import MailFilter
 from tests.cli.command import COMMAND, Ran, process, refused, suffice
 from tests.mail.samples import TOPICS, message, stream
@@ -57,11 +60,21 @@ def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
     assert without(2, "filter", "--filter", tmp_path / "none.db", input=SPAM).stdout == SPAM
 
 
-@pytest.mark.parametrize("command", ["filter", "dump", "classify", slow("status"), slow("doctor")])
+@pytest.mark.parametrize("command", ["dump", "classify", slow("status"), slow("doctor")])
 def test_a_closed_output_is_not_reported_as_an_internal_error(mine, command):
     ran = without(1, command, "--filter", mine, input=SPAM)
     assert ran.returncode == 3
     assert b"suffice itself" not in ran.stderr
+
+
+def test_a_filter_whose_output_is_closed_does_not_say_that_all_is_well(mine, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["suffice", "mail", "filter", "--filter", str(mine)])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPAM)))
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 3
+    assert capsys.readouterr().err == "error: the message could not be passed on: standard output is closed\n"
 
 
 @pytest.mark.parametrize("command", ["load", "classify", "learn --spam", slow("explain"), slow("forget")])
