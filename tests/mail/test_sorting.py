@@ -678,7 +678,7 @@ def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, told):
 
     def vanish() -> None:
         path.rename(path.with_name("away"))
-        threading.Timer(0.1, lambda: path.with_name("away").rename(path)).start()
+        threading.Timer(0.5, lambda: path.with_name("away").rename(path)).start()
         raise FileNotFoundError(path)
 
     with pytest.raises(StopWatching):

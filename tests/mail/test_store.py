@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import resource
 import sqlite3
 import stat
 import struct
@@ -218,12 +217,14 @@ def test_a_file_that_cannot_be_read():
 @contextmanager
 def longest_file(size: int) -> Iterator[None]:
     """Let files grow no longer than so many bytes, as on a disk that is full."""
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    import resource  # there on POSIX only
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @posix

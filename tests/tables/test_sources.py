@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -272,9 +273,17 @@ def test_a_query_that_is_interrupted_is_ctrl_c(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
         connection.execute("create table t as select 1 as x")
     source = open_table(f"{tmp_path / 'a.duckdb'}::t")
-    threading.Timer(0.1, source.connection.interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        source.asked("select sum(sin(a.range + b.range)) from range(1000000) a, range(100000) b")
+    answered = threading.Event()
+
+    def interrupt() -> None:
+        while not answered.wait(0.1):  # again, where the query had not begun
+            source.connection.interrupt()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            source.asked("select sum(sin(a.range + b.range)) from range(1000000) a, range(100000) b")
+        answered.set()
 
 
 def test_a_damaged_file_that_is_summed_where_it_lies_is_named(tmp_path: Path) -> None:
