@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.engines.native import NativeKernels
 from suffice.engines.threads import _group_cores
-from suffice.statistics import DiagonalMoments, EventCounts, Labels, TiedMoments
+from suffice.statistics import DiagonalMoments, EventCounts, Labels, Parts, TiedMoments
 
 LABELS = Labels.of(["a", "b", "c"])
 ENGINES = [ThreadEngine(1), ThreadEngine(2), ThreadEngine(5), ArrayEngine(), ArrayEngine(block_rows=100)]
@@ -51,11 +52,69 @@ def test_map_keeps_the_order_of_the_rows(engine):
     assert np.array_equal(found, np.concatenate([batch.x[:, 0] * 8 for batch in batches]))
 
 
-def test_the_same_threads_give_the_same_bits():
-    batch = rows()
-    for threads in (1, 2, 3):
-        one, two = (ThreadEngine(threads).accumulate(TiedMoments.over(LABELS), batch) for _ in range(2))
-        assert one == two
+@pytest.mark.parametrize("kind", [TiedMoments, EventCounts, DiagonalMoments])
+def test_any_number_of_threads_gives_the_same_bits(kind):
+    """Of one batch, of several, of a stream, and of a batch that a thread of the engine sums by itself."""
+    batch = rows(60_000)
+    batch = replace(batch, x=np.abs(batch.x))
+    assert len(batch.parts()) > 1
+    small = replace(batch, stop=100)
+    what = kind.over(LABELS)
+    wanted = ThreadEngine(1).accumulate(what, batch)
+    several = ThreadEngine(1).accumulate(what, [small, batch, small])
+    for threads in (2, 3, 5, 7):
+        engine = ThreadEngine(threads)
+        assert engine.accumulate(what, batch) == wanted
+        assert engine.accumulate(what, [small, batch, small]) == several
+        assert engine.accumulate(what, iter([small, batch, small])) == several
+        inside = engine.map(lambda part, kernels, engine=engine: engine.accumulate(what, batch), iter([batch]))
+        assert all(found == wanted for found in inside)
+
+
+def test_rows_are_cut_by_what_there_is_to_read_and_to_add():
+    x = sp.csr_array((1000, 10**6))
+    wide, tall = Batch(np.broadcast_to(0.0, (300, 3000))), Batch(np.broadcast_to(0.0, (10**6, 20)))
+    parts = {
+        "sparse rows without a value": len(Batch(x).parts()),
+        "as many numbers to add as to read": len(wide.parts(TiedMoments.over().cost_of(wide))),
+        "fewer": len(wide.parts(DiagonalMoments.over().cost_of(wide))),
+        "many rows": len(tall.parts(TiedMoments.over().cost_of(tall))),
+        "queries, each against many rows": len(Batch(np.zeros((10, 2)), work=10**6).parts()),
+    }
+    assert list(parts.values()) == [1, 1, 2, 8, 8]
+    assert sum(part.rows for part in tall.parts()) == tall.rows
+
+
+def test_several_statistics_cost_what_each_of_them_does():
+    batch, each = rows(), [TiedMoments.over(LABELS), EventCounts.over(LABELS)]
+    costs = [what.cost_of(batch) for what in each]
+    assert Parts.over(each).cost_of(batch) == tuple(map(sum, zip(*costs, strict=True)))
+
+
+def test_the_first_of_several_bad_rows_is_named():
+    x = np.ones((10**6, 3))
+    x[400_000::100_000, 1] = np.nan  # in every part but the first
+    batch = Batch(x, np.zeros(len(x), dtype=int))
+    for threads in (1, 2, 5):
+        with pytest.raises(ValueError, match=r"x\[400000, 1\] is nan"):
+            ThreadEngine(threads).accumulate(DiagonalMoments.over(LABELS), batch)
+
+
+def test_ctrl_c_ends_a_sum_and_leaves_the_engine_usable():
+    engine, batch, is_here = ThreadEngine(2), rows(400_000), threading.Event()
+
+    def interrupted(part, kernels):
+        if threading.current_thread() is threading.main_thread():
+            is_here.set()
+            raise KeyboardInterrupt
+        is_here.wait()
+        return kernels.class_weights(part, 3)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(engine.map(interrupted, batch))
+    assert engine.accumulate(TiedMoments.over(LABELS), batch) == ThreadEngine(1).accumulate(
+        TiedMoments.over(LABELS), batch
+    )
 
 
 @pytest.mark.parametrize("engine", [ThreadEngine(2), ArrayEngine()], ids=repr)

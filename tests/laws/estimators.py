@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -32,6 +33,7 @@ from suffice import (
     TableModel,
     TextClassifier,
 )
+from suffice.engines.batch import SMALL
 from suffice.families import NegativeBinomial
 from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
 from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
@@ -247,6 +249,27 @@ def exposed() -> Data:
 def with_offset() -> Data:
     data = exposed()
     return replace(data, beside={"offset": np.log(data.beside["exposure"])})
+
+
+def enlarged(entry: Entry) -> Data:
+    """Return an entry's rows again and again, with fractional weights and more columns: an engine cuts so many rows."""
+    model, data = entry.make(), entry.draw()
+    columns = {"numbers": 61, "counts": 60}.get(entry.x, 0)
+    if isinstance(model, LocallyWeightedRegression | CategoricalNB):
+        columns = 0
+    width = columns + (data.x.shape[1] if entry.x != "texts" else min(map(len, data.x)))
+    rows = SMALL // width + 1
+    if isinstance(model, LocallyWeightedRegression):
+        rows = math.isqrt(rows) + 1  # each is fitted from all others
+
+    def widened(x: Any) -> Any:
+        more = np.random.default_rng(5).random((len(x), columns)) * 0.2 - 0.1
+        return np.hstack([x, np.round(10 * more + 1) if entry.x == "counts" else more]) if columns else x
+
+    data = data.take(np.resize(np.arange(len(data)), rows)).mapped(widened)
+    is_weighted = data.y is not None and not isinstance(model, TableModel)
+    weight = {"sample_weight": np.random.default_rng(6).random(rows) + 0.5} if is_weighted else {}
+    return replace(data, beside={**data.beside, **weight})
 
 
 # Entries, and the reasons why a law does not hold.

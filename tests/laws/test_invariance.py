@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -25,10 +27,10 @@ from scipy import sparse
 import suffice
 import suffice.text
 from suffice import LinearRegression, NBLogisticRegression, TableModel
-from suffice.engines import Batch, Expression, Relation, SqlEngine
-from suffice.statistics import Labels
+from suffice.engines import Batch, Expression, Relation, SqlEngine, ThreadEngine
+from suffice.statistics import Labels, Statistics
 
-from .estimators import ENTRIES, Array, Data, Entry
+from .estimators import ENTRIES, Array, Data, Entry, enlarged
 
 # What a model answers.
 
@@ -489,6 +491,51 @@ def in_a_database(entry: Entry) -> None:
     same_predictions(entry, model, 1e-6)
 
 
+# Threads.
+
+
+def bits(value: Any) -> Any:
+    """Return all that can be compared of a value, to the last bit."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, Statistics):
+        return bits(value.to_arrays())
+    if sparse.issparse(value):
+        return [bits(each) for each in (value.indptr, value.indices, value.data)]
+    if isinstance(value, Mapping):
+        return [(name, bits(each)) for name, each in value.items()]
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        return [bits(each) for each in value]
+    return value if isinstance(value, str | int | None) else type(value)
+
+
+def fitted_bits(model: Any, data: Data) -> Any:
+    """Return the fitted attributes of a model and its answers."""
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_") and name != "seconds_"]
+    known = {name: data.beside[name] for name in ("offset", "exposure") if name in data.beside}
+    answer = next(name for name in ("predict_proba", "predict", "transform") if _answers(model, name))
+    found = {name: getattr(model, name) for name in names} | {answer: getattr(model, answer)(data.x, **known)}
+    return {name: bits(each) for name, each in found.items()}
+
+
+@law()
+def any_number_of_threads(entry: Entry) -> None:
+    """Fitted attributes and answers have the same bits."""
+    data = enlarged(entry)
+    with warnings.catch_warnings(action="ignore"):
+        if is_table(entry):  # the settings have no engine
+            with patch.dict(os.environ, OMP_NUM_THREADS="1"):
+                found = [fitted_bits(learn(entry, data), data)]
+            found.append(fitted_bits(learn(entry, data), data))
+        else:
+            engines = [ThreadEngine(threads) for threads in (1, 2, 3, 5)]
+            found = [fitted_bits(learn(entry, data, engine=engine), data) for engine in engines]
+    for other in found[1:]:
+        assert [name for name in other if other[name] != found[0][name]] == []
+
+
 # The form of arrays.
 
 
@@ -612,6 +659,7 @@ BY_CLASS = (
     "any_layout_in_memory",
     "data_frames",
     "dask",
+    "any_number_of_threads",
 )
 #: The first entry of each class.
 FIRST = {type(entry.make()): entry.name for entry in reversed(ENTRIES)}

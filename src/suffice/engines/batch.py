@@ -7,6 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from suffice.statistics.base import Cost
+
+#: Numbers to read that take about as long as the start of another part.
+SMALL = 1 << 18
+#: Numbers that are read in the time in which one number of a part's result is allocated and added.
+_ADDING = 16
+#: Rows are cut into no more parts than this.
+_MOST = 32
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -72,6 +81,40 @@ class Batch:
     def features(self) -> int:
         """How many features a row has."""
         return int(self.x.shape[1])
+
+    @property
+    def size(self) -> int:
+        """How many numbers are read: those of all features, or those that CSR stores, times the work."""
+        stored = getattr(self.x, "nnz", None)
+        if stored is None:
+            return self.work * self.rows * self.features
+        return self.work * max(self.rows, int(stored) * self.rows // max(1, int(self.x.shape[0])))
+
+    def parts(self, cost: Cost | None = None) -> list[Batch]:
+        """Return the rows in the parts in which they are summed.
+
+        Where rows are cut depends on their number and on the cost of their sum, not on the number of threads: the sum
+        of the parts has the same bits for any. There are 1, 2, 4, 8, 16 or 32 parts, about the root of the work in
+        units of what one more part costs, since the sums of the parts are added one by one.
+
+        Parameters
+        ----------
+        cost
+            Of the sum over all rows; by default that of reading them, with nothing to add.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.statistics.base import Cost
+        >>> batch = Batch(np.zeros((100_000, 50)))
+        >>> len(batch.parts()), len(batch.parts(Cost(batch.size, result=50_000)))
+        (4, 2)
+        """
+        work, result = cost or (self.size, 0)
+        times = work // (SMALL + _ADDING * result)
+        if not times:
+            return [self]
+        return list(self.split(min(_MOST, max(2, 1 << (times.bit_length() - 1) // 2))))
 
     def split(self, parts: int) -> Iterator[Batch]:
         """Yield the rows in ``parts`` consecutive ranges of nearly equal work, leaving out empty ones.

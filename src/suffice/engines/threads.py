@@ -1,4 +1,4 @@
-"""Threads on one machine: rows are split evenly, native kernels sum the parts, the parts are added in order."""
+"""Threads on one machine: rows are cut by size, native kernels sum the parts, the parts are added in order."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from suffice.engines.base import Engine, named
-from suffice.engines.batch import Batch
+from suffice.engines.batch import SMALL, Batch
 from suffice.engines.kernels import Kernels
 from suffice.engines.native import NativeKernels
+from suffice.statistics.base import Summariser
 
 R = TypeVar("R")
-
-#: A batch with fewer values to read than this is summed sooner than a thread is started.
-_SMALL = 1 << 18
 
 
 class ThreadEngine(Engine):
     """Sums NumPy arrays and scipy CSR matrices with native kernels in threads.
 
-    The result is the same, to the last bit, for the same number of threads.
+    The result has the same bits for any number of threads: where rows are cut depends on how many numbers there are to
+    read and to add, and the sums of the parts are added in the order of the rows. Threads take one part after another.
 
     Parameters
     ----------
@@ -77,40 +76,62 @@ class ThreadEngine(Engine):
             return self._pool.submit(function, *args)
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
-        pending: deque[Future[R]] = deque()
         lone = isinstance(batches, list) and len(batches) == 1
-        threads = 0  # not asked for yet
-        is_worker = hasattr(_here, "is_worker")  # a worker that waits for workers may wait for ever
+        threads = 1 if hasattr(_here, "is_worker") else 0  # 0: not asked for yet. A worker must not wait for workers
+        pending: deque[Future[R]] = deque()
+        queue: deque[tuple[Future[R], Callable[[], R]]] = deque()
         try:
             for number, batch in enumerate(batches):
-                is_small = is_worker or _size(batch) < _SMALL
+                is_small = batch.size < SMALL
+                cost = function.cost_of(batch) if isinstance(function, Summariser) and not is_small else None
+                parts = [batch] if is_small else batch.parts(cost)
                 threads = threads if is_small else threads or self.threads
-                if is_small or threads == 1:
+                if is_small or threads == 1 or (lone and len(parts) == 1):
                     while pending:
                         yield pending.popleft().result()
-                    yield named(function, batch, self.kernels, number)
+                    for part in parts:
+                        yield named(function, part, self.kernels, number)
                     continue
-                parts = list(batch.split(threads))
-                handed = parts[:-1] if lone else parts  # with nothing else to read, this thread takes its part too
-                for part in handed:
-                    pending.append(self._submit(threads, named, function, part, self.kernels, number))
-                if lone:
-                    pending.append(_finished(named(function, parts[-1], self.kernels, number)))
+                for part in parts:
+                    pending.append(Future())
+                    queue.append((pending[-1], partial(named, function, part, self.kernels, number)))
+                for _ in range(min(len(parts), threads) - lone):  # with nothing else to read, this thread works too
+                    self._submit(threads, _work_off, queue)
                 # The next batch may be read while this one is summed, but no more than that are held.
-                while len(pending) > len(parts):
+                while len(pending) > (0 if lone else len(parts)):
+                    if lone and not pending[0].done() and _work_next(queue):
+                        continue
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
             for future in pending:
                 future.cancel()
+            _work_off(queue)  # of what was cancelled, this only tells those who wait
             wait(pending)
 
 
-def _finished(result: R) -> Future[R]:
-    future: Future[R] = Future()
-    future.set_result(result)
-    return future
+def _work_next(queue: deque[tuple[Future[R], Callable[[], R]]]) -> bool:
+    """Do the work that waits longest, unless it was cancelled; return whether there was any."""
+    try:
+        future, work = queue.popleft()
+    except IndexError:
+        return False
+    try:
+        if future.set_running_or_notify_cancel():
+            future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)
+        if not isinstance(error, Exception):  # Ctrl-C; an error is raised where the result is asked for, in order
+            raise
+    finally:
+        del future, work  # the error's traceback holds this frame
+    return True
+
+
+def _work_off(queue: deque[tuple[Future[R], Callable[[], R]]]) -> None:
+    while _work_next(queue):
+        pass
 
 
 _here = threading.local()
@@ -155,8 +176,3 @@ def _group_cores() -> float:
         return math.ceil(int(quota) / int(period))
     except (OSError, ValueError):  # no such file, or "max"
         return math.inf
-
-
-def _size(batch: Batch) -> int:
-    stored = getattr(batch.x, "nnz", None)
-    return batch.work * (batch.rows * batch.features if stored is None else max(batch.rows, int(stored)))

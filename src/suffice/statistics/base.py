@@ -6,8 +6,7 @@ import dataclasses
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +48,13 @@ class Removal(NamedTuple):
     left: Any
     digits_lost: float
     place: tuple[int, ...] = ()  # where most were lost, where that is known: (part,) of several, and (feature,) last
+
+
+class Cost(NamedTuple):
+    """What a sum over rows costs, in numbers."""
+
+    work: int  # that are read, or what takes as long
+    result: int  # that are allocated and added for each part of the rows
 
 
 class Statistics(ABC):
@@ -97,9 +103,17 @@ class Statistics(ABC):
         """Return the sum over one batch, computed by the engine's kernels."""
 
     @classmethod
-    def over(cls, *what: Any) -> Callable[..., Self]:
+    def over(cls, *what: Any) -> Summariser[Self]:
         """Return what an engine's ``accumulate`` wants: a function of a batch and kernels, which pickles."""
-        return partial(_summarise, cls, what)
+        return Summariser(cls, what)
+
+    @classmethod
+    def cost_of(cls, batch: Any, *what: Any) -> Cost:
+        """Return about what the sum over a batch costs, by which an engine cuts rows into parts.
+
+        By default the numbers of the batch are read, and one number is summed for each feature.
+        """
+        return Cost(batch.size, batch.features)
 
     @property
     @abstractmethod
@@ -187,8 +201,28 @@ class Statistics(ABC):
     __hash__ = None  # type: ignore[assignment]  # holds arrays
 
 
-def _summarise(kind: type[S], what: tuple[Any, ...], batch: Any, kernels: Any) -> S:
-    return kind.of(batch, kernels, *what)
+@dataclasses.dataclass(frozen=True, eq=False)
+class Summariser(Generic[S]):
+    """A function of a batch and kernels that returns a statistic.
+
+    Parameters
+    ----------
+    kind
+        The statistic.
+    what
+        The arguments of its :meth:`Statistics.of` after the batch and the kernels.
+    """
+
+    kind: type[S]
+    what: tuple[Any, ...] = ()
+
+    def __call__(self, batch: Any, kernels: Any) -> S:
+        """Return the sum over one batch."""
+        return self.kind.of(batch, kernels, *self.what)
+
+    def cost_of(self, batch: Any) -> Cost:
+        """Return about what the sum over a batch costs."""
+        return self.kind.cost_of(batch, *self.what)
 
 
 def _encode(hint: Any, value: Any) -> npt.NDArray[Any]:
@@ -227,6 +261,11 @@ def _vocabulary(name: str, place: int, names: list[Any]) -> Labels:
         return Labels(tuple(names))
     except (TypeError, ValueError) as error:
         raise ValueError(f"array {name!r} holds no vocabulary at {place}: {error}") from error
+
+
+def product_work(rows: int, width: int) -> int:
+    """Return the work of summing the products of all pairs of columns of rows, which vectors do many at a time."""
+    return rows * width * width // 64
 
 
 def placed(array: FloatArray, places: npt.NDArray[np.intp], classes: int) -> FloatArray:

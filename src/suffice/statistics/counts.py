@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.statistics.base import (
+    Cost,
     FloatArray,
     Removal,
     Statistics,
@@ -39,6 +40,11 @@ class ClassCounts(Statistics):
     def zero(cls) -> Self:
         """Return the counts over no rows."""
         return cls(Labels(), np.zeros(0), np.zeros((0, 0)))
+
+    @classmethod
+    def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
+        """Return the cost of a (k, d) table."""
+        return Cost(batch.size, len(labels) * batch.features)
 
     @property
     def weight(self) -> float:
@@ -180,6 +186,11 @@ class CategoryCounts(ClassCounts):
         """
         rows, counts = kernels.category_counts(batch, len(labels), sizes, missing)
         return cls(labels, rows, counts, sizes)
+
+    @classmethod
+    def cost_of(cls, batch: Any, labels: Labels, sizes: tuple[int, ...], *what: Any) -> Cost:  # type: ignore[override]
+        """Return the cost of a (k, sum of sizes) table."""
+        return Cost(batch.size, len(labels) * sum(sizes))
 
     def feature(self, index: int) -> FloatArray:
         """Return the counts of one feature's categories, (k, size)."""

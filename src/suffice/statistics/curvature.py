@@ -7,7 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import FloatArray, Removal, Statistics, check_factor, check_shape, digits_lost, less
+from suffice.statistics.base import (
+    Cost,
+    FloatArray,
+    Removal,
+    Statistics,
+    check_factor,
+    check_shape,
+    digits_lost,
+    less,
+    product_work,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +60,16 @@ class Curvature(Statistics):
         theta = np.array(theta, dtype=np.float64)  # a copy: solvers move theta in place
         weight, value, gradient, curve = kernels.curvature(batch, response, theta, intercept, hessian)
         return cls(weight, theta, value, gradient, curve)
+
+    @classmethod
+    def cost_of(
+        cls, batch: Any, response: Any, theta: FloatArray, intercept: bool = True, hessian: bool = True
+    ) -> Cost:
+        """Return the cost of the gradient, a pass for each predictor, and of the Hessian where it is asked for."""
+        work = batch.size * (1 + theta.shape[1])
+        if hessian:
+            return Cost(work + product_work(batch.rows, theta.size), theta.size**2)
+        return Cost(work, theta.size)
 
     @property
     def weight(self) -> float:

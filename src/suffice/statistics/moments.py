@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.base import (
+    Cost,
     FloatArray,
     NegativeEvidenceError,
     Removal,
@@ -19,6 +21,7 @@ from suffice.statistics.base import (
     digits_lost,
     less,
     placed,
+    product_work,
 )
 from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
@@ -111,6 +114,13 @@ class ClassMoments(Statistics):
         """Return the moments of one batch, whose y holds codes into ``labels``."""
         return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels)))
 
+    @classmethod
+    def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
+        """Return the cost of the spread: with products, those of all pairs of features."""
+        shape = cls.spread_shape(len(labels), batch.features)
+        products = product_work(batch.rows, batch.features) if shape[-2:] == (batch.features,) * 2 else 0
+        return Cost(batch.size + products, math.prod(shape))
+
     @property
     def features(self) -> int:
         """How many features a row has."""
@@ -145,8 +155,9 @@ class ClassMoments(Statistics):
         apart = two.mean - one.mean
         # A class with no weight on one side has a share of 0 or 1: its mean comes over from the other side unrounded.
         mean = np.where(share == 1, two.mean, one.mean + share * apart)
-        between = self._products(np.sqrt(one._behind * share) * apart)
-        return one._with(mean=mean, spread=one.spread + two.spread + between, **weighings)
+        spread = one.spread + two.spread
+        spread += self._products(np.sqrt(one._behind * share) * apart)
+        return one._with(mean=mean, spread=spread, **weighings)
 
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
@@ -332,7 +343,7 @@ class TiedMoments(ClassMoments):
 
     @staticmethod
     def _products(rows: FloatArray) -> FloatArray:
-        return rows.T @ rows
+        return np.asarray(np.einsum("ki,kj->ij", rows, rows))  # no BLAS, whose threads would wait in the engine's way
 
     @staticmethod
     def _variances(spread: FloatArray) -> FloatArray:

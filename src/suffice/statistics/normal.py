@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import FloatArray, Removal, Statistics, check_shape
+from suffice.statistics.base import Cost, FloatArray, Removal, Statistics, check_shape, product_work
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.moments import TiedMoments
 
@@ -47,6 +47,12 @@ class NormalEquations(Statistics):
         """Return the normal equations of one batch, whose y holds one target or several."""
         weight, mean, scatter = kernels.normal_equations(batch)
         return cls(weight, mean, scatter, len(mean) - batch.features)
+
+    @classmethod
+    def cost_of(cls, batch: Any, *what: Any) -> Cost:
+        """Return the cost of the products of all pairs of columns of [x, y]."""
+        width = batch.features + (batch.y.shape[1] if len(batch.y.shape) == 2 else 1)
+        return Cost(batch.size + product_work(batch.rows, width), width * width)
 
     @property
     def weight(self) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics.base import Removal, Statistics, check_factor
+from suffice.statistics.base import Cost, Removal, Statistics, Summariser, check_factor
 from suffice.statistics.labels import Labels
 from suffice.statistics.text import from_bytes, to_bytes
 
@@ -48,6 +48,12 @@ class Parts(Statistics):
     def of(cls, batch: Any, kernels: Any, summarisers: Sequence[Callable[[Any, Any], Statistics]]) -> Self:
         """Return what each summariser, such as ``SomeStatistic.over(...)``, makes of the same batch."""
         return cls(tuple(summarise(batch, kernels) for summarise in summarisers))
+
+    @classmethod
+    def cost_of(cls, batch: Any, summarisers: Sequence[Callable[[Any, Any], Statistics]]) -> Cost:
+        """Return the cost of all parts."""
+        costs = [each.cost_of(batch) for each in summarisers if isinstance(each, Summariser)]
+        return Cost(sum(each.work for each in costs), sum(each.result for each in costs))
 
     @property
     def weight(self) -> float:

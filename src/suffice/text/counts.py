@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.statistics import Labels, Removal, Statistics
-from suffice.statistics.base import FloatArray, check_factor, check_shape, digits_lost, less, placed
+from suffice.statistics.base import Cost, FloatArray, check_factor, check_shape, digits_lost, less, placed
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
@@ -121,6 +122,11 @@ class DocumentCounts(Statistics):
             events=into.events if counting.events else uncounted,
             presences=into.presences if counting.presences else uncounted,
         )
+
+    @classmethod
+    def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
+        """Return the cost of a table whose words are not known yet: they grow about as the root of the bytes."""
+        return Cost(batch.size, (20 + len(labels)) * math.isqrt(batch.size))
 
     def into(self, vocabulary: Columns) -> Self:
         """Return counts of exact words as counts of another vocabulary's columns; an empty one takes in any word."""
