@@ -274,7 +274,7 @@ def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Any) ->
 
 def test_the_default_solver_says_so_too_where_it_would_sample_rows() -> None:
     x, y = RANDOM.normal(size=(2500, 120)), RANDOM.poisson(1.0, 2500).astype(float)
-    objective = Likelihood(ThreadEngine(), Batch(x, y), Response.of("poisson"), False)
+    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), False)
     solution = Auto().minimise(objective, np.full((120, 1), 1e4))
     assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
 
