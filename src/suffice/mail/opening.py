@@ -40,9 +40,7 @@ def _put_in_place(temporary: Path, path: Path) -> None:
     """Give a file its name, and raise FileExistsError where there is one of this name."""
     try:
         path.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
+    except OSError:  # the name is taken, or the file system has no links
         rename(temporary, path)
 
 
