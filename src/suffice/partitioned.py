@@ -143,6 +143,8 @@ def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(method)
         def answer(*args: P.args, **kwargs: P.kwargs) -> R:
             X = args[1] if len(args) > 1 else kwargs.get("X")
+            if isinstance(X, np.ndarray):
+                return method(*args, **kwargs)
             model, others = args[0], list(args[2:])
             if getattr(model, "_reads_one_text", False) and door.is_iterator(X):  # over texts, not over batches
                 return method(*args, **kwargs)

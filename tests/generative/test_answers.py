@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
-from suffice.generative import memory, mixture
+from suffice.generative import mixture
 
 from .rows import CASES, Case
 

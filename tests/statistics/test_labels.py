@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from suffice.statistics import Labels
-from suffice.statistics.distinct import FEW
+from suffice.statistics.labels import FEW
 
 
 def test_any_order_and_repetition_gives_one_sorted_vocabulary():

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from suffice.data.array import ArrayDataset
-from suffice.data.dataset import Dataset
+from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.engines.base import Engine
 from suffice.engines.batch import Batch

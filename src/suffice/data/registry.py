@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from suffice.data.array import ArrayDataset
-from suffice.data.dataset import Dataset
+import numpy as np
+
+from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.stream import is_stream, stream_dataset
 from suffice.engines.choice import cluster_of
 
@@ -28,7 +29,7 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     >>> as_dataset([[1.0]], y=[0]).in_memory
     {'X': [[1.0]], 'y': [0]}
     """
-    found = dataset_in_parts(X, **columns)
+    found = None if isinstance(X, np.ndarray) else dataset_in_parts(X, **columns)
     if found is not None:
         return found
     return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})

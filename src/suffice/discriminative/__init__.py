@@ -1,10 +1,10 @@
 """Models of p(y | x): the linear family and its neighbours."""
 
-from suffice.discriminative.classifier import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
 from suffice.discriminative.local_door import FarFromDataWarning
+from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron

@@ -13,8 +13,8 @@ from suffice import door, partitioned
 from suffice.data import EncodedDataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts
-from suffice.discriminative.growing import Growing
 from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.regression import Regression
 from suffice.engines import Batch, Engine
 from suffice.engines.results import beside
 from suffice.families import Family, Response
@@ -24,7 +24,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 
-class NumberRegression(RegressorMixin, Growing):  # type: ignore[misc]
+class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     """A generalised linear model that predicts the mean of y."""
 
     classes_: npt.NDArray[Any]  #: of a multinomial family

@@ -1,27 +1,227 @@
-"""Logistic regression for text: naive Bayes's log-count ratios, corrected by what tells the classes apart."""
+"""Logistic regression on the log-count ratios of naive Bayes, for documents."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from suffice import door
-from suffice.discriminative.answers import ScoredClasses
-from suffice.discriminative.classes import class_weights
-from suffice.discriminative.corrected import Corrected, Texts
+from suffice.discriminative.base import ScoredClasses
+from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.inference import Inference
-from suffice.engines import Engine, ThreadEngine
+from suffice.engines import Batch, Engine, ThreadEngine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for, is_foreign
 from suffice.engines.complaints import negative_count, not_finite
-from suffice.statistics import Labels
+from suffice.engines.descent import Ascent
+from suffice.engines.native_stochastic import Ridge
+from suffice.families import Response
+from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+#: Features, or stored values, that are worked on together: few enough to stay in cache.
+TOGETHER = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatios:
+    """The smoothed counts of features in classes, as log-ratios of a class to all others.
+
+    With n_kj the count of feature j in class k, m_kj that in all other classes, N_k and M_k their sums over the d
+    features, r_kj = log (n_kj + alpha) / (N_k + d alpha) - log (m_kj + alpha) / (M_k + d alpha).
+
+    Examples
+    --------
+    >>> LogRatios(np.array([[3.0, 1.0], [1.0, 3.0]]), 1.0).table().round(4)
+    array([[-0.6931],
+           [ 0.6931]])
+    """
+
+    counts: FloatArray  #: (k, d)
+    alpha: float
+
+    @property
+    def told(self) -> FloatArray:
+        """The counts of the classes with a predictor, (t, d): of two classes, the second."""
+        return self.counts[1:] if len(self.counts) == 2 else self.counts
+
+    def table(self) -> FloatArray:
+        """Return the ratios, (d, t)."""
+        here, others = self._sums()
+        return self._logs(0.0, np.log(others / here))
+
+    def scores(self, counted: Any, rows: Any, codes: npt.NDArray[np.int64], weight: float) -> FloatArray:
+        """Return sum_j r_kj x_ij of every row i, (n, t), r being that of all rows but one like this.
+
+        Parameters
+        ----------
+        counted
+            What each row added to the counts, CSR.
+        rows
+            The rows x, CSR with values at the same places.
+        codes
+            The class of each row, (n,).
+        weight
+            How much of each row is taken out.
+        """
+        here, others = self._sums()
+        column = codes - (len(self.counts) == 2)  # of the row's own class; -1: it has none
+        single = bool((counted.data == 1).all())
+        scores = rows @ self._logs(weight) if single else self._each(counted, rows, column, weight)
+        size, taken = _over_rows(rows, rows.data), weight * _over_rows(counted, counted.data)
+        level = np.log(np.maximum(others - taken[:, None], self.alpha) / here)
+        mine = np.flatnonzero(column >= 0)
+        if single:
+            scores[mine, column[mine]] = self._own(rows, codes, weight)[mine]
+        level[mine, column[mine]] = np.log(
+            others[column[mine]] / np.maximum(here[column[mine]] - taken[mine], self.alpha)
+        )
+        return np.ascontiguousarray(scores + size[:, None] * level)
+
+    def _sums(self) -> tuple[FloatArray, FloatArray]:
+        """Return the smoothed sums over all features: of each class, and of all others, (t,)."""
+        flat = self.alpha * self.counts.shape[1]
+        sums = self.told.sum(axis=1)
+        return sums + flat, self.counts.sum() - sums + flat
+
+    def _logs(self, taken: float, level: FloatArray | float = 0.0) -> FloatArray:
+        """Return log (n + alpha) / (m + alpha) + level, (d, t), with so much taken from all m."""
+        told, total = self.told, self.counts.sum(axis=0)
+        logs = np.empty(told.shape[::-1])
+        for start in range(0, len(total), TOGETHER):
+            some = slice(start, start + TOGETHER)
+            here = told[:, some]
+            others = np.maximum(total[some] - here - taken, 0.0)
+            logs[some] = np.log((here + self.alpha) / (others + self.alpha)).T + level
+        return logs
+
+    def _own(self, rows: Any, codes: npt.NDArray[np.int64], taken: float) -> FloatArray:
+        """Return what each row's own class scores, (n,), with so much of every count taken from it."""
+        flat = np.repeat(codes * self.counts.shape[1], np.diff(rows.indptr)) + rows.indices
+        here = self.counts.reshape(-1)[flat]
+        others = self.counts.sum(axis=0)[rows.indices] - here
+        logs = np.log((np.maximum(here - taken, 0.0) + self.alpha) / (others + self.alpha))
+        return _over_rows(rows, rows.data * logs)
+
+    def _each(self, counted: Any, rows: Any, column: npt.NDArray[np.int64], weight: float) -> FloatArray:
+        """Return the scores, (n, t), where rows have counted each in their own measure."""
+        told, total = self.told, self.counts.sum(axis=0)
+        sums = np.zeros((rows.shape[0], len(told)))
+        numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        for start in range(0, rows.nnz, TOGETHER):
+            some = slice(start, start + TOGETHER)
+            place, number = rows.indices[some], numbers[some]
+            here = told[:, place].T
+            others = total[place][:, None] - here
+            own = column[number][:, None] == np.arange(len(told))
+            taken = weight * counted.data[some][:, None]
+            here = np.maximum(here - np.where(own, taken, 0.0), 0.0) + self.alpha
+            others = np.maximum(others - np.where(own, 0.0, taken), 0.0) + self.alpha
+            np.add.at(sums, number, rows.data[some][:, None] * np.log(here / others))
+        return sums
+
+
+def _over_rows(rows: Any, values: FloatArray) -> FloatArray:
+    """Return the sums over each row of values that stand where its own are stored, (n,)."""
+    return np.asarray(type(rows)((values, rows.indices, rows.indptr), shape=rows.shape) @ np.ones(rows.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Rows, what they are counted by, and their classes."""
+
+    counted: Any
+    rows: Any
+    codes: npt.NDArray[np.int64]
+    weight: FloatArray | None
+
+    @property
+    def weight_in_all(self) -> float:
+        """The weight of all rows."""
+        return float(len(self.codes) if self.weight is None else self.weight.sum())
+
+    def of(self, which: npt.NDArray[np.bool_]) -> Texts:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[which]
+        return Texts(self.counted[which], self.rows[which], self.codes[which], weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """Naive Bayes on some rows, whose theta is to be corrected; every penalty goes on from where the last one ended."""
+
+    engine: Engine
+    batch: Batch  # its offset is naive Bayes's part of the scores
+    response: Response
+    scale: FloatArray  # (d, t), the ratios
+    towards: float
+    intercept: bool
+    level: FloatArray  # (t,), where the intercepts are
+    probabilities: FloatArray  # (n, k)
+
+    @classmethod
+    def of(cls, engine: Engine, texts: Texts, classes: int, alpha: float, towards: float, intercept: bool) -> Self:
+        """Return naive Bayes on these rows."""
+        two, codes = classes == 2, texts.codes
+        labels = Labels(tuple(range(classes)))
+        sums = engine.accumulate(EventCounts.over(labels), Batch(texts.counted, codes, texts.weight))
+        ratios = LogRatios(sums.counts, alpha)
+        offset = None
+        if towards != 0:
+            weight = texts.weight
+            light = 1.0 if weight is None else float(np.min(weight, initial=1.0, where=weight > 0))
+            offset = towards * ratios.scores(texts.counted, texts.rows, codes, light)
+        probabilities = np.zeros((len(codes), classes))
+        probabilities[np.arange(len(codes)), 1 - codes if two else codes] = 1.0
+        batch = Batch(texts.rows, codes.astype(np.float64) if two else codes, texts.weight, offset)
+        response = Response.of("bernoulli" if two else "multinomial")
+        scale = ratios.table()
+        return cls(engine, batch, response, scale, towards, intercept, np.zeros(scale.shape[1]), probabilities)
+
+    def solve(self, l2: float, tol: float, most: int, seed: int) -> Ascent:
+        """Return the theta, less what it is shrunk towards, that a penalty leads to."""
+        start = np.zeros((len(self.scale) + self.intercept, len(self.level)))
+        start[: int(self.intercept)] = self.level
+        weight = self.batch.rows if self.batch.weight is None else float(self.batch.weight.sum())
+        kernels: Any = self.engine.kernels  # native ones, which alone have it
+        ascent: Ascent = kernels.dual_ascent(
+            self.batch,
+            self.response,
+            start,
+            self.intercept,
+            Ridge(l2, self.scale, self.response.name != "bernoulli/logit"),
+            self.probabilities,
+            most,
+            tol * weight,
+            seed,
+        )
+        self.level[:] = ascent.theta[0] if self.intercept else 0.0
+        return ascent
+
+    def linear(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients of x, (t, d), and intercepts, (t,)."""
+        first = int(self.intercept)
+        coef = np.empty(self.scale.shape[::-1])
+        np.multiply(theta[first:] + self.towards, self.scale, out=coef.T)
+        return coef, theta[0].copy() if first else np.zeros(len(coef))
+
+    def loss(self, theta: FloatArray, texts: Texts) -> float:
+        """Return the log-loss of other rows."""
+        coef, intercept = self.linear(theta)
+        scores = texts.rows @ coef.T + intercept
+        if scores.shape[1] == 1:
+            scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+        losses = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(scores)), texts.codes]
+        return float(losses.sum() if texts.weight is None else texts.weight @ losses)
+
 
 #: The penalties among which ``l2="auto"`` chooses, and on how many parts of the rows it tries them.
 PENALTIES = (1.0, 0.5, 0.2, 0.1, 0.05)

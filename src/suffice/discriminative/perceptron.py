@@ -17,7 +17,7 @@ from suffice import door, partitioned
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts, no_rows
-from suffice.discriminative.classes import class_weights
+from suffice.discriminative.class_weight import class_weights
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.engines.choice import engine_for

@@ -1,40 +1,71 @@
-"""A generalised linear model: a family, a link, a penalty, and a solver that finds theta."""
+"""Generalised linear models: a family, a link, a penalty, and a solver that finds theta. The class of all of them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
 
-from suffice import door
-from suffice.data import EncodedDataset, as_dataset
-from suffice.discriminative.arriving import Arriving
-from suffice.discriminative.facts import facts_of
+from suffice import door, solvers
+from suffice.data import Dataset, EncodedDataset, as_dataset
+from suffice.data.dataset import Piece
+from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
+from suffice.discriminative.base import LinearPredictor
+from suffice.discriminative.facts import Facts, facts_of
+from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
 from suffice.discriminative.objective import Likelihood, target_moments
+from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.separation import SeparationWarning, can_separate, find_separation, separable_rows
+from suffice.discriminative.row_sample import Beside, RowSample
+from suffice.discriminative.separation import (
+    Separation,
+    SeparationWarning,
+    can_separate,
+    find_separation,
+    separable_rows,
+)
 from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for
+from suffice.engines.choice import engine_for, is_foreign, is_sparse
+from suffice.engines.descent import Pace
 from suffice.engines.memory import check_host_memory
-from suffice.engines.results import beside
+from suffice.engines.results import beside, taken
 from suffice.families import Response
-from suffice.solvers import ElasticNet, Solution
+from suffice.families.links import Link
+from suffice.fitted_parameters import read_parameters, write_parameters
+from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
+from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY, flat, shaped
-from suffice.statistics import NormalEquations
+from suffice.solvers.stochastic import chosen_pace
+from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
+#: What a row may come with, in the order of the arguments of ``fit``.
+COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials")
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
 #: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
 RESTLESS = 1e-3
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
+#: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
+ABOUT = 1e-6
+#: Where a solver did not come to rest, predictors beyond this say that it ran off: their exponentials overflow.
+FARTHEST = 700.0
+#: A fit to the sample starts from the last one only where no predictor was beyond this.
+PLATEAU = 12.0
 
 
 def check_penalties(model: Any) -> None:
@@ -47,7 +78,7 @@ def check_penalties(model: Any) -> None:
         raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
 
 
-class Regression(Arriving):
+class Regression(LinearPredictor):
     """A model of p(y | x): y is of an exponential family whose mean is a link away from theta' [1, x]."""
 
     #: Whether every class has its own column of theta where there is a penalty, none being pinned at 0.
@@ -60,6 +91,22 @@ class Regression(Arriving):
     inference: bool | str
     random_state: Any
     n_iter_: int
+    l2: float
+    l1: float
+    covariance: str
+    solution_: Solution
+    separation_: Separation | None  #: a direction along which the likelihood rises for ever, if one was found
+    facts_: Facts
+    dispersion_: float
+    _layout: Layout
+    _information: FloatArray | None  # about theta as the solver saw it
+    _covariance: FloatArray | None  # of the solution's theta, once it was asked for
+    _notes: list[str]
+    _seen: float = 0.0  # the weight of all rows learned
+    _pace: Pace | None = None  # of the next batch, where steps are made row by row
+    _sample: RowSample | None = None  # of the rows learned by batches
+    _curvature: FloatArray | None = None  # (q, q), of all rows learned and the penalty, at theta; where it is known
+    _warm: bool = False  # whether the last fit to the sample is a good start for the next
 
     def __init__(
         self,
@@ -100,6 +147,32 @@ class Regression(Arriving):
         solver_of(self.solver, self.tol, self.max_iter, False, None)
         if self.l1 > 0 and self.solver not in ("auto", "newton"):
             raise ValueError(f"l1 > 0 needs solver='auto' or 'newton'; got solver={self.solver!r}")
+
+    # Hooks of subclasses.
+
+    @abstractmethod
+    def _response(self) -> Response:
+        """Return the family and link."""
+
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("fit_intercept",)
+
+    def _fitted_theta(self) -> FloatArray:
+        return self.solution_.theta
+
+    @abstractmethod
+    def _parameter_names(self) -> list[str]:
+        """Return the name of each parameter, theta read column by column."""
+
+    def _moving(self) -> npt.NDArray[np.bool_]:
+        """Return which parameters, theta read column by column, were free to move."""
+        return np.ones(self.solution_.theta.size, dtype=bool)
+
+    @abstractmethod
+    def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
+        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers).
+
+        They are remembered (reset), or compared with those that were.
+        """
 
     # Learning.
 
@@ -286,6 +359,9 @@ class Regression(Arriving):
         self._set_theta(self.solution_.theta)
         warn_unless_converged(self, solution)
         self._look_for_separation(likelihood, layout, solution)
+        self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
+        plain = self.l1 == 0 and layout.kept is None and layout.centre is None
+        self._curvature = solution.information if plain else None
 
     def _penalised(self) -> bool:
         """Whether a penalty keeps theta finite."""
@@ -349,6 +425,448 @@ class Regression(Arriving):
                 CollinearityWarning,
             )
 
+    # Rows as kernels read them.
+
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
+    ) -> tuple[Batch, int]:
+        """Return rows as engines read them, and how many classes or parts y has."""
+        x = door.features(self, X, reset)
+        count = x.shape[0]
+        targets, levels = self._targets(door.beside_rows(x, y), count, reset)
+        often = door.weights(sample_weight, count)
+        weight = self._weights(targets, often)
+        times = _factors(weight, often)
+        known = self._offset(offset, exposure, count)
+        if trials is not None:
+            targets, times = self._proportions(to_host(targets), trials, count)
+            weight = times if weight is None else weight * times
+        response = self._response()
+        if levels == 1 or response.vector_targets:
+            response.check_targets(targets)
+        rows = drop_rows_without_weight(Batch(x, targets, weight, known, trials=times))
+        return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
+
+    def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
+        """Return all rows as kernels read them, kept between passes, and how many classes or parts y has."""
+        if data.in_memory is not None:  # one part: its classes are all there are
+            batch, levels = self._rows(**{name: data.in_memory.get(name) for name in COLUMNS}, reset=True)
+            return EncodedDataset.of_batch(batch, self.engine), levels
+        door.features(self, data.example(), reset=True)
+        encoded = data.map_parts(partial(_encode_part, model_for_parts(self, data), self._reads_classes()))
+        seen: Seen | None
+        kept, seen = encoded.persist(Seen.of, Seen.plus)
+        if seen is None:
+            raise no_rows()
+        try:
+            _, levels = self._targets(seen.example, len(seen.example), reset=True)
+            recode = partial(_recode_part, model_for_parts(self._settled(seen), data), seen.trials)
+            sample = recode(EncodedPart(seen.summary.batch(), seen.labels))
+            total = seen.summary.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
+            door.check_weight(total)
+        except Exception:
+            kept.release()
+            raise
+        engine = engine_for_parts(data, self.engine)
+        rows, features = seen.summary.rows, seen.summary.features
+        return EncodedDataset(kept.map_parts(recode), engine, rows, features, total, sample), levels
+
+    def _reads_classes(self) -> bool:
+        return self._response().family.name == "multinomial"
+
+    def _settled(self, seen: Seen) -> Self:
+        """Return the model with settings that depend on all rows settled."""
+        return self
+
+    def _settled_weights(self, seen: Seen) -> FloatArray:
+        """Return the weight of each class's rows, as it counts."""
+        weight = self._settled(seen)._weights(np.arange(len(seen.weights)), seen.weights)
+        assert weight is not None
+        return weight
+
+    def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
+        """Return the weights of rows; a classifier multiplies in those of their classes."""
+        return weight
+
+    def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
+        known = door.per_row("offset", offset, count)
+        if exposure is None:
+            return known
+        if self._response().link.name != "log":
+            raise ValueError(
+                f"exposure needs a log link, under which its log is an offset; this is {self._response().name}: give "
+                "an offset"
+            )
+        times = door.per_row("exposure", exposure, count)
+        assert times is not None
+        bad = np.flatnonzero(times <= 0)
+        if bad.size:
+            raise ValueError(f"exposure[{bad[0]}] is {times[bad[0]]:g}; it must be above 0")
+        return np.log(times) if known is None else known + np.log(times)
+
+    def _proportions(self, successes: FloatArray, trials: Any, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return the share of successes, and the trials."""
+        if self._response().family.name != "bernoulli":
+            raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
+        if self._reads_classes():
+            name = type(self).__name__
+            raise ValueError(f"trials go with counts of successes, but y of {name} holds classes: use GLM('binomial')")
+        times = door.per_row("trials", trials, count)
+        assert times is not None
+        bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
+        if bad.size:
+            row = int(bad[0])
+            raise ValueError(
+                f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be 0 to the trials, "
+                "of which there must be some"
+            )
+        return successes / times, times
+
+    # Batch by batch, and along a path of penalties.
+
+    def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
+        """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
+        first = not self.__sklearn_is_fitted__()
+        with self._learning(anew=first):
+            data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+            if data.in_memory is not None:
+                return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+            if first:
+                self._announce(data)
+            learned = data.fold(_learn_part, model_for_parts(self, data))
+            if not learned.__sklearn_is_fitted__():
+                raise no_rows()
+            self.__dict__.update({**vars(learned), "engine": self.engine})
+        return self
+
+    def _announce(self, data: Dataset) -> None:
+        """Take down what the first part need not show: a classifier's classes."""
+
+    def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
+        """Learn from a batch of rows."""
+        first = not self.__sklearn_is_fitted__()
+        rows, targets = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
+        rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
+        likelihood = self._likelihood(EncodedDataset.of_batch(rows, self.engine), targets)
+        seen = (0.0 if first else self._seen) + likelihood.weight
+        with door.naming_cells():
+            if self._steps is not None or not (first or self._sample is not None or self._curvature is not None):
+                theta, value = self._descended(likelihood, targets, first, seen)
+            else:
+                if not first:
+                    self._check_unassigned("what is learned from more rows")
+                with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum: a solver runs off
+                    theta, value = self._refitted(likelihood, targets, first)
+        self._seen = seen
+        self._forget_facts()
+        trace = self.solution_.trace if not first else ()
+        passed = Step(len(trace) + 1.0, value, float("nan"), 0.0)
+        why = "partial_fit sees each row once: theta is near the optimum, not at it"
+        self.solution_ = Solution(theta, value, np.zeros_like(theta), False, why, (*trace, passed))
+        self.n_iter_ = len(self.solution_.trace)
+        self._set_theta(theta)
+        return self
+
+    @property
+    def _steps(self) -> StochasticGradient | None:
+        """The stochastic rule, where the user gave the length of its steps."""
+        given = isinstance(self.solver, StochasticGradient) and self.solver.step is not None
+        return self.solver if given else None
+
+    def _descended(self, likelihood: Likelihood, targets: int, first: bool, seen: float) -> tuple[FloatArray, float]:
+        """Return theta after one step for each row, as they come, and the log-likelihood of each before its step."""
+        # The penalty is that of all rows learnt: a batch bears its share.
+        likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
+        shape = self._shape(likelihood.data.n_features, targets)
+        theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
+        layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
+        if first and not np.isfinite(likelihood.slope(theta).value):
+            theta = self._start(likelihood, targets, layout)
+        data = likelihood.data
+        if self._steps is None and not is_sparse(data.some_rows.x):  # columns far from zero allow no long step
+            data, layout = lay_out(data, self.fit_intercept)
+            likelihood, theta = replace(likelihood, data=data), layout.inward(theta)
+        pace = self._batch_pace(likelihood, theta, seen - likelihood.weight)
+        descent = likelihood.descend(theta, None, pace)
+        if not descent.finite:
+            raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
+        # A step that we chose suits this batch alone: where rows are predicted well, it is too short for others.
+        self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)
+        self._sample = self._curvature = None
+        return layout.outward(descent.theta), descent.log_likelihood
+
+    def _batch_pace(self, likelihood: Likelihood, theta: FloatArray, before: float) -> Pace:
+        """Return the pace at which to go through a batch: where the last one ended, as given, or as this batch bears.
+
+        The rows that were learnt before, all at once, count as steps: the next ones do not start anew.
+        """
+        if self._pace is not None:
+            return self._pace
+        given = self._steps
+        if given is not None:
+            first = int(before) // given.batch_rows
+            return Pace(float(given.step or 0.0), given.decay or 0.0, given.power, given.batch_rows, first)
+        settings = StochasticGradient()
+        return replace(chosen_pace(settings, likelihood, theta), first=int(before) // settings.batch_rows)
+
+    def _refitted(self, likelihood: Likelihood, targets: int, first: bool) -> tuple[FloatArray, float]:
+        """Return theta that all rows so far suggest, and the log-likelihood of this batch under it.
+
+        New rows are taken in beside a parabola that stands for all rows before. Now and then theta is found anew from
+        the sample of all rows, which holds all of them while they are few: so neither the order of the rows nor the
+        size of batches matters much.
+        """
+        rows = likelihood.data.some_rows
+        theta = None
+        if not first:
+            theta = np.array(self._pinned_theta(self._shape(rows.features, targets)[1]))
+            if self._curvature is not None:
+                solution = Newton(max(float(self.tol), ABOUT), 20).minimise(
+                    Beside(replace(likelihood, l2=0.0), theta, self._curvature), theta
+                )
+                if np.isfinite(solution.log_likelihood):
+                    theta, self._curvature = solution.theta, solution.information
+        if first or self._sample is not None:
+            self._sample = RowSample.of(rows) if self._sample is None else self._sample.plus(rows)
+            if first or self._curvature is None or self._sample.is_due:
+                self._sample = self._sample.settled()
+                theta = self._sample_theta(self._sample, targets, theta)
+        assert theta is not None
+        return theta, likelihood.slope(theta).value
+
+    def _sample_theta(self, sample: RowSample, targets: int, theta: FloatArray | None) -> FloatArray:
+        """Return theta that a sample of all rows suggests, or the one so far where that is as good for all it tells."""
+        laid, layout = lay_out(EncodedDataset.of_batch(sample.batch, self.engine), self.fit_intercept)
+        likelihood = self._likelihood(laid, targets)
+        start = self._start(likelihood, targets, layout)
+        self._curvature, curvature = None, self._curvature
+        if not sample.varies or len(sample.stands_for) <= start.size:
+            self._warm = False  # too little is known for a finite theta
+            return layout.outward(start)
+        if self._warm and theta is not None:
+            start = layout.inward(theta)
+        wanted = start.size <= MANY and likelihood.count * float(start.size) ** 2 <= DEAR / 100
+        model = copy.copy(self)
+        if isinstance(self.solver, StochasticGradient) or self.solver == "stochastic":
+            model.solver = "auto"
+        solution = model._solve(likelihood, start, wanted)
+        if not _is_usable(solution, likelihood):
+            self._warm = False
+            return layout.outward(start) if theta is None else theta
+        # Where predictors are so large, classes are separated or lack rows: the next fit would start on a plateau.
+        self._warm = solution.converged and _farthest(solution, likelihood) < PLATEAU
+        if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
+            # The sample tells theta with some error: it is held against the theta of all rows beyond that error alone.
+            size = float(theta.size)
+            short = solution.log_likelihood - likelihood.slope(layout.inward(theta)).value
+            if 2 * short / float(sample.stands_for.mean()) <= 2 * (size + 3 * np.sqrt(2 * size)):
+                self._curvature = curvature
+                return theta
+        if wanted and self.l1 == 0 and layout.kept is None and layout.centre is None:
+            self._curvature = solution.information
+        return layout.outward(solution.theta)
+
+    def _progress(self) -> dict[str, Any]:
+        pace = None if self._pace is None else asdict(self._pace)
+        return {"seen": self._seen, "pace": pace, "warm": self._warm}
+
+    def _progress_arrays(self) -> dict[str, Any]:
+        found = {} if self._curvature is None else {"curvature": self._curvature}
+        if self._sample is not None:
+            self._sample = self._sample.settled()
+            found |= {f"sample.{name}": each for name, each in self._sample.arrays().items()}
+        return found
+
+    def _resume(self, progress: Any, arrays: Mapping[str, Any]) -> None:
+        self._seen, self._warm = float(progress["seen"]), bool(progress.get("warm", False))
+        self._pace = None if progress["pace"] is None else Pace(**progress["pace"])
+        size = arrays["theta"].size
+        check_shapes(arrays, {"curvature": (size, size)})
+        self._curvature = arrays.get("curvature")
+        sample = {name.removeprefix("sample."): each for name, each in arrays.items() if name.startswith("sample.")}
+        self._sample = RowSample.from_arrays(sample) if sample else None
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        penalties: Any = None,
+        count: int = 50,
+        least: float = 1e-3,
+        ratio: float = 1.0,
+        offset: Any = None,
+    ) -> Path:
+        """Return the coefficients along the elastic net's path; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        penalties
+            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count``
+            of them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log
+            scale.
+        ratio
+            The share of l1: 1 is the lasso.
+        """
+        model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
+        model._check_settings()
+        data, targets = model._encode(as_dataset(X, y=y, sample_weight=sample_weight, offset=offset))
+        laid, layout = lay_out(data, self.fit_intercept)
+        likelihood = model._likelihood(laid, targets)
+        start = model._start(likelihood, targets, layout)
+        first = int(self.fit_intercept)
+        if first:  # the intercepts alone
+            free = np.zeros(start.shape)
+            free[0] = 1.0
+            start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
+        slopes = likelihood.slope(start).gradient[first:]
+        values = strengths(float(np.abs(slopes).max(initial=0.0)), penalties, count, least, ratio)
+        moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
+        known: list[FloatArray] = []  # the curvature of the rows alone, from the last penalty
+
+        def solve(l1: float, l2: float, theta: FloatArray) -> Any:
+            bend = known[0] + np.diag(l2 * moves) if known else None
+            strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
+            net = ElasticNet(strength, self.tol, self.max_iter)
+            solution = net.minimise(replace(likelihood, l2=l2), theta, bend)
+            warn_unless_converged(self, solution)
+            if solution.information is not None:
+                known[:] = [solution.information - np.diag(l2 * moves)]
+            inner = solution.theta
+            penalty = float(np.abs(l1 * inner[first:]).sum() + l2 / 2 * (inner[first:] ** 2).sum())
+            coef, intercept = model._linear(layout.outward(inner))
+            return coef, intercept, solution.log_likelihood + penalty, inner
+
+        return walk(values, ratio, start, solve)
+
+    # Inference.
+
+    def _theta_covariance(self) -> FloatArray | None:
+        """Return the covariance of theta read column by column, where it is known."""
+        if self._covariance is None and self._information is not None and self._params.l1 == 0:
+            inverse = Symmetric.of(self._information).inverse()
+            self._covariance = self._layout.covariance_outward(inverse) * self.facts_.dispersion
+        return self._covariance
+
+    def _inference(self) -> Inference:
+        if not hasattr(self, "facts_"):
+            raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
+        covariance = self._theta_covariance()
+        notes = list(self._notes)
+        response, params = self._response(), self._params
+        if params.l1 > 0:
+            notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
+        elif covariance is None:
+            notes.append("standard errors were left out, as they take long here: give inference=True")
+        if params.l2 > 0:
+            notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        dispersed = response.likelihood.has_dispersion
+        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or params.covariance == "HC1")
+        moving = self._moving()
+        if covariance is not None:
+            covariance = covariance[np.ix_(moving, moving)]
+        return Inference(
+            title=f"{type(self).__name__} ({response.title})",
+            names=tuple(np.array(self._parameter_names())[moving].tolist()),
+            estimate=flat(self.solution_.theta)[moving],
+            covariance=covariance,
+            distribution="t" if dispersed else "z",
+            df_residual=self.facts_.df_residual,
+            rows=self.facts_.rows,
+            rank=self.facts_.rank,
+            log_likelihood=self.facts_.log_likelihood,
+            null_log_likelihood=self.facts_.null_log_likelihood,
+            deviance=self.facts_.deviance,
+            null_deviance=self.facts_.null_deviance,
+            dispersion=self.facts_.dispersion,
+            covariance_kind=params.covariance,
+            notes=tuple(notes),
+            intercept=bool(params.fit_intercept),
+            density=not response.likelihood.is_discrete,
+        )
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        covariance = self._theta_covariance()
+        arrays = {"theta": self.solution_.theta, "gradient": self.solution_.gradient}
+        if covariance is not None:
+            known = np.isfinite(np.diagonal(covariance))
+            arrays["known"] = known
+            arrays["covariance"] = covariance[np.ix_(known, known)]
+        if self._is_assigned(self.solution_.theta):
+            arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
+        arrays |= self._progress_arrays()
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                **self._parameters_written(solvers_written),
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "facts": self.facts_.plain() if hasattr(self, "facts_") else None,
+                "notes": list(self._notes),
+                "solution": {
+                    "log_likelihood": self.solution_.log_likelihood,
+                    "converged": self.solution_.converged,
+                    "why": self.solution_.why,
+                    # Without the time that steps took: the same fit is the same file.
+                    "trace": [list(step._replace(seconds=0.0)) for step in self.solution_.trace],
+                },
+                "progress": self._progress(),
+                **self._more_settings(),
+            },
+            statistics={},
+            arrays=arrays,
+        )
+
+    def _theta_columns(self, columns: int) -> tuple[int, int]:
+        """Return how many columns theta has at least and at most, by the classes; as many as it has, without any."""
+        return columns, columns
+
+    @abstractmethod
+    def _more_settings(self) -> dict[str, Any]:
+        """Return what else a file must hold for the model to go on."""
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, arrays = contents.settings, contents.arrays
+        model = cls._with_parameters(settings, solvers_read, contents.families)._restore_features(settings)
+        model._restore(settings)
+        size, columns = model.n_features_in_ + int(model._params.fit_intercept), arrays["theta"].shape[1]
+        least, most = model._theta_columns(columns)
+        check_shapes(arrays, {"theta": (size, min(max(columns, least), most))})
+        coef, intercept = model._shown(arrays["theta"])
+        shapes = {"gradient": arrays["theta"].shape, "coef": np.shape(coef), "intercept": np.shape(intercept)}
+        check_shapes(arrays, shapes)
+        model._resume(settings["progress"], arrays)
+        if settings["facts"] is not None:
+            model.facts_ = Facts(**settings["facts"])
+            model.dispersion_ = model.facts_.dispersion
+        model._notes = list(settings["notes"])
+        model._layout, model._information = Layout(model.n_features_in_, bool(model._params.fit_intercept)), None
+        model._covariance = model.separation_ = None
+        if "covariance" in arrays:
+            known = np.flatnonzero(arrays["known"])
+            check_shapes(arrays, {"known": (arrays["theta"].size,), "covariance": (len(known), len(known))})
+            model._covariance = np.full((len(arrays["known"]), len(arrays["known"])), np.nan)
+            model._covariance[np.ix_(known, known)] = arrays["covariance"]
+        about = dict(settings["solution"])
+        trace = tuple(Step(*step) for step in about.pop("trace"))
+        model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=trace, **about)
+        model.n_iter_ = max(len(trace), 1)
+        model._set_theta(model.solution_.theta)
+        if "coef" in arrays:
+            intercept = arrays["intercept"]
+            model.coef_, model.intercept_ = arrays["coef"], intercept if intercept.ndim else float(intercept)
+        return model
+
+    def _restore(self, settings: Any) -> None:
+        """Take back what :meth:`_more_settings` wrote."""
+
 
 def _restless(solution: Solution, likelihood: Likelihood) -> bool:
     """Whether theta may still have far to go though its slope vanishes, or every row is predicted already."""
@@ -374,3 +892,155 @@ def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
     offset = rows.offset if rows.offset is not None else 0.0
     near = replace(rows, y=aims - offset, weight=weight, offset=None)
     return solve(engine_for(None, rows.x).accumulate(NormalEquations.over(), near), likelihood.intercept).theta
+
+
+def _factors(weight: FloatArray | None, often: FloatArray | None) -> FloatArray | None:
+    """Return what the weights of classes multiplied those of rows by; None where there are none."""
+    if weight is None or weight is often:
+        return None
+    factor = weight if often is None else np.divide(weight, often, out=np.ones(len(weight)), where=often > 0)
+    return np.where(factor > 0, factor, 1.0)
+
+
+def _holds_means(response: Response, rows: Batch) -> bool:
+    """Whether weights can only be trials, or exposures: targets that are counted otherwise are not whole numbers."""
+    if response.family.name not in ("bernoulli", "poisson") or rows.weight is None or rows.trials is not None:
+        return False
+    return bool((rows.y % 1 != 0).any())
+
+
+def weights_as_trials(rows: Batch) -> Batch:
+    """Return rows whose weights tell how many observations each target is the mean of.
+
+    Examples
+    --------
+    >>> weights_as_trials(Batch(np.zeros((2, 1)), np.array([0.5, 0.0]), np.array([8.0, 0.0]))).trials
+    array([8., 1.])
+    """
+    return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
+
+
+def drop_rows_without_weight(rows: Batch) -> Batch:
+    """Return the rows whose weight is not 0: the predictor of another may be so large that its terms overflow.
+
+    Examples
+    --------
+    >>> drop_rows_without_weight(Batch(np.array([[1.0], [1e9]]), np.array([2.0, 3.0]), np.array([4.0, 0.0]))).y
+    array([2.])
+    """
+    if rows.weight is None or rows.weight.all():
+        return rows
+    door.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
+    places = np.flatnonzero(rows.weight)
+    x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
+    return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
+
+
+class EncodedPart(NamedTuple):
+    """Rows of one part; where y is classes, it holds codes of the labels that these rows have."""
+
+    batch: Batch
+    labels: Labels | None = None
+    like: Any = None  #: an empty array of the type the labels came in
+
+
+class Seen(NamedTuple):
+    """What there is to know about all rows."""
+
+    summary: Summary
+    labels: Labels | None  #: all classes
+    weights: FloatArray  #: of the rows of each class
+    example: Any  #: targets of every class; or one row of numbers
+    trials: bool = False  #: whether targets are means of several trials
+
+    @classmethod
+    def of(cls, part: EncodedPart) -> Seen:
+        """Return what there is to know about some rows."""
+        batch, labels, like = part
+        if labels is None:
+            return cls(Summary.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
+        weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
+        return cls(Summary.of(batch), labels, weights, door.classes_array(labels, like))
+
+    def plus(self, other: Seen) -> Seen:
+        """Return what there is to know about both; codes are those of the labels of both."""
+        if self.labels is None or other.labels is None:
+            example = self.example if len(self.example) else other.example
+            return Seen(self.summary.plus(other.summary), None, self.weights, example, self.trials or other.trials)
+        labels, mine, theirs = self.labels.union(other.labels)
+        weights = np.zeros(len(labels))
+        weights[mine] += self.weights
+        weights[theirs] += other.weights
+        summary = _recoded(self.summary, mine).plus(_recoded(other.summary, theirs))
+        return Seen(summary, labels, weights, door.classes_array(labels, self.example))
+
+
+def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
+    columns, stands_for = summary.sample
+    return summary._replace(sample=({**columns, "y": places[columns["y"]]}, stands_for))
+
+
+def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
+    """Return the rows of one part, its classes coded by the labels of this part."""
+    columns = [piece.get(name) for name in COLUMNS]
+    with door.one_of_many():
+        if not classes:
+            model = copy.copy(model)
+            model._targets(piece["y"], len(piece["y"]), reset=True)
+            batch, _ = model._rows(*columns, reset=False)
+            return EncodedPart(batch)
+        x = door.features(model, piece["X"], reset=False)
+        column = door.targets(piece["y"], x.shape[0])
+        labels, codes = Labels.discover(column)
+        weight = door.weights(piece.get("sample_weight"), x.shape[0])
+        offset = door.per_row("offset", piece.get("offset"), x.shape[0])
+        return EncodedPart(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
+
+
+def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
+    """Return rows as kernels read them, once all classes are known, and whether targets are means of trials."""
+    batch, labels = part.batch, part.labels
+    if labels is None:
+        return weights_as_trials(batch) if trials and batch.trials is None else batch
+    targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)
+    y = targets[batch.y]
+    weight = model._weights(y, batch.weight)
+    return replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))
+
+
+def _is_usable(solution: Solution, likelihood: Likelihood) -> bool:
+    """Whether a solver came to rest, or has at least not run off to where predictors overflow."""
+    if not np.isfinite(solution.log_likelihood):
+        return False
+    return solution.converged or _farthest(solution, likelihood) < FARTHEST
+
+
+def _farthest(solution: Solution, likelihood: Likelihood) -> float:
+    """Return the largest predictor of any row."""
+    return float(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0))
+
+
+def _learn_part(model: Regression, piece: Piece) -> Regression:
+    return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS))
+
+
+def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
+    plain = dict(settings)
+    for name, value in settings.items():
+        if hasattr(value, "minimise"):
+            each = {field.name: getattr(value, field.name) for field in fields(value)}
+            plain[name] = {"solver": type(value).__name__, **each}
+        elif isinstance(value, Link):
+            plain[name] = value.name
+    return write_parameters(plain)
+
+
+def solvers_read(plain: dict[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that :func:`solvers_written` wrote; ``families`` are classes they may need."""
+    settings = read_parameters(plain, families)
+    for name, value in settings.items():
+        if isinstance(value, dict) and "solver" in value:
+            kind = getattr(solvers, value.pop("solver"))
+            settings[name] = kind(**value)
+    return settings

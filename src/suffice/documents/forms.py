@@ -9,7 +9,7 @@ import numpy as np
 from suffice.door import classes_array
 from suffice.engines import Engine
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
-from suffice.generative.memory import Memory
+from suffice.generative.running_sum import RunningSum
 from suffice.statistics import EventCounts
 from suffice.text import DocumentCounts
 
@@ -54,7 +54,7 @@ def naive_bayes(
     labels = counts.labels
     model._hold_parameters()
     model._chosen = {}
-    model._memory = Memory(labels, EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0))))
+    model._memory = RunningSum(labels, EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0))))
     model.classes_ = classes_array(labels, None)
     model.n_features_in_ = table.shape[1]
     return model

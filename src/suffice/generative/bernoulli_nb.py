@@ -81,7 +81,7 @@ class BernoulliNB(EventNB):
         values = x.data if is_sparse(x) else x
         return bool(np.isfinite(values).all()) if self._params.binarize is not None else super()._can_wait(x)
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         if self._params.binarize is None:
             return EventCounts.over(labels, True)
         return PresenceCounts.over(labels, self._params.binarize, True)

@@ -145,7 +145,7 @@ class CategoricalNB(DiscreteNB):
 
     # What to sum, and how to read it.
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         raise NotImplementedError("categories are summed by name")
 
     def _sum(self, x: Coded, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:

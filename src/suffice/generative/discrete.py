@@ -12,7 +12,7 @@ from suffice import door
 from suffice.engines.choice import is_sparse
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
-from suffice.generative.classifier import GenerativeClassifier
+from suffice.generative.base import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
 from suffice.statistics import Labels, Statistics

@@ -15,7 +15,7 @@ from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out_gaussians, missing
-from suffice.generative.classifier import PriorsGiven
+from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Conditional
 from suffice.generative.gaussians import Correlated, Independent, dense
 from suffice.generative.structures import (
@@ -127,7 +127,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     def _structure(self) -> Structure:
         return STRUCTURES[self._params.covariance]
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         if self._params.shrinkage == "ledoit_wolf":
             return QuarticMoments.over(labels)
         if self._structure.moments is DiagonalMoments:

@@ -19,7 +19,7 @@ from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pooled_moments, pseudo_mean, require_evidence, require_known
 from suffice.fitted_parameters import read_attribute
-from suffice.generative.classifier import PriorsGiven
+from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
 from suffice.statistics import DiagonalMoments, Labels, Statistics
@@ -91,7 +91,7 @@ class FamilyNB(PriorsGiven):
     def _can_wait(self, x: Any) -> bool:
         return isinstance(x, np.ndarray) and bool(_fine(as_family(self._params.family), x).all())
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, as_family(self._params.family), labels)
 
     def _conditional(self, statistics: Any) -> Members:

@@ -14,7 +14,7 @@ from suffice.families import Gaussian
 from suffice.families.priors import check_alpha, never_varies, pooled_moments
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import left_out_gaussians
-from suffice.generative.classifier import PriorsGiven
+from suffice.generative.base import PriorsGiven
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.gaussians import Independent
 from suffice.selection.rows import Rows
@@ -89,7 +89,7 @@ class GaussianNB(PriorsGiven):
     def _can_wait(self, x: Any) -> bool:
         return isinstance(x, np.ndarray) and not np.isinf(x).any()
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return DiagonalMoments.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Independent:

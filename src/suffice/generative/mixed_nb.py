@@ -19,7 +19,7 @@ from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import columns as tables
-from suffice.generative.classifier import PriorsGiven
+from suffice.generative.base import PriorsGiven, is_auto
 from suffice.generative.columns import IGNORE, KINDS, Name
 from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
@@ -29,7 +29,6 @@ from suffice.generative.gaussian_nb import GaussianNB, smoothed
 from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
-from suffice.generative.summed import is_auto
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -165,7 +164,7 @@ class MixedNB(PriorsGiven):
     def _sum_shape(self) -> dict[str, Any]:
         return {"columns": getattr(self, "column_kinds_", self._params.columns)}
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, labels)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

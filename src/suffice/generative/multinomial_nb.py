@@ -73,7 +73,7 @@ class MultinomialNB(EventNB):
         self.temperature = temperature
         self.engine = engine
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return EventCounts.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Words:

@@ -71,7 +71,7 @@ class PoissonNB(EventNB):
         rate: FloatArray = conditional.family.rate
         return rate
 
-    def _what(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
+    def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return EventCounts.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Arrivals:

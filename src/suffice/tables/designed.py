@@ -103,7 +103,7 @@ class Designed(Predictor):
         """
         with quiet():
             self.inner.partial_fit(self.design.encode(sample), self._targets(values))
-        what: Any = NormalEquations if self.task != "classes" else self.inner._what
+        what: Any = NormalEquations if self.task != "classes" else self.inner._summariser
         self.inner = _with_sums(self.inner, sums(what), self.labels)
         self.settle()
         return self

@@ -12,8 +12,7 @@ from suffice.engines import Batch
 from suffice.engines.sql.dialect import Database, existing_path, quoted
 from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.generative import CategoricalNB
-from suffice.generative.classifier import GenerativeClassifier
-from suffice.generative.summed import is_auto
+from suffice.generative.base import GenerativeClassifier, is_auto
 from suffice.statistics import Labels, NamedCategoryCounts, NormalEquations
 
 E = TypeVar("E")
@@ -95,7 +94,7 @@ def fit_in_database(
         if isinstance(model, CategoricalNB):
             statistics: Any = _categories(engine, batch, labels)
         else:
-            statistics = engine.accumulate(model._what(labels), batch)
+            statistics = engine.accumulate(model._summariser(labels), batch)
         _named(model, columns)
         model._chosen = {}
         model._remember(labels, np.array(labels.names), statistics)

@@ -11,12 +11,11 @@ from array_api_compat import array_namespace
 
 from suffice import door, partitioned
 from suffice.data import Dataset
-from suffice.discriminative.answers import ScoredClasses
-from suffice.discriminative.arriving import Seen
-from suffice.discriminative.classes import class_weights
+from suffice.discriminative.base import ScoredClasses
+from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.firth import firth
-from suffice.discriminative.growing import Growing
 from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.regression import Regression, Seen
 from suffice.engines import Batch, Engine
 from suffice.engines.array_blocks import to_host
 from suffice.families import Response
@@ -25,7 +24,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 
-class LinearClassifier(ScoredClasses, Growing):
+class LinearClassifier(ScoredClasses, Regression):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     def __init__(

@@ -21,7 +21,7 @@ _ENOUGH = 1 << 16
 _SMALL = 1 << 12
 
 
-class Memory:
+class RunningSum:
     """A growing sum.
 
     Adding one row to a sum over fifty thousand words would touch every one of them, and reading it would take as many
@@ -38,9 +38,9 @@ class Memory:
         self._summarise: Callable[[Batch, Labels], Statistics] | None = None
         self._joint = joint
 
-    def copied(self) -> Memory:
+    def copied(self) -> RunningSum:
         """Return a memory that grows on its own."""
-        return Memory(self.labels, self.statistics, self.fixed, self._joint)
+        return RunningSum(self.labels, self.statistics, self.fixed, self._joint)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"labels": self.labels, "statistics": self.statistics, "fixed": self.fixed}
