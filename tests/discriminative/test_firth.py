@@ -148,7 +148,9 @@ def test_a_search_says_why_it_ended() -> None:
 
 def test_steps_that_are_too_long_from_a_start_far_off_are_halved() -> None:
     rows = Batch(np.array([[0.0], [0.0], [1.0], [1.0], [5.0]]), np.array([0.0, 0.0, 1.0, 1.0, 0.0]))
-    near, far = (firth(ENGINE, rows, np.full((2, 1), start), intercept=True) for start in (0.0, 5.0))
+    near, far = (
+        firth(EncodedDataset.of_batch(rows, ENGINE), np.full((2, 1), start), intercept=True) for start in (0.0, 5.0)
+    )
     assert far.converged
     assert far.passes > 2 * len(far.trace)
     np.testing.assert_allclose(far.theta, near.theta, atol=1e-6)

@@ -157,9 +157,6 @@ def stand_in(x: Any, beside: Iterable[str]) -> Piece:
     return {"X": x, **{name: np.ones(len(x) if isinstance(x, list) else x.shape[0]) for name in beside}}
 
 
-R = TypeVar("R")
-
-
 class ArrayDataset(Dataset):
     """One part in memory: arrays of NumPy, torch and the like, CSR matrices, data frames.
 
