@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice.families import Tweedie
 
 MODELS = [
     LinearRegression(),
@@ -26,6 +27,7 @@ OTHER_SETTINGS = [
     GammaRegression(),
     GLM("gaussian", l1=0.1),
     GLM("poisson", "log", l2=0.5),
+    GLM(Tweedie(power=1.5)),
 ]
 
 

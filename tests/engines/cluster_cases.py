@@ -26,6 +26,7 @@ from suffice import (
     PoissonRegression,
     SoftmaxRegression,
 )
+from suffice.families import Tweedie
 
 from .clusters import SIZES
 
@@ -198,6 +199,7 @@ ITERATED = [
     ),
     Case("GammaRegression", lambda: GammaRegression(tol=1e-12), targets=lambda: np.exp(real())),
     Case("GLM gaussian", lambda: GLM(tol=1e-12), targets=real),
+    Case("GLM Tweedie", lambda: GLM(Tweedie(power=1.5), tol=1e-12), targets=lambda: np.maximum(real(), 0.0)),
     Case("GLM gaussian, no intercept", lambda: GLM(fit_intercept=False, tol=1e-12), targets=real),
     Case(
         "GLM binomial",

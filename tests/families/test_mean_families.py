@@ -144,6 +144,24 @@ def test_what_a_family_is_not():
         Response.of(NegativeBinomial(2)).check_targets([0.0, 0.5])
 
 
+def test_a_family_that_lacks_something_says_what():
+    class Half(Family):
+        name = "half"
+        support = "a number"
+
+        def log_partition(self, eta):
+            return eta
+
+    with pytest.raises(TypeError, match=r"abstract class Half .*mean.*variance"):
+        Response.of(Half)
+    Half.mean = Half.variance = Half.log_partition
+    Half.__abstractmethods__ = frozenset()
+    with pytest.raises(NotImplementedError, match=r"Half must define natural_parameter\(mean\) for this"):
+        Response.of(Half).curve(np.zeros((1, 1)), np.zeros(1))
+    with pytest.raises(NotImplementedError, match=r"Half must define draw\(eta, random\) for this"):
+        Half().draw(0.0, np.random.default_rng(0))
+
+
 def test_a_family_of_ones_own_may_not_take_the_name_of_another():
     class Poisson(Family):
         name = "poisson"

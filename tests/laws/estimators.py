@@ -34,7 +34,7 @@ from suffice import (
     TextClassifier,
 )
 from suffice.engines.batch import SMALL
-from suffice.families import NegativeBinomial
+from suffice.families import NegativeBinomial, Tweedie
 from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
 from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
 
@@ -479,6 +479,8 @@ ITERATIVE = [
     regression("PoissonRegression, exposure", PoissonRegression, exposed, y="counts"),
     regression("PoissonRegression, offset, HC0", made(PoissonRegression, covariance="HC0"), with_offset, y="counts"),
     regression("GammaRegression", GammaRegression, positive, y="positive"),
+    regression("GLM negative binomial", made(GLM, NegativeBinomial(theta=2)), events, y="counts"),
+    regression("GLM Tweedie", made(GLM, Tweedie(power=1.5)), positive, y="positive"),
     regression("GLM gaussian", GLM, real, y="numbers"),
     regression(
         "GLM gaussian, l1 and l2",

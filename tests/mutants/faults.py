@@ -129,9 +129,9 @@ FAULTS = (
     Fault(
         "separation is not looked for under a probit link",
         "inference",
-        "src/suffice/discriminative/separation.py",
-        '"bernoulli": ("logit", "probit", "cloglog", "log")',
-        '"bernoulli": ("logit", "cloglog", "log")',
+        "src/suffice/families/bernoulli.py",
+        'separating_links = ("logit", "probit", "cloglog", "log")',
+        'separating_links = ("logit", "cloglog", "log")',
         ("tests/discriminative/test_separation.py::test_every_binary_model_says_that_classes_are_separated",),
     ),
     Fault(

@@ -73,6 +73,8 @@ def as_family(family: Any) -> Any:
     try:
         return family()
     except TypeError as error:
+        if not inspect.signature(kind).parameters:
+            raise
         raise TypeError(
             f"the family {family.__name__} cannot be made without arguments ({error}): give {_call(family)}"
         ) from None
