@@ -93,7 +93,7 @@ hooks: $(VENV)/installed-check
 
 check: lint types $(VENV)/installed-test
 	PYTHONPATH=src $(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md' --ignore=src/suffice/engines/fused
+	$(BIN)/python -m pytest --doctest-modules -q src README.md docs --doctest-glob='*.md' --ignore=src/suffice/kernels/cuda
 	$(BIN)/python -m pytest -q -n 2 tests/docs
 
 format: $(VENV)/installed-check
@@ -113,9 +113,9 @@ $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 # of time hold without sanitizers.
 sanitize: $(SANITIZED)/installed
 	$(WITH_SANITIZERS) -m pytest -q -n $(PROCESSES) --dist loadfile --max-worker-restart=0 --capture=sys \
-	    -p no:cacheprovider -m "not slow" --ignore-glob='tests/engines/test_cluster*' \
-	    --ignore-glob='tests/engines/test_sql*' tests/engines tests/laws tests/text \
-	    tests/test_door.py tests/mail/test_pieces.py tests/mail/test_html.py tests/mail/test_words.py \
+	    -p no:cacheprovider -m "not slow" --ignore-glob='tests/data/test_cluster*' \
+	    --ignore-glob='tests/kernels/test_sql*' tests/kernels tests/laws tests/text \
+	    tests/test_validation.py tests/mail/test_pieces.py tests/mail/test_html.py tests/mail/test_words.py \
 	    tests/mail/test_reading.py tests/mail/test_fuzz_mail.py tests/mail/test_bad_mail.py tests/mail/test_arithmetic.py \
 	    -k "not takes_long"
 	$(WITH_SANITIZERS) -m tests.fuzz --time 10

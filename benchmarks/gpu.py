@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, SoftmaxRegression
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import (
     Curvature,
     DiagonalMoments,

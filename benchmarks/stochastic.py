@@ -14,9 +14,9 @@ from benchmarks.harness import Task, Work
 from benchmarks.models import topics
 from benchmarks.sums import documents, read_arrays, two_classes
 from suffice.discriminative.perceptron import Perceptron
-from suffice.engines import Batch, ThreadEngine
-from suffice.engines.descent import Descent, Pace
 from suffice.families.response import Response
+from suffice.kernels import Batch, ThreadEngine
+from suffice.kernels.descent import Descent, Pace
 from suffice.solvers.stochastic import shuffled
 
 

@@ -14,8 +14,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
 from benchmarks.harness import Task
-from suffice.engines import Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import (
     CategoryCounts,
     Curvature,

@@ -540,7 +540,7 @@ std::string use(std::optional<std::string> instruction_set) {
 }  // namespace
 
 NB_MODULE(_native, m) {
-    m.doc() = "Sums over rows, in native code. Called by suffice.engines.native, which checks and explains.";
+    m.doc() = "Sums over rows, in native code. Called by suffice.kernels.native, which checks and explains.";
     active = kernels(nullptr);
     bind_text(m);
     bind_mail(m);

@@ -35,7 +35,7 @@ bool has_sigma(const char* data, std::size_t size) {
 // are to be lower, documents with one are lowered by Python first.
 class Documents {
 public:
-    // Strings and bytes; `first` is the position of the first, for complaints.
+    // Strings and bytes; `first` is the position of the first, for errors.
     Documents(const nb::list& objects, std::int64_t first, bool lower) : lower_(lower) {
         const std::size_t count = objects.size();
         documents_.reserve(count);

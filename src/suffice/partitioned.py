@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import validation
 from suffice.data.dataset import Dataset, Piece
 from suffice.data.encoded import model_for_parts, no_rows
 from suffice.data.registry import dataset_in_parts, text_columns
@@ -48,7 +48,7 @@ def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
     learned = data.map_parts(partial(_sum_part, model_for_parts(model, data), known, fixed)).reduce(_both)
     if learned is None:
         raise no_rows()
-    door.check_weight(learned[1].weight)
+    validation.check_weight(learned[1].weight)
     return learned
 
 
@@ -93,7 +93,7 @@ def sum_over(data: Dataset, function: Callable[[Piece], Any]) -> Any:
     total: Any = data.map_parts(function).reduce(operator.add)
     if total is None:
         raise no_rows()
-    door.check_weight(float(total[-1]))
+    validation.check_weight(float(total[-1]))
     return total
 
 
@@ -108,8 +108,8 @@ def mean_target(X: Any, y: Any, sample_weight: Any) -> FloatArray:
 def part_weights(piece: Piece) -> FloatArray:
     """Return the weights of a part's rows, 1 each by default."""
     rows = len(piece["y"])
-    with door.one_of_many():
-        found = door.weights(piece.get("sample_weight"), rows)
+    with validation.one_of_many():
+        found = validation.weights(piece.get("sample_weight"), rows)
     return np.ones(rows) if found is None else found
 
 
@@ -122,13 +122,13 @@ def _with_columns(names: list[str], piece: Piece) -> Piece:
 
 def _right(model: Any, piece: Piece) -> FloatArray:
     weights = part_weights(piece)
-    right = np.asarray(model.predict(piece["X"])) == door.targets(piece["y"], len(weights))
+    right = np.asarray(model.predict(piece["X"])) == validation.targets(piece["y"], len(weights))
     return np.array([weights @ right, weights.sum()])
 
 
 def _target_sums(piece: Piece) -> FloatArray:
     weights = part_weights(piece)
-    targets = door.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
+    targets = validation.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
     return np.append(weights @ targets, weights.sum())
 
 
@@ -146,7 +146,7 @@ def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if isinstance(X, np.ndarray):
                 return method(*args, **kwargs)
             model, others = args[0], list(args[2:])
-            if getattr(model, "_reads_one_text", False) and door.is_iterator(X):  # over texts, not over batches
+            if getattr(model, "_reads_one_text", False) and validation.is_iterator(X):  # over texts, not over batches
                 return method(*args, **kwargs)
             data = dataset_in_parts(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if data is None:
@@ -190,7 +190,7 @@ def _asked(method: str, model: Any, others: list[Any], kwargs: dict[str, Any], p
 
 
 def _classes(piece: Piece) -> Labels:
-    return Labels.of(door.targets(piece["y"], len(piece["y"])))
+    return Labels.of(validation.targets(piece["y"], len(piece["y"])))
 
 
 def _united(one: Labels, two: Labels) -> Labels:

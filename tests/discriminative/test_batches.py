@@ -14,8 +14,8 @@ from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.row_sample import Beside
-from suffice.engines import Batch
 from suffice.families import Response
+from suffice.kernels import Batch
 from suffice.solvers import StochasticGradient
 
 from .cases import CASES, Case, bernoulli, rows

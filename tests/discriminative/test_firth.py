@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from suffice.data import EncodedDataset
 from suffice.discriminative import robust
 from suffice.discriminative.firth import firth
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 
 ENGINE = ThreadEngine()
 

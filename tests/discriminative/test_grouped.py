@@ -12,8 +12,8 @@ from scipy import sparse, stats
 from suffice import GLM, LogisticRegression, PoissonRegression, SoftmaxRegression
 from suffice.data import EncodedDataset
 from suffice.discriminative.robust import robust_covariance
-from suffice.engines import ArrayEngine, Batch
 from suffice.families import Response
+from suffice.kernels import ArrayEngine, Batch
 
 KINDS = ("HC0", "HC1", "HC2", "HC3")
 LINKS = {

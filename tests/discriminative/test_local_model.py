@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from suffice.discriminative import LocallyWeightedRegression
-from suffice.engines import ArrayEngine, ThreadEngine
+from suffice.kernels import ArrayEngine, ThreadEngine
 from suffice.store import load
 
 from .test_local import drawn

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import suffice
 from suffice import MultinomialNB, NBLogisticRegression
 from suffice.discriminative.nb_logistic import PENALTIES, Corrected, Texts
-from suffice.engines import ArrayEngine, ThreadEngine
+from suffice.kernels import ArrayEngine, ThreadEngine
 
 CLASSES = [2, 3, 4]
 

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice.discriminative import LogisticRegression
 from suffice.discriminative.perceptron import Perceptron
-from suffice.engines import ArrayEngine, ThreadEngine
+from suffice.kernels import ArrayEngine, ThreadEngine
 from suffice.solvers.stochastic import shuffled
 from suffice.store import load
 

@@ -17,8 +17,8 @@ from suffice import LinearRegression, store
 from suffice.data import EncodedDataset
 from suffice.discriminative import robust
 from suffice.discriminative.robust import robust_covariance
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import Curvature
 
 KINDS = ("HC0", "HC1", "HC2", "HC3")

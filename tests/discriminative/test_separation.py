@@ -14,7 +14,7 @@ from scipy import sparse
 from suffice import GLM, PoissonRegression, load
 from suffice.discriminative import separation
 from suffice.discriminative.separation import Separation, SeparationWarning, find_separation
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 
 from ..references.data import unpacked
 from .test_firth import infections

@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from suffice import GLM
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch
 from suffice.families import Response
+from suffice.kernels import Batch
 from suffice.solvers import Newton
 
 LOG = sm.families.links.Log()

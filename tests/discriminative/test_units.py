@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from suffice import GLM, LinearRegression
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import Batch, ThreadEngine
 from suffice.solvers.corrections import inverse_of
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice.engines import ThreadEngine
+from suffice.kernels import ThreadEngine
 from suffice.statistics.base import NegativeEvidenceError
 from suffice.text import HashedVocabulary, Vocabulary
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 
 from suffice import TextClassifier
 from suffice.documents.smoothing import BETWEEN, DECADES, left_out_scores, scored_sample
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary
 from suffice.text.rows import known_rows
 

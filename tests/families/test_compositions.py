@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy import special
 
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Beta, Dirichlet, Response
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import Curvature, DiagonalMoments, Labels
 
 from .test_response import LIBRARIES, curve, namespace, skip_probit, slope_of

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
-from suffice.generative import mixture, running_sum
+from suffice.generative import em_unlabelled, running_sum
 
 from .rows import CASES, Case
 
@@ -281,7 +281,7 @@ def test_rows_with_missing_cells_are_projected_where_the_classes_expect_them() -
 
 
 def test_unlabelled_rows_are_taken_in_for_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixture, "STEPS", 2)
+    monkeypatch.setattr(em_unlabelled, "STEPS", 2)
     x, y = CASES[0].draw(60)
     model = GDA("tied").fit(x[:20], y[:20], unlabelled=x[20:])
     assert len(model.em_trace_) == 2

@@ -188,7 +188,7 @@ def test_naive_bayes_skips_missing_cells_when_it_learns() -> None:
 
 
 def test_em_makes_no_more_steps_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.generative.missing.STEPS", 2)
+    monkeypatch.setattr("suffice.generative.em_missing.STEPS", 2)
     x = np.random.default_rng(0).normal(size=(60, 3))
     x[::4, 1] = np.nan
     assert len(GDA(missing="em").fit(x, np.arange(60) % 2).em_trace_) == 2

@@ -23,8 +23,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
 from suffice import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
-from suffice.engines import ThreadEngine
 from suffice.generative.mixed_nb import MixedNB
+from suffice.kernels import ThreadEngine
 from suffice.selection import cross_validate
 from suffice.statistics.base import NegativeEvidenceError
 from tests.requirements import data_archive

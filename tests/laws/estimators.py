@@ -33,8 +33,8 @@ from suffice import (
     TableModel,
     TextClassifier,
 )
-from suffice.engines.batch import SMALL
 from suffice.families import NegativeBinomial, Tweedie
+from suffice.kernels.batch import SMALL
 from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
 from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
 

@@ -27,7 +27,7 @@ from scipy import sparse
 import suffice
 import suffice.text
 from suffice import LinearRegression, NBLogisticRegression, TableModel
-from suffice.engines import Batch, Expression, Relation, SqlEngine, ThreadEngine
+from suffice.kernels import Batch, Expression, Relation, SqlEngine, ThreadEngine
 from suffice.statistics import Labels, Statistics
 
 from .estimators import ENTRIES, Array, Data, Entry, enlarged

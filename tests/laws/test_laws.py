@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from safetensors.numpy import load, save
 
-from suffice.engines import Batch
+from suffice.kernels import Batch
 from suffice.statistics import Labels, LostDigitsError, NegativeEvidenceError, Statistics
 
 from .kinds import CLASSES, ENGINE, KINDS, Kind, Rows

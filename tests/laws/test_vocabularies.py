@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from safetensors.numpy import load, save
 
-from suffice.engines import Batch
+from suffice.kernels import Batch
 from suffice.statistics import Labels, NamedCategoryCounts, NegativeEvidenceError, VocabularyCounts, WordCounts
 
 from .kinds import ENGINE

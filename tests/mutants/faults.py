@@ -12,7 +12,7 @@ FAULTS = (
         "native/moments.hpp",
         "spread[j] += (squares[j] - delta * sum[j]) + between * apart * apart;",
         "spread[j] += (squares[j] - delta * sum[j]) + 0.0 * between * apart * apart;",
-        ("tests/engines/test_kernels.py::test_an_offset_costs_no_digits",),
+        ("tests/kernels/test_kernels.py::test_an_offset_costs_no_digits",),
     ),
     Fault(
         "log-posteriors ignore the temperature",
@@ -20,7 +20,7 @@ FAULTS = (
         "native/posterior.hpp",
         "compare_with_best<true>(reading_.temperature);",
         "compare_with_best<true>(1.0);",
-        ("tests/engines/test_scores.py::test_readings_of_any_scores",),
+        ("tests/kernels/test_scores.py::test_readings_of_any_scores",),
     ),
     Fault(
         "sizes are multiplied without a check for overflow",
@@ -28,7 +28,7 @@ FAULTS = (
         "native/checked.hpp",
         "if (a < 0 || b < 0 || (a != 0 && b > std::numeric_limits<T>::max() / a)) throw SizeOverflow();",
         "if (a < 0 || b < 0) throw SizeOverflow();",
-        ("tests/test_door.py::test_a_size_that_wraps_allocates_nothing",),
+        ("tests/test_validation.py::test_a_size_that_wraps_allocates_nothing",),
         crash=True,
     ),
     Fault(
@@ -37,7 +37,7 @@ FAULTS = (
         "native/sparse_check.hpp",
         "for (index_t s = 0; s < stored; ++s) found |= outside(s) ? 1 : 0;",
         "",
-        ("tests/test_door.py::test_a_broken_csr_matrix_is_refused_by_fit_and_predict",),
+        ("tests/test_validation.py::test_a_broken_csr_matrix_is_refused_by_fit_and_predict",),
         crash=True,
     ),
     Fault(
@@ -46,7 +46,7 @@ FAULTS = (
         "native/sorted_rows.hpp",
         'if (front >= own_[i]) offend("changed", rows.begin + i, j, value);',
         "",
-        ("tests/engines/test_dual.py::test_rows_that_another_thread_writes_to_are_refused_or_read",),
+        ("tests/kernels/test_dual.py::test_rows_that_another_thread_writes_to_are_refused_or_read",),
         crash=True,
     ),
     Fault(
@@ -55,7 +55,7 @@ FAULTS = (
         "native/glm.hpp",
         "for (index_t a = 0; first_ && a < t_; ++a) slopes_[a] += slope[a];",
         "for (index_t a = 1; first_ && a < t_; ++a) slopes_[a] += slope[a];",
-        ("tests/engines/test_kernels.py::test_curvature_equals_the_oracle",),
+        ("tests/kernels/test_kernels.py::test_curvature_equals_the_oracle",),
     ),
     # Statistics.
     Fault(
@@ -111,7 +111,7 @@ FAULTS = (
     Fault(
         "the steps of partial_fit are as long in every batch as in the first",
         "solvers",
-        "src/suffice/discriminative/growing.py",
+        "src/suffice/discriminative/regression.py",
         "self._pace = replace(pace, first=pace.first + descent.steps)",
         "self._pace = pace",
         ("tests/discriminative/test_batches.py::test_a_given_decay_is_followed",),
@@ -170,7 +170,7 @@ FAULTS = (
     Fault(
         "a row that is left out keeps a part of its class's variance",
         "generative",
-        "src/suffice/generative/left_out_gaussians.py",
+        "src/suffice/generative/leave_one_out.py",
         "spread[at] = np.maximum(spread[at] - weight * before / left * apart**2, 0.0)",
         "spread[at] = np.maximum(spread[at] - weight * apart**2, 0.0)",
         ("tests/selection/test_cross_validation.py::test_leave_one_out_is_refitting_without_the_row",),
@@ -187,10 +187,10 @@ FAULTS = (
     Fault(
         "OMP_NUM_THREADS is ignored",
         "engines",
-        "src/suffice/engines/threads.py",
+        "src/suffice/kernels/threads.py",
         "limits = [int(said)] if said.isdecimal() else []",
         "limits: list[int] = []",
-        ("tests/engines/test_threads.py::test_threads_are_bounded_by_the_environment",),
+        ("tests/kernels/test_threads.py::test_threads_are_bounded_by_the_environment",),
     ),
     # Files of models.
     Fault(
@@ -246,7 +246,7 @@ FAULTS = (
     Fault(
         "a missing cell makes the whole answer of a SELECT NULL",
         "SQL",
-        "src/suffice/engines/sql/scores.py",
+        "src/suffice/kernels/sql/scores.py",
         'f"coalesce({number(base[j])} - {square} / {number(2 * sigma2[j])}, {number(0)})"',
         'f"{number(base[j])} - {square} / {number(2 * sigma2[j])}"',
         ("tests/tables/test_to_sql.py::test_missing_cells_are_left_out",),
@@ -254,10 +254,10 @@ FAULTS = (
     Fault(
         "moments in a database are never taken again about a better reference",
         "SQL",
-        "src/suffice/engines/sql/moments.py",
+        "src/suffice/kernels/sql/moments.py",
         "far = (found.cells > 0) & (shift * shift > _NEAR**2 * variance)",
         "far = np.zeros(shift.shape, dtype=bool)",
-        ("tests/engines/test_sql_kernels.py::test_classes_that_lie_far_apart_cost_no_digits",),
+        ("tests/kernels/test_sql_kernels.py::test_classes_that_lie_far_apart_cost_no_digits",),
     ),
     # Text.
     Fault(

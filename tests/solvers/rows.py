@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines import Batch, ThreadEngine
-from suffice.engines.descent import Descent, Pace
 from suffice.families.response import Response
+from suffice.kernels import Batch, ThreadEngine
+from suffice.kernels.descent import Descent, Pace
 from suffice.solvers.stochastic import shuffled
 
 KERNELS = ThreadEngine(1).kernels

@@ -11,8 +11,8 @@ from scipy import sparse
 from suffice import LogisticRegression
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch
 from suffice.families import Response
+from suffice.kernels import Batch
 from suffice.solvers.auto import Auto
 from suffice.solvers.dual import DualAscent
 from suffice.solvers.newton import Newton

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.engines import Batch
 from suffice.families.response import Response
+from suffice.kernels import Batch
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.solution import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient

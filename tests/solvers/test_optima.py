@@ -15,8 +15,8 @@ from sklearn import linear_model as scikit
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.solvers.auto import Auto
 from suffice.solvers.elastic_net import ElasticNet, violations
 from suffice.solvers.newton import Newton

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from suffice.engines import Batch
-from suffice.engines.descent import Pace
 from suffice.families.response import Response
+from suffice.kernels import Batch
+from suffice.kernels.descent import Pace
 from suffice.solvers.solution import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient, shuffled
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, NamedCategoryCounts, WordCounts
 
 ENGINE = ThreadEngine(2)

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families import Response
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import (
     CategoryCounts,
     Curvature,

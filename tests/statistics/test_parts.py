@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

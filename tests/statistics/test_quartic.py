@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.covariance import ledoit_wolf
 
-from suffice.engines import ArrayEngine, Batch, ThreadEngine
 from suffice.families.priors import ledoit_wolf_shrinkage
+from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import FullMoments, Labels, LostDigitsError, NegativeEvidenceError, QuarticMoments
 
 ENGINE = ThreadEngine(2)

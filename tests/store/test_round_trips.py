@@ -135,5 +135,5 @@ def test_a_header_too_long_to_be_read_is_not_written(path):
 
 
 def test_the_store_does_not_import_scikit_learn_or_engines():
-    code = "import sys, suffice.store; print([name for name in ('sklearn', 'suffice.engines') if name in sys.modules])"
+    code = "import sys, suffice.store; print([name for name in ('sklearn', 'suffice.kernels') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -14,7 +14,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice
-from suffice.engines.sql.dialect import quoted
+from suffice.kernels.sql.dialect import quoted
 from suffice.statistics import Labels
 from suffice.tables import TableError, TableModel, fit, fit_in_database, to_sql
 from suffice.tables.scoring import probability_names

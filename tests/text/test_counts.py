@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from safetensors.numpy import load, save
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, NegativeEvidenceError
 from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary, Vocabulary
 from suffice.text.sample import ALL

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics.labels import ONE_CLASS
 from suffice.text import (
     Counting,

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.engines import ThreadEngine
+from suffice.kernels import ThreadEngine
 from suffice.text import CountVectorizer, HashingVectorizer, TfidfVectorizer, Vocabulary
 from tests.each import for_each
 

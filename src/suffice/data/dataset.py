@@ -140,7 +140,7 @@ def length(x: Any) -> int:
 
 
 def first_rows(x: Any) -> Any:
-    """Return the first two rows, of the kind that all are; all of them where rows cannot be cut.
+    """Return the first two rows of an array, a list or a data frame, and all of anything else.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def first_rows(x: Any) -> Any:
     """
     if hasattr(x, "iloc"):
         return x.iloc[:2]
-    return x[:2] if isinstance(x, list | np.ndarray) or getattr(x, "format", "") == "csr" else x
+    return x[:2] if isinstance(x, list | np.ndarray) else x  # a sparse matrix may be broken: it is checked first
 
 
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:

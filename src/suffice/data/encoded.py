@@ -13,12 +13,12 @@ import numpy as np
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.sample import draw_rows, merge_samples
-from suffice.engines.base import Engine
-from suffice.engines.batch import Batch
-from suffice.engines.choice import default_engine, engine_for, is_foreign
-from suffice.engines.kernels import Kernels
-from suffice.engines.results import taken
-from suffice.engines.threads import ThreadEngine
+from suffice.kernels.base import Engine
+from suffice.kernels.batch import Batch
+from suffice.kernels.choice import default_engine, engine_for, is_foreign
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.results import taken
+from suffice.kernels.threads import ThreadEngine
 from suffice.statistics.base import Statistics
 
 S = TypeVar("S", bound=Statistics)

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.stream import is_stream, stream_dataset
-from suffice.engines.choice import cluster_of
+from suffice.kernels.choice import cluster_of
 
 
 def as_dataset(X: Any, **columns: Any) -> Dataset:

@@ -3,13 +3,13 @@
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
-from suffice.discriminative.local_door import FarFromDataWarning
+from suffice.discriminative.local_validation import FarFromDataWarning
 from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
 from suffice.discriminative.separation import Separation, SeparationWarning
-from suffice.discriminative.solving import CollinearityWarning
+from suffice.discriminative.solver_settings import CollinearityWarning
 from suffice.discriminative.summary import Summary
 
 __all__ = [

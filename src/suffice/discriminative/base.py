@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.summary import Summary
-from suffice.engines import Batch, Engine
-from suffice.engines.choice import engine_for
-from suffice.engines.reading import JOINT, Reading
-from suffice.engines.results import beside, joined, named_classes
 from suffice.fitted_parameters import FittedParameters
+from suffice.kernels import Batch, Engine
+from suffice.kernels.choice import engine_for
+from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.results import beside, joined, named_classes
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Stored, parameters
@@ -103,8 +103,8 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     def _read(self, X: Any, coef: FloatArray, intercept: FloatArray, reading: Reading = JOINT) -> Any:
         """Return a reading of x coef' + intercept for every row, in the rows' array library."""
         self._check_fitted()
-        x = door.features(self, X, reset=False)
-        with door.naming_cells():
+        x = validation.features(self, X, reset=False)
+        with validation.naming_cells():
             x = self._as_read(x)
             return joined(engine_for(self.engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
 
@@ -200,7 +200,7 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
 
     def _moved(self, scores: Any, offset: Any) -> Any:
         """Return scores of all classes, or of the second beside the first, with the rows' offsets added."""
-        known = door.per_row("offset", offset, scores.shape[0])
+        known = validation.per_row("offset", offset, scores.shape[0])
         if known is None:
             return scores
         classes = len(self._labels)
@@ -257,4 +257,4 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
         if len(self._labels) < 2:
             raise ValueError(f"a classifier has two classes at least; the file names {list(self._labels)!r}")
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-        self.classes_ = door.classes_array(self._labels, like)
+        self.classes_ = validation.classes_array(self._labels, like)

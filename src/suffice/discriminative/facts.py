@@ -12,11 +12,11 @@ import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import default_engine, is_foreign
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
+from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import default_engine, is_foreign
 from suffice.solvers import Newton
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray

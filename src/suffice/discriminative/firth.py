@@ -12,8 +12,8 @@ from scipy.linalg import qr
 
 from suffice.data import EncodedDataset
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
-from suffice.engines import Batch, complaints
 from suffice.families import Response
+from suffice.kernels import Batch, errors
 from suffice.solvers import Solution, Step
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import Curvature
@@ -67,7 +67,7 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
     """
     began = time.perf_counter()
     theta = np.array(start, dtype=np.float64)
-    complaints.check_theta(theta, data.n_features + int(intercept))
+    errors.check_theta(theta, data.n_features + int(intercept))
     search = _Search.over(data, intercept)
     point = search.at(theta)
     score, step, length = search.step(point)

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import EncodedDataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.regression import Regression
-from suffice.engines import Batch, Engine
-from suffice.engines.results import beside
 from suffice.families import Family, Response
 from suffice.families.links import Link
+from suffice.kernels import Batch, Engine
+from suffice.kernels.results import beside
 from suffice.solvers import Newton
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -70,14 +70,14 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         response = self._response()
         if response.family.name == "multinomial":
-            column = door.targets(y, rows)
+            column = validation.targets(y, rows)
             known = Labels() if reset else Labels.of(self.classes_)
-            labels, codes = door.known_codes(known, column, fixed=not reset)
+            labels, codes = validation.known_codes(known, column, fixed=not reset)
             if reset:
-                self.classes_ = door.classes_array(labels, column[:0])
+                self.classes_ = validation.classes_array(labels, column[:0])
             self._parts = len(labels)
             return codes, self._parts
-        numbers = door.numbers_there(y, rows, several=response.vector_targets)
+        numbers = validation.numbers_there(y, rows, several=response.vector_targets)
         parts = numbers.shape[1] if numbers.ndim == 2 else 1
         if not reset and parts != self._parts:
             raise ValueError(f"y has {parts} parts a row; the model has learnt {self._parts}")
@@ -171,8 +171,8 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             mine, its, _ = partitioned.sum_over(data, partial(_deviances, model_for_parts(self, data), mean))
             return float(1 - mine / its) if its > 0 else float(mine == 0)
         z = np.asarray(self._read(X, *self._linear()))
-        numbers = door.numbers(y, len(z))
-        weight = door.weights(sample_weight, len(z))
+        numbers = validation.numbers(y, len(z))
+        weight = validation.weights(sample_weight, len(z))
         if trials is not None:
             numbers, times = self._proportions(numbers, trials, len(z))
             weight = times if weight is None else weight * times
@@ -195,14 +195,14 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def _restore(self, settings: Any) -> None:
         self._parts = int(settings["parts"])
         if settings["classes"] is not None:
-            self.classes_ = door.classes_array(Labels.of(np.asarray(settings["classes"])))
+            self.classes_ = validation.classes_array(Labels.of(np.asarray(settings["classes"])))
 
 
 def _deviances(model: NumberRegression, mean: float, piece: Piece) -> FloatArray:
     """Return the deviance of rows under a model, that under the mean of y alone, and the rows' weight."""
     response = model._response()
     z = np.asarray(model._read(piece["X"], *model._linear()))
-    numbers = door.numbers(piece["y"], len(z))
+    numbers = validation.numbers(piece["y"], len(z))
     response.check_targets(numbers)
     weights = partitioned.part_weights(piece)
     null = np.broadcast_to(response.start(mean), z.shape)

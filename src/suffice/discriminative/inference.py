@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from suffice.discriminative.summary import Summary
-from suffice.engines import complaints
+from suffice.kernels import errors
 from suffice.statistics.base import FloatArray
 
 
@@ -85,11 +85,11 @@ class Inference:
         parameters = len(self.names)
         object.__setattr__(self, "estimate", np.asarray(self.estimate, dtype=np.float64))
         if self.estimate.shape != (parameters,):
-            raise complaints.wrong_shape("estimate", f"({parameters},), one for each name", self.estimate.shape)
+            raise errors.wrong_shape("estimate", f"({parameters},), one for each name", self.estimate.shape)
         if self.covariance is not None:
             object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
             if self.covariance.shape != (parameters, parameters):
-                raise complaints.wrong_shape("covariance", f"({parameters}, {parameters})", self.covariance.shape)
+                raise errors.wrong_shape("covariance", f"({parameters}, {parameters})", self.covariance.shape)
         if self.distribution not in ("z", "t"):
             raise ValueError(f"distribution must be 'z' or 't'; got {self.distribution!r}")
 

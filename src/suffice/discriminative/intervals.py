@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import stats
 
-from suffice.engines import Batch, Engine
-from suffice.engines.results import beside, joined
+from suffice.kernels import Batch, Engine
+from suffice.kernels.results import beside, joined
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.data import EncodedDataset
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
-from suffice.engines.results import beside
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.results import beside
 from suffice.statistics.base import FloatArray
 
 #: A column whose mean is so many times its spread is moved: products with the intercept would cost its digits.

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import engine_for_parts, model_for_parts, no_rows
@@ -25,7 +25,7 @@ from suffice.discriminative.objective import Likelihood, predictors_of
 from suffice.discriminative.path import Path, strengths, walk
 from suffice.discriminative.regression import COVARIANCES, check_penalties, solvers_read, solvers_written
 from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.solving import (
+from suffice.discriminative.solver_settings import (
     CollinearityWarning,
     PrecisionWarning,
     dependence,
@@ -33,13 +33,13 @@ from suffice.discriminative.solving import (
     warn_unless_converged,
     warn_unsolved,
 )
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for
-from suffice.engines.descent import Pace
-from suffice.engines.results import beside
 from suffice.families import Response
 from suffice.fitted_parameters import ReadFromStatistics
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for
+from suffice.kernels.descent import Pace
+from suffice.kernels.results import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import dependencies
@@ -224,17 +224,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _encode(self, data: Dataset, reset: bool) -> Dataset:
         """Return rows as batches; the number and names of the features are set (reset), or compared."""
         if reset:
-            door.features(self, data.example(), reset=True)
+            validation.features(self, data.example(), reset=True)
         return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
 
     def _sum(self, batches: Dataset, reset: bool) -> NormalEquations:
         """Return the normal equations of all rows."""
-        with door.naming_cells():
+        with validation.naming_cells():
             found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self.engine))).reduce(_both)
         if found is None:
             raise no_rows()
         sums, one_target = found
-        door.check_weight(sums.weight)
+        validation.check_weight(sums.weight)
         if reset:
             self._one_target = one_target
         return sums
@@ -391,13 +391,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return walk(values, ratio, start, solve_one)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        x = door.features(self, X, reset=False)
-        targets = door.numbers_there(door.beside_rows(x, y), x.shape[0], several=True)
+        x = validation.features(self, X, reset=False)
+        targets = validation.numbers_there(validation.beside_rows(x, y), x.shape[0], several=True)
         if "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
             raise ValueError(
                 f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
             )
-        return Batch(x, targets, door.weights(sample_weight, x.shape[0]))
+        return Batch(x, targets, validation.weights(sample_weight, x.shape[0]))
 
     def _forget_the_rows(self) -> None:
         """Drop what came from rows that all were there at once."""
@@ -594,7 +594,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         predicted = self._read(X, *self._linear())
         if interval is None:
             return predicted[:, 0] if self._one_target else predicted
-        x = door.features(self, X, reset=False)
+        x = validation.features(self, X, reset=False)
         engine = engine_for(self.engine, x)
         reach = interval_of(engine, x, self._interval(interval, of))
         low, high = predicted - reach, predicted + reach
@@ -751,7 +751,7 @@ def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) 
 
 
 def _encode_part(model: LinearRegression, piece: Piece) -> Batch:
-    with door.one_of_many():
+    with validation.one_of_many():
         return model._rows(piece["X"], piece.get("y"), piece.get("sample_weight"))
 
 
@@ -766,6 +766,6 @@ def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) 
 def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatArray:
     """Return the squares of residuals and those about the mean, of each target, and the rows' weight, (2 t + 1,)."""
     weights = partitioned.part_weights(piece)
-    targets = door.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
+    targets = validation.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
     predicted = np.asarray(model.predict(piece["X"])).reshape(targets.shape)
     return np.concatenate([weights @ (targets - predicted) ** 2, weights @ (targets - mean) ** 2, [weights.sum()]])

@@ -17,14 +17,14 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door, partitioned
-from suffice.discriminative.local_door import beside, check_rows, numbers, warn_of
+from suffice import partitioned, validation
 from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
-from suffice.engines import Engine
-from suffice.engines.neighbourhood import Neighbourhood, Shape
-from suffice.engines.results import joined
+from suffice.discriminative.local_validation import beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
+from suffice.kernels import Engine
+from suffice.kernels.neighbourhood import Neighbourhood, Shape
+from suffice.kernels.results import joined
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
@@ -156,9 +156,9 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        x = door.features(self, X, reset=True, accept_sparse=False)
+        x = validation.features(self, X, reset=True, accept_sparse=False)
         targets, shape = self._targets(y, x.shape[0])
-        rows = LocalRows.of(x, targets, door.weights(sample_weight, x.shape[0]))
+        rows = LocalRows.of(x, targets, validation.weights(sample_weight, x.shape[0]))
         if self.family == "bernoulli" and len(np.unique(rows.targets)) < 2:
             only = self.classes_[int(rows.targets[0, 0])]
             raise ValueError(f"all rows that weigh anything are of the class {only!r}: two classes are needed")
@@ -188,8 +188,8 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._add(X, y, sample_weight)
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        x = door.features(self, X, reset=False, accept_sparse=False)
-        known, weight = self._rows, door.weights(sample_weight, x.shape[0])
+        x = validation.features(self, X, reset=False, accept_sparse=False)
+        known, weight = self._rows, validation.weights(sample_weight, x.shape[0])
         x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
         old = self.classes_[known.targets[:, 0].astype(int)] if self.family == "bernoulli" else known.targets
         new = np.asarray(y)
@@ -292,7 +292,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         """Return the targets as numbers, (n, t), and the shape that one query's answer has."""
         if self.family == "gaussian":
             return numbers(y, rows)
-        column = door.targets(y, rows)
+        column = validation.targets(y, rows)
         labels, codes = Labels.discover(column)
         if len(labels) != 2:
             raise ValueError(
@@ -300,7 +300,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
                 f"{'multiclass' if len(labels) > 2 else 'one class'}: y holds the {len(labels)} class(es) "
                 f"{list(labels)[:5]!r}; family='bernoulli' needs two"
             )
-        self.classes_ = door.classes_array(labels, column)
+        self.classes_ = validation.classes_array(labels, column)
         return codes.astype(np.float64)[:, None], ()
 
     def _settings(self) -> dict[str, Any]:
@@ -309,7 +309,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
         """Return what the fits say at the queries, warning of those far from all rows."""
-        x = door.features(self, X, reset=False, accept_sparse=False)
+        x = validation.features(self, X, reset=False, accept_sparse=False)
         check_rows(x)
         answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
         warn_of(answer, self.bandwidth_, self._params.max_iter)
@@ -351,7 +351,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         parameters.restore_features(model, settings)
         if settings["classes"] is not None:
             like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-            model.classes_ = door.classes_array(Labels(tuple(settings["classes"]["names"])), like)
+            model.classes_ = validation.classes_array(Labels(tuple(settings["classes"]["names"])), like)
         if "leave_one_out" in arrays:
             model.leave_one_out_ = arrays["leave_one_out"]
         model.n_iter_ = len(arrays.get("leave_one_out", [None]))

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.discriminative.local_solve import inner, solve_semidefinite
-from suffice.engines import Batch
-from suffice.engines.kernels import Kernels
-from suffice.engines.neighbourhood import Neighbourhood
+from suffice.kernels import Batch
+from suffice.kernels.neighbourhood import Neighbourhood
+from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
 
 #: What holds every coefficient of a local logistic curve, so that a neighbourhood of one class has a finite fit: the

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from suffice.discriminative.local_bandwidth import choose_bandwidth, neighbours_together
-from suffice.discriminative.local_door import check_rows
 from suffice.discriminative.local_fit import Answer, LeastSquares, LocalFit, Logistic
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign
-from suffice.engines.neighbourhood import Neighbourhood
+from suffice.discriminative.local_validation import check_rows
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign
+from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.statistics.base import FloatArray
 
 #: How many rows are asked about themselves at most, to choose a bandwidth or to estimate a variance.

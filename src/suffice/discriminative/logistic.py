@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import array_namespace
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.firth import firth
 from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.regression import Regression, Seen
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
 from suffice.families import Response
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
 from suffice.solvers import Solution
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -113,11 +113,11 @@ class LinearClassifier(ScoredClasses, Regression):
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         if reset and self._announced is None:
-            self._labels, codes, like = door.coded(y, rows)
+            self._labels, codes, like = validation.coded(y, rows)
         else:
-            column = door.targets(y, rows)
+            column = validation.targets(y, rows)
             known = self._labels if self._announced is None else self._announced
-            self._labels, codes = door.known_codes(known, column, fixed=True)
+            self._labels, codes = validation.known_codes(known, column, fixed=True)
             like = column[:0]
         labels = self._labels
         if len(labels) < 2:
@@ -127,7 +127,7 @@ class LinearClassifier(ScoredClasses, Regression):
         if self.penalty == "firth" and len(labels) > 2:
             raise ValueError(f"penalty='firth' is for two classes; y has {len(labels)}: give l2 > 0")
         if reset:
-            self.classes_ = door.classes_array(labels, like)
+            self.classes_ = validation.classes_array(labels, like)
         return (_floats(codes), 1) if self._two else (codes, len(labels))
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:

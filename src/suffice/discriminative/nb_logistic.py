@@ -11,17 +11,17 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from suffice import door
+from suffice import validation
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.inference import Inference
-from suffice.engines import Batch, Engine, ThreadEngine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign
-from suffice.engines.complaints import negative_count, not_finite
-from suffice.engines.descent import Ascent
-from suffice.engines.native_stochastic import Ridge
 from suffice.families import Response
+from suffice.kernels import Batch, Engine, ThreadEngine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign
+from suffice.kernels.descent import Ascent
+from suffice.kernels.errors import negative_count, not_finite
+from suffice.kernels.native_stochastic import Ridge
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
@@ -344,17 +344,17 @@ class NBLogisticRegression(ScoredClasses):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        x = door.features(self, X, reset=True)
-        column = door.targets(y, x.shape[0])
+        x = validation.features(self, X, reset=True)
+        column = validation.targets(y, x.shape[0])
         self._labels, codes = Labels.discover(column)
         if len(self._labels) < 2:
             raise ValueError(
                 f"y has one class, {self._labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell "
                 "them apart"
             )
-        self.classes_ = door.classes_array(self._labels, column[:0])
-        weight = class_weights(self.class_weight, self._labels, codes, door.weights(sample_weight, len(codes)))
-        with door.naming_cells():
+        self.classes_ = validation.classes_array(self._labels, column[:0])
+        weight = class_weights(self.class_weight, self._labels, codes, validation.weights(sample_weight, len(codes)))
+        with validation.naming_cells():
             counted = self._counted(x)
         texts = Texts(counted, self._normed(counted), codes, weight)
         self.losses_ = self._losses(texts) if self.l2 == "auto" else {}

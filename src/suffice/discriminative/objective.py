@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.data import EncodedDataset
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign, is_sparse
-from suffice.engines.descent import Ascent, Descent, Pace
-from suffice.engines.native_stochastic import Ridge
-from suffice.engines.results import joined, taken
 from suffice.families import Response
 from suffice.families.priors import Penalty, ridge
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.descent import Ascent, Descent, Pace
+from suffice.kernels.native_stochastic import Ridge
+from suffice.kernels.results import joined, taken
 from suffice.solvers.dual import Climb
 from suffice.solvers.linear_algebra import EPSILON
 from suffice.solvers.objective import Bend, Slope

@@ -13,19 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for
-from suffice.engines.descent import Correction
-from suffice.engines.kernels import Kernels
-from suffice.engines.reading import JOINT, Reading
-from suffice.engines.results import joined, named_classes
 from suffice.fitted_parameters import FittedParameters
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for
+from suffice.kernels.descent import Correction
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.results import joined, named_classes
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -163,7 +163,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         given = as_dataset(X, y=y, sample_weight=sample_weight)
         rows = given.rereadable()
         try:
-            door.features(self, rows.example(), reset=True)
+            validation.features(self, rows.example(), reset=True)
             found: ClassTotals | None = rows.map_parts(ClassTotals.of).reduce(ClassTotals.plus)
             if found is None:
                 raise no_rows()
@@ -220,17 +220,17 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             learned = data.fold(partial(_learn_part, classes), model_for_parts(self, data))
             self.__dict__.update({**vars(learned), "engine": self.engine})
             return self
-        x = door.features(self, X, reset=first)
-        column = door.targets(y, x.shape[0])
+        x = validation.features(self, X, reset=first)
+        column = validation.targets(y, x.shape[0])
         labels = self._labels if not first else Labels.discover(np.asarray(column if classes is None else classes))[0]
         if not first and classes is not None and Labels.discover(np.asarray(classes))[0] != labels:
             raise ValueError(f"classes is not the same as on the last call to partial_fit: it was {list(labels)!r}")
-        labels, codes = door.known_codes(labels, column, fixed=True)
+        labels, codes = validation.known_codes(labels, column, fixed=True)
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: give a dict of weights, or use fit"
             )
-        weight = door.weights(sample_weight, len(codes))
+        weight = validation.weights(sample_weight, len(codes))
         if len(labels) < 2 or (first and classes is None):
             ClassTotals.of({"y": y, "sample_weight": sample_weight}).check()
         weight = class_weights(self.class_weight, labels, codes, weight)
@@ -243,7 +243,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         """Start at a theta, or at 0."""
         shape = self.n_features_in_ + int(self.fit_intercept), 1 if len(labels) == 2 else len(labels)
         self._labels = labels
-        self.classes_ = door.classes_array(labels, column)
+        self.classes_ = validation.classes_array(labels, column)
         self._theta = np.zeros(shape) if theta is None else theta
         self._total, self._visits = np.zeros(shape), 0
         self.mistakes_, self.n_iter_ = [], 0
@@ -251,7 +251,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
         """Go once through the rows, in the order of a seed, or as they come."""
         visit = partial(_visit, len(self._labels), self.fit_intercept, self.step, seed)
-        with door.naming_cells():
+        with validation.naming_cells():
             seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
@@ -316,14 +316,14 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
 
     def _scores(self, X: Any, reading: Reading) -> Any:
         self._labels_checked()
-        x = door.features(self, X, reset=False)
+        x = validation.features(self, X, reset=False)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)
         intercept = np.ascontiguousarray(np.broadcast_to(self.intercept_, (len(coef),)), dtype=np.float64)
 
         def score(part: Batch, kernels: Kernels) -> Any:
             return kernels.linear_scores(part, coef, intercept, reading)
 
-        with door.naming_cells():
+        with validation.naming_cells():
             return joined(engine_for(self.engine, x).map(score, Batch(x)))
 
     def __sklearn_tags__(self) -> Any:
@@ -390,10 +390,10 @@ class ClassTotals(NamedTuple):
     @classmethod
     def of(cls, piece: Piece) -> ClassTotals:
         """Return the classes of one part."""
-        column = door.targets(piece.get("y"), None)
+        column = validation.targets(piece.get("y"), None)
         labels, codes = Labels.discover(column)
-        with door.one_of_many():
-            weight = door.weights(piece.get("sample_weight"), len(codes))
+        with validation.one_of_many():
+            weight = validation.weights(piece.get("sample_weight"), len(codes))
         return cls(labels, np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64), column[:0])
 
     def plus(self, other: ClassTotals) -> ClassTotals:
@@ -406,7 +406,7 @@ class ClassTotals(NamedTuple):
 
     def check(self) -> None:
         """Raise unless there are rows of two classes."""
-        door.check_weight(float(self.weights.sum()))
+        validation.check_weight(float(self.weights.sum()))
         present = np.flatnonzero(self.weights > 0)
         if len(present) < 2:
             raise ValueError(
@@ -416,10 +416,10 @@ class ClassTotals(NamedTuple):
 
 
 def _encode_part(model: Perceptron, labels: Labels, totals: FloatArray, piece: Piece) -> Batch:
-    x = door.features(model, piece["X"], reset=False)
-    labels, codes = door.known_codes(labels, door.targets(piece["y"], x.shape[0]), fixed=True)
-    with door.one_of_many():
-        weight = door.weights(piece.get("sample_weight"), x.shape[0])
+    x = validation.features(model, piece["X"], reset=False)
+    labels, codes = validation.known_codes(labels, validation.targets(piece["y"], x.shape[0]), fixed=True)
+    with validation.one_of_many():
+        weight = validation.weights(piece.get("sample_weight"), x.shape[0])
     return Batch(x, codes, class_weights(model.class_weight, labels, codes, weight, totals))
 
 
@@ -441,5 +441,5 @@ def _visit(
 
 
 def _learn_part(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:
-    with door.one_of_many():
+    with validation.one_of_many():
         return copy.deepcopy(model).partial_fit(piece["X"], piece["y"], classes, piece.get("sample_weight"))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice import door, solvers
+from suffice import solvers, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
@@ -33,16 +33,16 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
-from suffice.discriminative.solving import CollinearityWarning, dependence, solver_of, warn_unless_converged
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign, is_sparse
-from suffice.engines.descent import Pace
-from suffice.engines.memory import check_host_memory
-from suffice.engines.results import beside, taken
+from suffice.discriminative.solver_settings import CollinearityWarning, dependence, solver_of, warn_unless_converged
 from suffice.families import Response
 from suffice.families.links import Link
 from suffice.fitted_parameters import read_parameters, write_parameters
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.descent import Pace
+from suffice.kernels.memory import check_host_memory
+from suffice.kernels.results import beside, taken
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies
@@ -223,7 +223,7 @@ class Regression(LinearPredictor):
         self._forget_facts()
         shape = self._shape(data.n_features, targets)
         check_host_memory((data.n_rows, data.n_features), "theta, its slope and coef_", 4, *shape)
-        with door.naming_cells():
+        with validation.naming_cells():
             try:
                 self._learn(data, targets)
             except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
@@ -431,10 +431,10 @@ class Regression(LinearPredictor):
         self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
     ) -> tuple[Batch, int]:
         """Return rows as engines read them, and how many classes or parts y has."""
-        x = door.features(self, X, reset)
+        x = validation.features(self, X, reset)
         count = x.shape[0]
-        targets, levels = self._targets(door.beside_rows(x, y), count, reset)
-        often = door.weights(sample_weight, count)
+        targets, levels = self._targets(validation.beside_rows(x, y), count, reset)
+        often = validation.weights(sample_weight, count)
         weight = self._weights(targets, often)
         times = _factors(weight, often)
         known = self._offset(offset, exposure, count)
@@ -452,7 +452,7 @@ class Regression(LinearPredictor):
         if data.in_memory is not None:  # one part: its classes are all there are
             batch, levels = self._rows(**{name: data.in_memory.get(name) for name in COLUMNS}, reset=True)
             return EncodedDataset.of_batch(batch, self.engine), levels
-        door.features(self, data.example(), reset=True)
+        validation.features(self, data.example(), reset=True)
         encoded = data.map_parts(partial(_encode_part, model_for_parts(self, data), self._reads_classes()))
         seen: Seen | None
         kept, seen = encoded.persist(Seen.of, Seen.plus)
@@ -463,7 +463,7 @@ class Regression(LinearPredictor):
             recode = partial(_recode_part, model_for_parts(self._settled(seen), data), seen.trials)
             sample = recode(EncodedPart(seen.summary.batch(), seen.labels))
             total = seen.summary.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
-            door.check_weight(total)
+            validation.check_weight(total)
         except Exception:
             kept.release()
             raise
@@ -489,7 +489,7 @@ class Regression(LinearPredictor):
         return weight
 
     def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
-        known = door.per_row("offset", offset, count)
+        known = validation.per_row("offset", offset, count)
         if exposure is None:
             return known
         if self._response().link.name != "log":
@@ -497,7 +497,7 @@ class Regression(LinearPredictor):
                 f"exposure needs a log link, under which its log is an offset; this is {self._response().name}: give "
                 "an offset"
             )
-        times = door.per_row("exposure", exposure, count)
+        times = validation.per_row("exposure", exposure, count)
         assert times is not None
         bad = np.flatnonzero(times <= 0)
         if bad.size:
@@ -511,7 +511,7 @@ class Regression(LinearPredictor):
         if self._reads_classes():
             name = type(self).__name__
             raise ValueError(f"trials go with counts of successes, but y of {name} holds classes: use GLM('binomial')")
-        times = door.per_row("trials", trials, count)
+        times = validation.per_row("trials", trials, count)
         assert times is not None
         bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
         if bad.size:
@@ -549,7 +549,7 @@ class Regression(LinearPredictor):
         rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
         likelihood = self._likelihood(EncodedDataset.of_batch(rows, self.engine), targets)
         seen = (0.0 if first else self._seen) + likelihood.weight
-        with door.naming_cells():
+        with validation.naming_cells():
             if self._steps is not None or not (first or self._sample is not None or self._curvature is not None):
                 theta, value = self._descended(likelihood, targets, first, seen)
             else:
@@ -930,7 +930,7 @@ def drop_rows_without_weight(rows: Batch) -> Batch:
     """
     if rows.weight is None or rows.weight.all():
         return rows
-    door.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
+    validation.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
     places = np.flatnonzero(rows.weight)
     x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
     return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
@@ -960,7 +960,7 @@ class Seen(NamedTuple):
         if labels is None:
             return cls(Summary.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
         weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
-        return cls(Summary.of(batch), labels, weights, door.classes_array(labels, like))
+        return cls(Summary.of(batch), labels, weights, validation.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
         """Return what there is to know about both; codes are those of the labels of both."""
@@ -972,7 +972,7 @@ class Seen(NamedTuple):
         weights[mine] += self.weights
         weights[theirs] += other.weights
         summary = _recoded(self.summary, mine).plus(_recoded(other.summary, theirs))
-        return Seen(summary, labels, weights, door.classes_array(labels, self.example))
+        return Seen(summary, labels, weights, validation.classes_array(labels, self.example))
 
 
 def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
@@ -983,17 +983,17 @@ def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
 def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
     """Return the rows of one part, its classes coded by the labels of this part."""
     columns = [piece.get(name) for name in COLUMNS]
-    with door.one_of_many():
+    with validation.one_of_many():
         if not classes:
             model = copy.copy(model)
             model._targets(piece["y"], len(piece["y"]), reset=True)
             batch, _ = model._rows(*columns, reset=False)
             return EncodedPart(batch)
-        x = door.features(model, piece["X"], reset=False)
-        column = door.targets(piece["y"], x.shape[0])
+        x = validation.features(model, piece["X"], reset=False)
+        column = validation.targets(piece["y"], x.shape[0])
         labels, codes = Labels.discover(column)
-        weight = door.weights(piece.get("sample_weight"), x.shape[0])
-        offset = door.per_row("offset", piece.get("offset"), x.shape[0])
+        weight = validation.weights(piece.get("sample_weight"), x.shape[0])
+        offset = validation.per_row("offset", piece.get("offset"), x.shape[0])
         return EncodedPart(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
 
 
@@ -1002,7 +1002,7 @@ def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
     batch, labels = part.batch, part.labels
     if labels is None:
         return weights_as_trials(batch) if trials and batch.trials is None else batch
-    targets, _ = model._targets(door.classes_array(labels), len(labels), reset=False)
+    targets, _ = model._targets(validation.classes_array(labels), len(labels), reset=False)
     y = targets[batch.y]
     weight = model._weights(y, batch.weight)
     return replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))

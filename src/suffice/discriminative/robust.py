@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.data import EncodedDataset
-from suffice.engines import Batch
-from suffice.engines.array_blocks import to_host
-from suffice.engines.native_rows import is_csr
 from suffice.families import Response
+from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.native_rows import is_csr
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 

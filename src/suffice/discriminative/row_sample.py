@@ -13,10 +13,10 @@ from scipy import sparse
 from suffice.data.dataset import Piece
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.discriminative.objective import Likelihood
-from suffice.engines import Batch
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign, is_sparse
-from suffice.engines.native_rows import intact
+from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_foreign, is_sparse
+from suffice.kernels.native_rows import intact
 from suffice.solvers.objective import Bend, Slope, flat, shaped
 from suffice.statistics.base import FloatArray
 

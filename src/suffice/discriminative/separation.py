@@ -15,11 +15,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from suffice.discriminative.robust import CELLS, read_rows
-from suffice.engines import Batch, Engine, complaints
-from suffice.engines.array_blocks import to_host
-from suffice.engines.native_rows import is_csr
-from suffice.engines.results import taken
 from suffice.families import Response
+from suffice.kernels import Batch, Engine, errors
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.native_rows import is_csr
+from suffice.kernels.results import taken
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
@@ -321,16 +321,16 @@ def find_separation(
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
+    >>> from suffice.kernels import ThreadEngine
     >>> rows = Batch(np.array([[1.0, 0.2], [2.0, 0.9], [3.0, 0.1], [4.0, 0.8]]), np.array([0.0, 0.0, 1.0, 1.0]))
     >>> found = find_separation(ThreadEngine(), rows, 2, np.zeros((3, 1)), True, ["intercept", "dose", "age"])
     >>> found.kind, found.columns
     ('complete', ('dose',))
     """
     theta = np.asarray(theta, dtype=np.float64)
-    complaints.check_theta(theta, batch.features + int(intercept))
+    errors.check_theta(theta, batch.features + int(intercept))
     if theta.shape[1] != classes - 1:
-        raise complaints.wrong_shape("theta", f"({theta.shape[0]}, {classes - 1})", theta.shape)
+        raise errors.wrong_shape("theta", f"({theta.shape[0]}, {classes - 1})", theta.shape)
     if len(names) != len(theta):
         raise ValueError(f"names must name the {len(theta)} rows of theta; got {len(names)}")
     search = _Search(Cone.over(engine, batch, classes, intercept), theta)

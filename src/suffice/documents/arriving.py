@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from suffice import door
+from suffice import validation
 from suffice.data.stream import numbered
 from suffice.statistics.base import FloatArray
 from suffice.text.documents import Documents, decoded, is_utf8
@@ -37,14 +37,14 @@ def source_of(X: Any) -> Any:
 
 def is_stream(X: Any) -> bool:
     """Whether documents bring their classes with them."""
-    return isinstance(X, folder | lines) or door.is_iterator(X)
+    return isinstance(X, folder | lines) or validation.is_iterator(X)
 
 
 def arrived(X: Any, y: Any, weight: Any, features: Features, encoding: str) -> Arrived:
     """Return documents in memory, their classes and weights, checked."""
     documents = read(X, features, encoding)
-    labels = None if y is None else door.targets(y, len(documents))
-    return Arrived(documents, labels, door.weights(weight, len(documents)))
+    labels = None if y is None else validation.targets(y, len(documents))
+    return Arrived(documents, labels, validation.weights(weight, len(documents)))
 
 
 def read(X: Any, features: Features, encoding: str) -> Documents:

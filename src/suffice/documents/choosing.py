@@ -11,8 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 from suffice.documents.forms import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
 from suffice.documents.kept import Kept
 from suffice.documents.reading import discriminative
-from suffice.engines import Engine
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
+from suffice.kernels import Engine
 from suffice.selection import tuning
 from suffice.selection.rows import Folds, Rows
 from suffice.statistics.base import FloatArray

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.documents.arriving import read as read_documents
 from suffice.documents.arriving import source_of
 from suffice.documents.explanation import TextExplanation
 from suffice.documents.forms import GENERATIVE
 from suffice.documents.kept import Kept
 from suffice.documents.learning import Learning
-from suffice.engines import Engine
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
+from suffice.kernels import Engine
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
@@ -348,7 +348,7 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         if learnt != model._labels:
             raise ValueError(f"the sum is of the classes {list(learnt)!r}, the model of {list(model._labels)!r}")
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-        model.classes_ = door.classes_array(model._labels, like)
+        model.classes_ = validation.classes_array(model._labels, like)
         _ = model._read()
         return model
 

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from suffice.door import classes_array
-from suffice.engines import Engine
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
 from suffice.generative.running_sum import RunningSum
+from suffice.kernels import Engine
 from suffice.statistics import EventCounts
 from suffice.text import DocumentCounts
+from suffice.validation import classes_array
 
 Form = Literal["multinomial", "bernoulli", "complement", "boolean", "nb_logistic", "logistic"]
 GENERATIVE: tuple[Form, ...] = ("multinomial", "bernoulli", "complement", "boolean")
@@ -33,7 +33,7 @@ def naive_bayes(
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.statistics import Labels
     >>> from suffice.text import Counting, Documents
     >>> batch = Batch(Documents(["free money", "lunch"]), np.array([1, 0]))

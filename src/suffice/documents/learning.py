@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import validation
 from suffice.data.registry import dataset_in_parts
 from suffice.data.stream import numbered
 from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
@@ -21,9 +21,9 @@ from suffice.documents.kept import Kept
 from suffice.documents.reading import Reading, read
 from suffice.documents.settings import Settings, check
 from suffice.documents.spreading import learnt_from
-from suffice.engines import Batch, Engine
-from suffice.engines.choice import engine_for
 from suffice.fitted_parameters import ReadFromStatistics
+from suffice.kernels import Batch, Engine
+from suffice.kernels.choice import engine_for
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.counts import SAMPLED
@@ -106,13 +106,13 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
             if sample_weight is not None:
                 raise ValueError("a stream brings its own weights: leave out sample_weight")
             return self._fit_stream(X, fresh)
-        data = None if door.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        data = None if validation.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
         if data is not None:
             return self._become(learnt_from(fresh, data, None))
         came = arrived(X, y, sample_weight, fresh._features, fresh.encoding)
         if not len(came.documents):
             raise ValueError("there are no documents to learn from: X is empty")
-        fresh._first(came, *Labels.discover(door.targets(came.labels, len(came.documents))), False)
+        fresh._first(came, *Labels.discover(validation.targets(came.labels, len(came.documents))), False)
         return self._become(fresh)
 
     def _fit_stream(self, stream: Any, fresh: Self) -> Self:
@@ -159,7 +159,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         self
         """
         with self._learning_documents():
-            data = None if door.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
+            data = None if validation.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
             if data is not None:
                 fixed = hasattr(self, "_learnt") and self._fixed
                 learnt = learnt_from(self, data, list(self._labels) if fixed else classes)
@@ -178,23 +178,23 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         return self._learning(anew=first)
 
     def _learn(self, came: Arrived, classes: Any) -> None:
-        column = door.targets(came.labels, len(came.documents))
+        column = validation.targets(came.labels, len(came.documents))
         if not hasattr(self, "_learnt"):
             known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
-            labels, codes = door.known_codes(known, column, fixed)
+            labels, codes = validation.known_codes(known, column, fixed)
             self._first(came, labels, codes, fixed)
             if classes is not None:
-                self.classes_ = door.classes_array(labels, np.asarray(classes))
+                self.classes_ = validation.classes_array(labels, np.asarray(classes))
             return
         if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(self._labels):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
-        labels, codes = door.known_codes(self._labels, column, self._fixed)
+        labels, codes = validation.known_codes(self._labels, column, self._fixed)
         if labels is not self._labels:
             self._settle()  # codes of other labels cannot wait together
             self._labels = labels
-            self.classes_ = door.classes_array(labels, self.classes_)
+            self.classes_ = validation.classes_array(labels, self.classes_)
         self._waiting.append((came.documents, codes, came.weight))
         self._reading = None
         if sum(documents.nnz for documents, _, _ in self._waiting) >= _ENOUGH:
@@ -207,7 +207,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         self._labels, self._fixed, self._waiting, self._reading = labels, fixed, [], None
         first = self._part(came.documents, codes, came.weight, labels)
         self._learnt = first.into(self._columns) if isinstance(first, DocumentCounts) else first
-        self.classes_ = door.classes_array(labels, came.labels)
+        self.classes_ = validation.classes_array(labels, came.labels)
 
     def _form(self, documents: Documents, codes: Codes, labels: Labels, weight: Any) -> Form:
         """Return the form of the model, chosen by the first documents where it is "auto"."""
@@ -243,7 +243,9 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         with self._learning_documents():
             came = arrived(X, y, sample_weight, self._features, self.encoding)
-            labels, codes = door.known_codes(self._labels, door.targets(came.labels, len(came.documents)), fixed=True)
+            labels, codes = validation.known_codes(
+                self._labels, validation.targets(came.labels, len(came.documents)), fixed=True
+            )
             self._settle()
             learnt: Any = self._learnt
             left = learnt.remove(self._part(came.documents, codes, came.weight, labels)).left
@@ -273,7 +275,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
             merged._learnt, merged._reading = learnt + other._learnt, None
             merged._labels, _, _ = self._labels.union(other._labels)
             merged._fixed = self._fixed and other._fixed
-            merged.classes_ = door.classes_array(merged._labels, self.classes_)
+            merged.classes_ = validation.classes_array(merged._labels, self.classes_)
         return merged
 
     def __radd__(self, other: Any) -> Self:

@@ -12,16 +12,16 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from suffice import door
+from suffice import validation
 from suffice.discriminative import LogisticRegression, NBLogisticRegression
 from suffice.documents.forms import Form, naive_bayes
 from suffice.documents.kept import Kept
 from suffice.documents.settings import Settings
 from suffice.documents.smoothing import choose
-from suffice.engines import Batch, Engine
-from suffice.engines.reading import Reading as KernelReading
 from suffice.generative.conditional import Theta
 from suffice.generative.joint import What
+from suffice.kernels import Batch, Engine
+from suffice.kernels.reading import Reading as KernelReading
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.rows import known_rows
@@ -132,7 +132,9 @@ def _kept(learnt: DocumentCounts | Kept, settings: Settings) -> Places:
 
 def _generative(counts: DocumentCounts, settings: Settings) -> Reading:
     form, presence = settings.form, settings.presence
-    prior = None if settings.class_prior is None else door.priors(settings.class_prior, counts.labels, "class_prior")
+    prior = (
+        None if settings.class_prior is None else validation.priors(settings.class_prior, counts.labels, "class_prior")
+    )
     alpha, temperature = settings.alpha, settings.temperature
     if isinstance(alpha, str) or isinstance(temperature, str):
         best = choose(form, counts, presence, alpha, prior, settings.engine)
@@ -145,7 +147,9 @@ def _generative(counts: DocumentCounts, settings: Settings) -> Reading:
 
 def _discriminative(kept: Kept, settings: Settings) -> Reading:
     if settings.class_prior is not None:
-        door.priors(settings.class_prior, kept.labels, "class_prior")  # checked, though these models have no prior
+        validation.priors(
+            settings.class_prior, kept.labels, "class_prior"
+        )  # checked, though these models have no prior
     model, scale = discriminative(settings.form, settings.alpha, settings.l2, settings.engine)
     rows = kept.counts.astype(np.float64)
     if settings.presence:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.documents.forms import DISCRIMINATIVE, GENERATIVE, Form
-from suffice.engines import Engine
+from suffice.kernels import Engine
 from suffice.text import Vocabulary
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice import _native
 from suffice.documents.forms import Form
-from suffice.engines import Batch, Engine
+from suffice.kernels import Batch, Engine
 from suffice.selection import tuning
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts

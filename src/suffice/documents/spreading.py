@@ -6,7 +6,7 @@ import operator
 from functools import partial
 from typing import Any
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import no_rows
@@ -38,14 +38,14 @@ def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:
 def _form(model: Any, data: Dataset) -> Form:
     """Return the form that predicts some of the documents best, of those that are read from counts."""
     came = _came(model, partitioned.sample_rows(data))
-    labels, codes = Labels.discover(door.targets(came.labels, len(came.documents)))
+    labels, codes = Labels.discover(validation.targets(came.labels, len(came.documents)))
     found = candidates(model._kept(came.documents, codes, came.weight, labels), model.alpha, model.l2, model._engine)
     return next(one.model for one in found if one.model in GENERATIVE)
 
 
 def _counted(blank: Any, classes: Any, piece: Piece) -> Any:
     """Return what one part of the documents teaches."""
-    with door.one_of_many():
+    with validation.one_of_many():
         part = blank._fresh()
         part._learn(_came(part, piece), classes)
         return part

@@ -13,21 +13,21 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import door
+from suffice import validation
 from suffice.data import Dataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign, is_sparse
-from suffice.engines.kernels import Kernels
-from suffice.engines.results import beside, named_classes
 from suffice.fitted_parameters import ReadFromStatistics, read_attribute
-from suffice.generative import left_out, mixture
+from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.running_sum import RunningSum, is_small
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.results import beside, named_classes
 from suffice.partitioned import ClassifierInPartsMixin, row_wise, sample_rows, sum_parts
 from suffice.selection import tuning
 from suffice.selection.rows import Rows
@@ -86,7 +86,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
 
     def _features(self, X: Any, reset: bool) -> Any:
         """Return the rows as engines read them."""
-        return door.features(self, X, reset)
+        return validation.features(self, X, reset)
 
     def _can_wait(self, x: Any) -> bool:
         """Whether a small batch holds nothing that its sum would refuse, and may wait to be added."""
@@ -193,7 +193,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         kept = unlabelled.rereadable()
         try:
             features = kept.map_parts(partial(_features_of_part, model_for_parts(self, kept)))
-            statistics, self.em_trace_ = mixture.learn(self, rows, features, weight, self._memory.statistics)
+            statistics, self.em_trace_ = em_unlabelled.learn(self, rows, features, weight, self._memory.statistics)
         finally:
             if kept is not unlabelled:
                 kept.release()
@@ -202,8 +202,8 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return rows and classes as they come to a model that has learnt nothing yet."""
         x = self._first_features(X, sample_weight)
-        labels, codes, like = door.coded(door.beside_rows(x, y), x.shape[0])
-        return Rows(x, codes, door.weights(sample_weight, x.shape[0]), labels, like)
+        labels, codes, like = validation.coded(validation.beside_rows(x, y), x.shape[0])
+        return Rows(x, codes, validation.weights(sample_weight, x.shape[0]), labels, like)
 
     def _first_features(self, X: Any, sample_weight: Any) -> Any:
         """Return the features of the first rows, which may decide how all are read."""
@@ -225,13 +225,13 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     def _part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
         """Return one part of many as rows, codes and weights; with the classes, and an empty array of their type."""
         x = self._features(piece["X"], reset=False)
-        column = door.targets(piece["y"], x.shape[0])
-        labels, codes = door.known_codes(known, column, fixed)
-        return (x, codes, door.weights(piece.get("sample_weight"), x.shape[0])), labels, column[:0]
+        column = validation.targets(piece["y"], x.shape[0])
+        labels, codes = validation.known_codes(known, column, fixed)
+        return (x, codes, validation.weights(piece.get("sample_weight"), x.shape[0])), labels, column[:0]
 
     def _one_part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
         """Return the same of a part whose rows may all weigh nothing."""
-        with door.one_of_many():
+        with validation.one_of_many():
             return self._part(piece, known, fixed)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -266,9 +266,9 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
             labels, statistics, like = sum_parts(self, data, known, fixed)
         else:
             x = self._first_features(X, sample_weight) if first else self._features(X, reset=False)
-            like = door.targets(y, x.shape[0])
-            weight = door.weights(sample_weight, x.shape[0])
-            labels, codes = door.known_codes(known, like, fixed)
+            like = validation.targets(y, x.shape[0])
+            weight = validation.weights(sample_weight, x.shape[0])
+            labels, codes = validation.known_codes(known, like, fixed)
             if not first and labels is known and is_small(x) and self._can_wait(x):
                 self._memory.add_later(x, codes, weight, self._sum_batch)
                 return self
@@ -279,7 +279,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         else:
             labels = known.union(labels)[0]
             self._memory.replace(labels, self._memory.statistics + statistics)
-            self.classes_ = door.classes_array(labels, self.classes_)
+            self.classes_ = validation.classes_array(labels, self.classes_)
         return self
 
     def _check_announced(self, classes: Any) -> None:
@@ -329,7 +329,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
             labels, _, _ = self._memory.labels.union(other._memory.labels)
             statistics = self.statistics_ + other.statistics_
             merged._memory = RunningSum(labels, statistics, self._memory.fixed and other._memory.fixed)
-            merged.classes_ = door.classes_array(labels, self.classes_)
+            merged.classes_ = validation.classes_array(labels, self.classes_)
         return merged
 
     def __radd__(self, other: Any) -> Self:
@@ -356,7 +356,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         for name in ("digits_lost_", "em_trace_"):
             self.__dict__.pop(name, None)
         self._memory = RunningSum(labels, statistics, fixed)
-        self.classes_ = door.classes_array(labels, like)
+        self.classes_ = validation.classes_array(labels, like)
 
     def _wants_tuning(self) -> bool:
         return any(is_auto(getattr(self._params, name)) for name in (*self._tuned, "temperature"))
@@ -369,7 +369,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
 
     def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
         """Return log p(x, y) of each row, (n, k), under what all other rows teach."""
-        return left_out.one_by_one(self, statistics, rows)
+        return leave_one_out.one_by_one(self, statistics, rows)
 
     # The sum, and what was read from it.
 
@@ -632,7 +632,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         if features != model.n_features_in_:
             raise ValueError(f"the sum is of {features} features, the model of {model.n_features_in_}")
         model._memory = RunningSum(labels, statistics, bool(settings["classes_fixed"]))
-        model.classes_ = door.classes_array(labels, like)
+        model.classes_ = validation.classes_array(labels, like)
         _ = model._joint
         return model
 
@@ -655,8 +655,8 @@ class PriorsGiven(GenerativeClassifier):
 
     def _prior(self, statistics: Any) -> FloatArray:
         if self._params.priors is not None:
-            return door.priors(self._params.priors, statistics.labels)
-        return door.shares(statistics.labels, self._class_weights(statistics))
+            return validation.priors(self._params.priors, statistics.labels)
+        return validation.shares(statistics.labels, self._class_weights(statistics))
 
     @read_attribute
     def class_count_(self) -> FloatArray:

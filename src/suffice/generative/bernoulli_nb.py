@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
-from suffice.engines.choice import is_sparse
-from suffice.engines.kernels import Kernels
 from suffice.families import Bernoulli
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out
+from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Presences
+from suffice.kernels import Batch, Engine
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, PresenceCounts, Statistics
 from suffice.statistics.base import FloatArray
@@ -98,7 +98,7 @@ class BernoulliNB(EventNB):
             return np.asarray(np.log(conditional.family.p))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        return left_out.presences(self, statistics, rows)
+        return leave_one_out.presences(self, statistics, rows)
 
     def _log_smoothing(self, conditional: Any) -> float:
         alpha = self._alpha(conditional.coef.shape[1])

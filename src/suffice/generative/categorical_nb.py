@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import Dataset
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import engine_for, is_foreign, is_sparse
-from suffice.engines.kernels import Kernels
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out
+from suffice.generative import leave_one_out
 from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
 from suffice.generative.events import Categories, category_table
 from suffice.generative.joint import Joint
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import CategoryCounts, Labels, NamedCategoryCounts, Statistics
 from suffice.statistics.base import FloatArray
@@ -102,7 +102,7 @@ class CategoricalNB(DiscreteNB):
         if is_foreign(X):
             X = to_host(X)
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biu" and 0 not in X.shape:
-            return coded(door.features(self, X, reset))
+            return coded(validation.features(self, X, reset))
         columns = _columns(X)
         table = X if hasattr(X, "columns") else columns
         _check_feature_names(self, table, reset=reset)
@@ -123,13 +123,13 @@ class CategoricalNB(DiscreteNB):
         if self._params.bins is None:
             return super()._first_features(X, sample_weight)
         values = self._measurements(X, True)
-        return self._binned(values, True, door.weights(sample_weight, len(values)))
+        return self._binned(values, True, validation.weights(sample_weight, len(values)))
 
     def _measurements(self, X: Any, reset: bool) -> FloatArray:
         """Return numbers that are to be cut into bins."""
         if is_sparse(X):
             raise TypeError("X is sparse, and bins cut dense columns, of which 0 is a number as any: use X.toarray()")
-        x = door.features(self, X, reset)
+        x = validation.features(self, X, reset)
         values = np.asarray(to_host(x) if is_foreign(x) else x, dtype=np.float64)
         if np.isinf(values).any():
             row, column = np.argwhere(np.isinf(values))[0]
@@ -198,7 +198,7 @@ class CategoricalNB(DiscreteNB):
     @read_attribute
     def categories_(self) -> list[npt.NDArray[Any]]:
         """The categories of each feature that were seen."""
-        return [door.classes_array(names) for names in self._seen_counts.vocabularies]
+        return [validation.classes_array(names) for names in self._seen_counts.vocabularies]
 
     @read_attribute
     def n_categories_(self) -> npt.NDArray[np.int64]:
@@ -232,7 +232,7 @@ class CategoricalNB(DiscreteNB):
         return whole
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        return left_out.categories(self, _seen(statistics), rows)
+        return leave_one_out.categories(self, _seen(statistics), rows)
 
     def _log_smoothing(self, conditional: Any) -> float:
         total = 0.0

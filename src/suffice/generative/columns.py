@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_foreign, is_sparse
 from suffice.generative.categories import is_known
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_foreign, is_sparse
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.text import Features

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.engines import Batch
-from suffice.engines.choice import is_sparse
-from suffice.engines.kernels import Kernels
-from suffice.engines.reading import JOINT, Reading
+from suffice.kernels import Batch
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.reading import JOINT, Reading
 from suffice.statistics.base import FloatArray
 
 #: A row is impossible under a class when its vetoes sum to more than this.

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from suffice import door
-from suffice.engines.choice import is_sparse
+from suffice import validation
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
+from suffice.kernels.choice import is_sparse
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
@@ -57,10 +57,10 @@ class DiscreteNB(GenerativeClassifier):
 
     def _prior(self, statistics: Any) -> FloatArray:
         if self._params.class_prior is not None:
-            return door.priors(self._params.class_prior, statistics.labels, "class_prior")
+            return validation.priors(self._params.class_prior, statistics.labels, "class_prior")
         if not self._params.fit_prior:
             return np.full(len(statistics.labels), 1 / len(statistics.labels))
-        return door.shares(statistics.labels, statistics.rows)
+        return validation.shares(statistics.labels, statistics.rows)
 
     @read_attribute
     def class_count_(self) -> FloatArray:

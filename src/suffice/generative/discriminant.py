@@ -9,12 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from suffice.engines import Batch, Engine
-from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out_gaussians, missing
+from suffice.generative import em_missing, leave_one_out
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Conditional
 from suffice.generative.gaussians import Correlated, Independent, dense
@@ -27,6 +25,8 @@ from suffice.generative.structures import (
     require_spread,
     without_gaps,
 )
+from suffice.kernels import Batch, Engine
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
@@ -151,7 +151,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             raise ValueError("a covariance cannot be learnt from one sample: give more rows")
         if self._params.missing != "em" or self._structure.moments is DiagonalMoments:
             return super()._first_sum(rows)
-        return missing.learn(self, rows.with_codes_here())
+        return em_missing.learn(self, rows.with_codes_here())
 
     def _conditional(self, statistics: Any) -> Conditional:
         if isinstance(statistics, DiagonalMoments):
@@ -202,12 +202,10 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         share = self._setting("shrinkage") or 0.0
         if isinstance(statistics, DiagonalMoments):
-            return left_out_gaussians.independent(
-                self, statistics, rows, partial(left_variances, self._structure, share)
-            )
+            return leave_one_out.independent(self, statistics, rows, partial(left_variances, self._structure, share))
         if isinstance(statistics, QuarticMoments):
             return super()._left_out(statistics, rows)
-        return left_out_gaussians.correlated(self, statistics, rows, self._structure.tied, share)
+        return leave_one_out.correlated(self, statistics, rows, self._structure.tied, share)
 
     # What was read.
 
@@ -254,7 +252,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             )
         if np.isnan(rows).any():
             posterior = self._ask(self._joint.with_temperature(1.0), rows, "posterior")
-            rows = missing.expected(rows, posterior, self._joint)
+            rows = em_missing.expected(rows, posterior, self._joint)
         centre, directions = self._directions()
         return np.asarray((rows - centre) @ directions)
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import gammaln
 
-from suffice.engines import Batch
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
-from suffice.engines.kernels import Kernels
-from suffice.engines.reading import JOINT, Reading
 from suffice.families import Bernoulli, Multinomial, Poisson
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta, log_without_zeros
+from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.reading import JOINT, Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.engines.choice import is_sparse
 from suffice.generative.conditional import log_ratio
+from suffice.kernels.choice import is_sparse
 from suffice.statistics.base import FloatArray
 
 

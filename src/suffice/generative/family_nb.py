@@ -11,10 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.engines import Batch, Engine
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
-from suffice.engines.kernels import Kernels
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pooled_moments, pseudo_mean, require_evidence, require_known
@@ -22,6 +18,10 @@ from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray
 

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
-from suffice.engines.kernels import Kernels
 from suffice.families import Gaussian
 from suffice.families.priors import check_alpha, never_varies, pooled_moments
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out_gaussians
+from suffice.generative import leave_one_out
 from suffice.generative.base import PriorsGiven
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.gaussians import Independent
+from suffice.kernels import Batch, Engine
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -104,7 +104,7 @@ class GaussianNB(PriorsGiven):
             smooth = (spread + alpha * overall[:, None, :]) / (weights[:, :, None] + alpha) + added
             return np.where(constant, 1.0, smooth)
 
-        return left_out_gaussians.independent(self, statistics, rows, variances)
+        return leave_one_out.independent(self, statistics, rows, variances)
 
     @read_attribute
     def class_prior_(self) -> FloatArray:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch
-from suffice.engines.array_blocks import to_host
-from suffice.engines.choice import is_sparse
-from suffice.engines.kernels import Kernels
-from suffice.engines.reading import JOINT, Reading
-from suffice.engines.results import beside
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.gaussian import LOG_2PI
 from suffice.generative.conditional import Conditional, Contributions, Theta
+from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import is_sparse
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.results import beside
 from suffice.statistics.base import FloatArray
 
 

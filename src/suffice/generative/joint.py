@@ -11,10 +11,10 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
-from suffice.engines.reading import Reading
-from suffice.engines.results import joined
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta
+from suffice.kernels import Batch, Engine
+from suffice.kernels.reading import Reading
+from suffice.kernels.results import joined
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 

@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from suffice import door, partitioned
+from suffice import partitioned, validation
 from suffice.data import Dataset
-from suffice.engines import Batch, Engine
-from suffice.engines.kernels import Kernels
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
@@ -29,6 +27,8 @@ from suffice.generative.gaussian_nb import GaussianNB, smoothed
 from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
+from suffice.kernels import Batch, Engine
+from suffice.kernels.protocol import Kernels
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -236,7 +236,7 @@ class MixedNB(PriorsGiven):
         names = [name for name, kind in self.column_kinds_.items() if kind == wanted]
         conditional: Any = self._joint.conditional
         found = conditional.factors[wanted].vocabularies if names else ()
-        return dict(zip(names, map(door.classes_array, found), strict=True))
+        return dict(zip(names, map(validation.classes_array, found), strict=True))
 
     def explain(self, X: Any, against: Any = None) -> Explanation:
         """Take the log-odds of rows apart, column by column; see :meth:`GaussianNB.explain`."""

@@ -8,15 +8,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
-from suffice.engines.kernels import Kernels
 from suffice.families import Multinomial
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out
+from suffice.generative import leave_one_out
 from suffice.generative.conditional import Linear, log_without_zeros
 from suffice.generative.discrete import FORCED, EventNB
 from suffice.generative.events import Words
 from suffice.generative.joint import Joint
+from suffice.kernels import Batch, Engine
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -91,7 +91,7 @@ class MultinomialNB(EventNB):
         return Linear(log_p, level, veto=None if zero is None else Linear(zero, level))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        return left_out.words(self, statistics, rows)
+        return leave_one_out.words(self, statistics, rows)
 
     def _log_smoothing(self, conditional: Any) -> float:
         alpha = self._alpha(conditional.coef.shape[1])
@@ -170,7 +170,7 @@ class ComplementNB(MultinomialNB):
         return MultinomialNB._read(self, statistics).with_temperature(1.0)
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        return left_out.one_by_one(self, statistics, rows)
+        return leave_one_out.one_by_one(self, statistics, rows)
 
     def _source(self) -> Joint:
         return self._generative(self.statistics_)

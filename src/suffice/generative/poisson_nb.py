@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from suffice.engines import Batch, Engine
-from suffice.engines.kernels import Kernels
 from suffice.families import Poisson
 from suffice.fitted_parameters import read_attribute
-from suffice.generative import left_out
+from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Arrivals
+from suffice.kernels import Batch, Engine
+from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -78,7 +78,7 @@ class PoissonNB(EventNB):
         return Arrivals.of(Poisson.estimate(statistics, self._alpha(statistics.counts.shape[1])))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        return left_out.arrivals(self, statistics, rows)
+        return leave_one_out.arrivals(self, statistics, rows)
 
     def _log_smoothing(self, conditional: Any) -> float:
         alpha = self._alpha(conditional.coef.shape[1])

@@ -12,16 +12,16 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import gammaln
 
-from suffice.engines import Batch
-from suffice.engines.choice import engine_for
-from suffice.engines.kernels import Kernels
-from suffice.engines.reading import JOINT, Reading
 from suffice.families import Multinomial
 from suffice.generative import columns
 from suffice.generative.categories import Coded
 from suffice.generative.columns import KINDS, Column, Name
 from suffice.generative.conditional import Conditional, Contributions, Linear, log_without_zeros
 from suffice.generative.events import Categories, Presences, log_factorials
+from suffice.kernels import Batch
+from suffice.kernels.choice import engine_for
+from suffice.kernels.protocol import Kernels
+from suffice.kernels.reading import JOINT, Reading
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.engines import Batch
-from suffice.engines.choice import is_sparse
 from suffice.generative.joint import Joint
+from suffice.kernels import Batch
+from suffice.kernels.choice import is_sparse
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 

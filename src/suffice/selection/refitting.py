@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from suffice.engines.choice import cluster_of
+from suffice.kernels.choice import cluster_of
 from suffice.selection import tuning
 from suffice.selection.rows import Index, indices_of
 from suffice.statistics import Labels

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from suffice.engines.array_blocks import to_host
-from suffice.engines.threads import permitted_threads
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.threads import permitted_threads
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.model_selection import StratifiedKFold
 
-from suffice.engines.array_blocks import to_host
+from suffice.kernels.array_blocks import to_host
 from suffice.selection.rows import Folds, Model, Rows
 from suffice.statistics.base import FloatArray
 

@@ -60,7 +60,7 @@ class Auto:
     Examples
     --------
     >>> from suffice.discriminative.objective import Likelihood
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.families import Response
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 1.0, 4.0]))
     >>> solution = Auto().minimise(Likelihood(ThreadEngine(), rows, Response.of("poisson")), np.zeros((2, 1)))

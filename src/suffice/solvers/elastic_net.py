@@ -50,7 +50,7 @@ class ElasticNet:
     Examples
     --------
     >>> from suffice.discriminative.objective import Likelihood
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.families import Response
     >>> rows = Batch(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]]), np.array([0.0, 2.0, 4.0, 6.0]))
     >>> likelihood = Likelihood(ThreadEngine(), rows, Response.of("gaussian"))

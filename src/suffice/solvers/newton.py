@@ -30,7 +30,7 @@ class Newton:
     Examples
     --------
     >>> from suffice.discriminative.objective import Likelihood
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.families import Response
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0]))
     >>> solution = Newton().minimise(Likelihood(ThreadEngine(), rows, Response.of("bernoulli")), np.zeros((2, 1)))

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines.descent import Descent, Pace
+from suffice.kernels.descent import Descent, Pace
 from suffice.solvers.gradient import Slopes, Steepness, diverged, is_far_below, is_near, largest_curvature
 from suffice.solvers.objective import Trace, steepest
 from suffice.solvers.solution import Solution
@@ -79,7 +79,7 @@ class StochasticGradient:
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.families import Response
     >>> class Line:  # y = 2 x
     ...     batch, response = Batch(np.array([[1.0], [2.0], [3.0]]), np.array([2.0, 4.0, 6.0])), Response.of("gaussian")

@@ -117,7 +117,7 @@ class EventCounts(CellCounts):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> words = np.array([[2, 0, 1], [0, 3, 0]])
     >>> labels = Labels.of(["ham", "spam"])
     >>> ThreadEngine().accumulate(EventCounts.over(labels), [Batch(words, np.array([1, 0]))]).counts
@@ -136,7 +136,7 @@ class PresenceCounts(CellCounts):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> answers = np.array([[1.0, 0.0], [np.nan, 1.0]])
     >>> seen = ThreadEngine().accumulate(PresenceCounts.over(Labels((0,)), 0.5, True), Batch(answers))
     >>> seen.counts, seen.observed

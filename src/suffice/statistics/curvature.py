@@ -26,7 +26,7 @@ class Curvature(Statistics):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.families import Response
     >>> rows = Batch(np.array([[-1.0], [1.0]]), np.array([0.0, 1.0]))
     >>> what = Curvature.over(Response.of("bernoulli"), np.zeros((2, 1)))

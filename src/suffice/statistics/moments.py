@@ -280,7 +280,7 @@ class DiagonalMoments(KnownCells, ClassMoments):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> heights = np.array([[150.0], [160.0], [180.0]])
     >>> batch = Batch(heights, np.array([0, 0, 1]))
     >>> moments = ThreadEngine().accumulate(DiagonalMoments.over(Labels.of(["short", "tall"])), [batch])

@@ -107,7 +107,7 @@ class NamedCategoryCounts(VocabularyCounts):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> y, labels, engine = np.array([0, 1]), Labels.of(["ham", "spam"]), ThreadEngine()
     >>> monday = NamedCategoryCounts.over(labels, (Labels.of(["blue", "red"]),))
     >>> tuesday = NamedCategoryCounts.over(labels, (Labels.of(["green", "red"]),))
@@ -135,7 +135,7 @@ class WordCounts(VocabularyCounts):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> spam = Labels.of(["spam"])
     >>> one = WordCounts.over(spam, (Labels.of(["buy", "now"]),))
     >>> two = WordCounts.over(spam, (Labels.of(["now", "win"]),))

@@ -18,7 +18,7 @@ class NormalEquations(Statistics):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> x = np.array([[0.0], [1.0], [2.0]])
     >>> line = ThreadEngine().accumulate(NormalEquations.over(), [Batch(x, 3 + 2 * x[:, 0])])
     >>> slope = np.linalg.solve(line.xx, line.xy)

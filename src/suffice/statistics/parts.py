@@ -21,7 +21,7 @@ class Parts(Statistics):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.statistics import DiagonalMoments, EventCounts
     >>> batch = Batch(np.array([[1.0, 2.0], [3.0, 2.0]]))
     >>> both = Parts.over([EventCounts.over(), DiagonalMoments.over()])

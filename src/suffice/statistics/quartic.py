@@ -21,7 +21,7 @@ class QuarticMoments(FullMoments):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> moments = ThreadEngine().accumulate(QuarticMoments.over(), Batch(np.array([[0.0], [0.0], [3.0]])))
     >>> moments.spread.ravel(), moments.cubes.ravel(), moments.quartic  # of -1, -1 and 2
     (array([6.]), array([6.]), array([18.]))

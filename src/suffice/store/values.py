@@ -15,7 +15,7 @@ FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def encode(value: Any, where: str) -> Any:
-    """Return a setting as values that strict JSON can write; ``where`` names it in complaints.
+    """Return a setting as values that strict JSON can write; ``where`` names it in errors.
 
     >>> encode({"alpha": float("inf"), "$float": [1, None]}, "settings")
     {'alpha': {'$float': 'inf'}, '$$float': [1, None]}

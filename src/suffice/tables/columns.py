@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from suffice.engines.sql.dialect import Dialect, quoted
+from suffice.kernels.sql.dialect import Dialect, quoted
 from suffice.statistics import Labels
 from suffice.tables.blocks import KindError, Names, _truths, named
 from suffice.tables.cells import type_of

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql.dialect import DUCKDB, Dialect
+from suffice.kernels.sql.dialect import DUCKDB, Dialect
 from suffice.tables.cells import type_of
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.forms import FORMS
@@ -72,7 +72,7 @@ def matrix_columns(schema: pa.Schema) -> int:
 
 
 class TableDatabase(ABC):
-    """A table in its database: what :class:`suffice.engines.sql.SqlEngine` asks.
+    """A table in its database: what :class:`suffice.kernels.sql.SqlEngine` asks.
 
     Parameters
     ----------

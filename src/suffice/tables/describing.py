@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch, ThreadEngine
 from suffice.generative import MixedNB
 from suffice.generative.categories import Coded
 from suffice.generative.columns import KINDS
 from suffice.generative.product import Bags, Cells, kind_of, summarise
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql.dialect import quoted
+from suffice.kernels.sql.dialect import quoted
 from suffice.tables.csv import (
     READ,
     Dialect,

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from suffice.discriminative import LinearRegression
-from suffice.engines import Batch
-from suffice.engines.sql.dialect import Database, existing_path, quoted
-from suffice.engines.sql.engine import Expression, Relation, SqlEngine
 from suffice.generative import CategoricalNB
 from suffice.generative.base import GenerativeClassifier, is_auto
+from suffice.kernels import Batch
+from suffice.kernels.sql.dialect import Database, existing_path, quoted
+from suffice.kernels.sql.engine import Expression, Relation, SqlEngine
 from suffice.statistics import Labels, NamedCategoryCounts, NormalEquations
 
 E = TypeVar("E")

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from suffice.engines.sql.dialect import POSTGRESQL, quoted, quoted_path
-from suffice.engines.sql.errors import DatabaseError, explained
+from suffice.kernels.sql.dialect import POSTGRESQL, quoted, quoted_path
+from suffice.kernels.sql.errors import DatabaseError, explained
 from suffice.tables.databases import TableDatabase
 from suffice.tables.errors import MissingExtraError, TableError, masked
 from suffice.tables.source import Source

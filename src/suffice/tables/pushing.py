@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql.dialect import quoted
+from suffice.kernels.sql.dialect import quoted
 from suffice.statistics import Labels, Parts, Statistics
 from suffice.tables.ahead import ahead
 from suffice.tables.cells import flat

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_path
-from suffice.engines.sql.scores import Scoring, unused_prefix
+from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
+from suffice.kernels.sql.scores import Scoring, unused_prefix
 from suffice.tables.blocks import named
 from suffice.tables.cells import TRUTHS, numeric_marks
 from suffice.tables.columns import date_part, part_names, term_columns

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from suffice.engines.sql.dialect import Dialect, dialect_of, quoted, quoted_path
-from suffice.engines.sql.scores import Scores, Scoring, unused_prefix
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.events import Categories
 from suffice.generative.gaussians import Correlated, Independent
 from suffice.generative.product import Product
+from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
+from suffice.kernels.sql.scores import Scores, Scoring, unused_prefix
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from suffice.engines.sql.dialect import name_parts, quoted
+from suffice.kernels.sql.dialect import name_parts, quoted
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import TableError, UsageError, listed, masked, nearest

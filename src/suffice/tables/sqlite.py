@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suffice.engines.sql.dialect import quoted
+from suffice.kernels.sql.dialect import quoted
 from suffice.tables.errors import TableError
 from suffice.tables.source import BATCH, Source, arrow
 from suffice.tables.sources import found_table

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.engines import Batch
-from suffice.engines.sql.dialect import quoted
-from suffice.engines.sql.engine import Expression, Relation, SqlEngine
+from suffice.kernels import Batch
+from suffice.kernels.sql.dialect import quoted
+from suffice.kernels.sql.engine import Expression, Relation, SqlEngine
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

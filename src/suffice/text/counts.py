@@ -57,7 +57,7 @@ class DocumentCounts(Statistics):
 
     Examples
     --------
-    >>> from suffice.engines import Batch, ThreadEngine
+    >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.text.documents import Documents
     >>> spam = Documents(["free money", "money, money!"])
     >>> counts = ThreadEngine().accumulate(DocumentCounts.over(ONE_CLASS, Counting()), Batch(spam))

@@ -27,7 +27,7 @@ class Documents:
     lower
         Whether they are to be read in lower case.
     first
-        The position of the first one, for complaints.
+        The position of the first one, for errors.
 
     Examples
     --------

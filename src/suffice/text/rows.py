@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice import _native
-from suffice.engines import Batch, Engine
+from suffice.kernels import Batch, Engine
 from suffice.text.documents import Documents
 from suffice.text.features import Features
 from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary
@@ -36,7 +36,7 @@ def known_rows(batches: Iterable[Documents], features: Features, columns: Column
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
+    >>> from suffice.kernels import ThreadEngine
     >>> rows = known_rows([Documents(["free free lunch"])], Features(), Vocabulary(["free", "money"]), ThreadEngine())
     >>> rows.counts.toarray().tolist(), rows.unknown.tolist()
     ([[2, 0]], [1])
@@ -68,7 +68,7 @@ def new_rows(batches: Iterable[Documents], features: Features, engine: Engine) -
 
     Examples
     --------
-    >>> from suffice.engines import ThreadEngine
+    >>> from suffice.kernels import ThreadEngine
     >>> rows, vocabulary = new_rows([Documents(["free lunch", "lunch"])], Features(), ThreadEngine())
     >>> list(vocabulary), rows.counts.toarray().tolist()
     (['free', 'lunch'], [[1, 1], [0, 1]])

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from suffice.engines import Engine
-from suffice.engines.native_rows import intact_sparse
+from suffice.kernels import Engine
+from suffice.kernels.native_rows import intact_sparse
 from suffice.text.rows import known_rows, new_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import Vocabulary

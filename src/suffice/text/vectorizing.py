@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from suffice.engines import Engine
-from suffice.engines.choice import engine_for
+from suffice.kernels import Engine
+from suffice.kernels.choice import engine_for
 from suffice.text.documents import decoded, gathered
 from suffice.text.features import Features
 

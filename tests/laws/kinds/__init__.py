@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis.extra.numpy import arrays
 
-from suffice.engines import Batch, ThreadEngine
+from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, Statistics
 
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.engines import Batch
+from suffice.kernels import Batch
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, HashedVocabulary
 

@@ -1,0 +1,260 @@
+"""How fused kernels are launched: tiles of rows, programs that go round, parts added in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import triton
+
+from suffice.kernels.array_blocks import Array
+from suffice.kernels.cuda import scatter as fused_scatter
+from suffice.kernels.cuda import sums as per_class
+from suffice.kernels.cuda.rows import DeviceRows, interprets
+
+#: Up to this number, classes have sums of their own in registers; more are summed by products.
+FEW = 4
+#: The widest rows whose products with each other, or with several columns, one program holds whole.
+WIDEST_TILE = 128
+
+
+class Tile(NamedTuple):
+    """What one program reads at a time, and with how many warps."""
+
+    cells: int  # rows times columns
+    warps: int
+    stages: int  # loads ahead
+    programs: int  # to a multiprocessor
+    registers: int | None = None  # to a thread, at most: fewer let more programs run at a time
+
+    def ahead(self, rows: DeviceRows) -> int:
+        """Return how many tiles are loaded ahead: none where cells are copied one by one, which takes longer."""
+        return self.stages if rows.unit == 4 else 1
+
+
+# Measured on an H200, with rows of 32, 64 and 128 columns.
+FEW_TILES = {1: Tile(4096, 4, 3, 4), 2: Tile(8192, 8, 3, 2), 4: Tile(2048, 4, 3, 3)}
+MANY_TILE = Tile(2048, 2, 3, 8)
+SCATTER_TILES = {
+    16: Tile(512, 1, 3, 12),
+    32: Tile(1024, 1, 3, 8, 192),
+    64: Tile(2048, 2, 2, 4),
+    128: Tile(4096, 8, 3, 2),
+}
+WEIGHT_ROWS = 4096
+
+
+def power(number: int, least: int = 1) -> int:
+    """Return the power of two at or above a number."""
+    return max(least, int(triton.next_power_of_2(max(number, 1))))
+
+
+class Grid(NamedTuple):
+    """Who reads which rows: programs that go over whole tiles, and one that reads what is left."""
+
+    programs: int
+    height: int  # rows of a tile
+    fold: int  # every so many rows of a tile are in one thread
+    whole: int  # how many rows are in whole tiles
+    rows: int
+
+    @classmethod
+    def of(cls, rows: DeviceRows, tile: Tile, columns: int, numbers: int, least: int = 1) -> Grid:
+        """Return the grid over rows for a tile so many columns wide, each program keeping so many numbers."""
+        height = max(4 * tile.cells // (columns * max(rows.x.element_size(), 4)), least)
+        fold = max(height * columns // (tile.warps * 32 * 4), 1)
+        programs = max(min(rows.programs * tile.programs, 2**27 // max(numbers, 1)), 1)
+        whole = rows.rows - rows.rows % height
+        if whole // height < programs:  # few rows are not worth a second kernel
+            programs, whole = max(min(programs, -(-rows.rows // height)), 1), 0
+        return cls(programs, height, min(fold, height), whole, rows.rows)
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are to add."""
+        return self.programs + (0 < self.whole < self.rows)
+
+    def launch(self, kernel: Callable[..., Any], strips: int, **arguments: Any) -> None:
+        """Run a kernel over whole tiles, and over the rows that are left."""
+        if self.whole:
+            kernel[(self.programs, strips)](start=0, rows=self.whole, slot=0, MASKED=False, **arguments)  # type: ignore[index]
+        if self.whole < self.rows:
+            programs, slot = (1, self.programs) if self.whole else (self.programs, 0)
+            kernel[(programs, strips)](  # type: ignore[index]
+                start=self.whole, rows=self.rows - self.whole, slot=slot, MASKED=True, **arguments
+            )
+
+
+class ClassSums(NamedTuple):
+    """What a pass over rows found of each class."""
+
+    faults: Array  # how many cells, codes or weights no sum is taken over
+    weights: Array  # (k,)
+    sums: Array  # (k, d)
+    squares: Array  # (k, d), or (0,)
+
+
+def class_sums(
+    rows: DeviceRows,
+    what: int,
+    classes: int,
+    reference: Array | None,
+    weight: Array | None,
+    threshold: float = 0.0,
+    labelled: bool = True,
+) -> ClassSums:
+    """Return sums over the classes: of x, of x above a threshold, of x and its square about references, (1 or k, d)."""
+    few, moments = classes <= FEW, what == per_class.MOMENTS
+    count = power(classes) if few else power(classes, 16)
+    tile = FEW_TILES[count] if few else MANY_TILE
+    columns = min(power(rows.features, 4 if few else 16), 128)
+    grid = Grid.of(rows, tile, columns, count * rows.features, 1 if few else 16)
+    strips = triton.cdiv(rows.features, columns)
+    weights, sums = rows.empty(grid.parts, count), rows.empty(grid.parts, count, rows.features)
+    squares = rows.empty(*sums.shape) if moments else rows.empty(0)
+    faults = weights.new_empty((grid.parts, strips), dtype=rows.torch.int64)
+    codes = rows.codes if labelled else None
+    grid.launch(
+        per_class.sum_few if few else per_class.sum_many,
+        strips,
+        x=rows.x,
+        y=codes,
+        weight=weight,
+        reference=reference,
+        threshold=threshold,
+        weights=weights,
+        sums=sums,
+        squares=squares,
+        faults=faults,
+        units=rows.x.stride(0) // rows.unit,
+        width=rows.features // rows.unit,
+        classes=classes,
+        WHAT=what,
+        NEAR=reference is not None and reference.shape[0] == 1,
+        HAS_Y=codes is not None,
+        HAS_WEIGHT=weight is not None,
+        WHOLE=rows.features % columns == 0,
+        UNIT=rows.unit,
+        CLASSES=count,
+        ROWS=grid.height,
+        COLUMNS=columns,
+        FOLD=grid.fold,
+        STAGES=tile.ahead(rows),
+        num_warps=tile.warps,
+        maxnreg=tile.registers,
+    )
+    total = squares.sum(0)[:classes] if moments else squares
+    return ClassSums(faults.sum(), weights.sum(0)[:classes], sums.sum(0)[:classes], total)
+
+
+def class_weights(rows: DeviceRows, classes: int) -> ClassSums:
+    """Return the weight of each class."""
+    count = power(classes, 2)
+    programs = rows.programs * 4
+    weights = rows.empty(programs, count)
+    faults = weights.new_empty(programs, dtype=rows.torch.int64)
+    per_class.weigh_classes[(programs,)](
+        rows.codes,
+        rows.weight,
+        weights,
+        faults,
+        rows.rows,
+        classes,
+        HAS_Y=rows.codes is not None,
+        HAS_WEIGHT=rows.weight is not None,
+        CLASSES=count,
+        ROWS=max(WEIGHT_ROWS // count, 128),
+        num_warps=4,
+    )
+    return ClassSums(faults.sum(), weights.sum(0)[:classes], rows.empty(0), rows.empty(0))
+
+
+class Beside(NamedTuple):
+    """What is summed beside the products of columns."""
+
+    sums: int  # how many there are
+    kind: int  # 0: of each class; 1: of all rows; 2: of all rows, and products with targets
+    aim: Array | None = None  # (t,), references of the targets
+
+
+class Scatter(NamedTuple):
+    """What a pass over rows found of the products of columns."""
+
+    faults: Array
+    weights: Array  # (k,) of the classes; or the sums of 1 and each target, (1 + t,)
+    squares: Array  # (1 + t,), of 1 and each target
+    sums: Array  # (k, d) of the classes; or (1 + t, d), products with 1 and each target
+    products: Array  # (d, d)
+
+
+def scatter(
+    rows: DeviceRows, reference: Array, classes: int, beside: Beside, weight: Array | None, only: int = -1
+) -> Scatter:
+    """Return the products of columns about references, and what is summed beside; up to ``WIDEST_TILE`` columns."""
+    columns, features = power(rows.features, 16), rows.features
+    tile, count = SCATTER_TILES[columns], power(beside.sums) if beside.sums else 0
+    grid = Grid.of(rows, tile, columns, features * features, 16)
+    weights, squares = rows.empty(grid.parts, count), rows.empty(grid.parts, count)
+    sums, products = rows.empty(grid.parts, count, features), rows.empty(grid.parts, features, features)
+    faults = sums.new_empty(grid.parts, dtype=rows.torch.int64)
+    y = None if beside.kind == 1 else rows.codes if beside.kind == 0 else rows.targets
+    grid.launch(
+        fused_scatter.scatter,
+        1,
+        x=rows.x,
+        y=y,
+        weight=weight,
+        reference=reference,
+        aim=beside.aim,
+        weights=weights,
+        squares=squares,
+        sums=sums,
+        products=products,
+        faults=faults,
+        units=rows.x.stride(0) // rows.unit,
+        width=features // rows.unit,
+        classes=classes,
+        targets=beside.sums - 1,
+        target_row=y.stride(0) if beside.kind == 2 and y is not None else 0,
+        target_column=y.stride(1) if beside.kind == 2 and y is not None else 0,
+        only=only,
+        NEAR=reference.shape[0] == 1,
+        HAS_Y=y is not None,
+        HAS_WEIGHT=weight is not None,
+        TARGETS=beside.kind,
+        WHOLE=features == columns,
+        UNIT=rows.unit,
+        SUMS=count,
+        PARTIAL=weight is not None or only >= 0,
+        ROWS=grid.height,
+        COLUMNS=columns,
+        FOLD=grid.fold,
+        STAGES=tile.ahead(rows),
+        DEBUG=interprets(),
+        num_warps=tile.warps,
+        maxnreg=tile.registers,
+    )
+    kept = slice(beside.sums)
+    return Scatter(faults.sum(), weights.sum(0)[kept], squares.sum(0)[kept], sums.sum(0)[kept], products.sum(0))
+
+
+def slabs(rows: DeviceRows, numbers_per_row: int) -> Iterator[DeviceRows]:
+    """Yield the rows in slabs whose float64 numbers take around half a gigabyte."""
+    height = max(2**26 // max(numbers_per_row, 1), 1)
+    batch = rows.batch
+    for start in range(batch.start, batch.stop, height):
+        stop = min(start + height, batch.stop)
+        yield DeviceRows(replace(batch, start=start, stop=stop), rows.x[start - batch.start : stop - batch.start])
+
+
+def fetched(*arrays: Array) -> list[Any]:
+    """Return sums as NumPy arrays, in one transfer."""
+    import torch
+
+    flat = torch.cat([array.reshape(-1).to(torch.float64) for array in arrays]).cpu().numpy()
+    parts, start = [], 0
+    for array in arrays:
+        parts.append(flat[start : start + array.numel()].reshape(tuple(array.shape)))
+        start += array.numel()
+    return parts

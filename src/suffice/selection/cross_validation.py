@@ -1,0 +1,182 @@
+"""Cross-validation for the price of one pass: the sums of the other folds, added up, are the training set."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from suffice.data.encoded import model_for_parts
+from suffice.data.registry import dataset_in_parts
+from suffice.selection import tuning
+from suffice.selection.folds_in_parts import scores_of
+from suffice.selection.refitting import scores_of_refits
+from suffice.selection.rows import Folds, Rows, indices_of
+from suffice.statistics.base import FloatArray
+
+Scoring = Literal["accuracy", "neg_log_loss"]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """How well each setting predicts rows that were held out."""
+
+    settings: list[dict[str, Any]]
+    scores: FloatArray  # (settings, folds)
+    scoring: str
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean over the folds, (settings,)."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def std(self) -> FloatArray:
+        """The standard deviation over the folds, (settings,)."""
+        return np.asarray(self.scores.std(axis=1))
+
+    @property
+    def best_index(self) -> int:
+        """The place of the best setting; the first of several that are equally good."""
+        return int(np.argmax(np.where(np.isnan(self.mean), -np.inf, self.mean)))
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The best setting."""
+        return self.settings[self.best_index]
+
+    @property
+    def best_score(self) -> float:
+        """The mean score of the best setting."""
+        return float(self.mean[self.best_index])
+
+    def __str__(self) -> str:
+        """Show one line per setting, the best one marked."""
+        names = [", ".join(f"{name}={value}" for name, value in each.items()) or "as given" for each in self.settings]
+        width = max(map(len, names))
+        return "\n".join(
+            f"{'*' if row == self.best_index else ' '} {name:<{width}}  {self.scoring} {mean:.4f} ± {std:.4f}"
+            for row, (name, mean, std) in enumerate(zip(names, self.mean, self.std, strict=True))
+        )
+
+
+def cross_validate(
+    model: Any,
+    X: Any,
+    y: Any,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
+    folds: int | Literal["loo"] | Iterable[Any] | Any = 5,
+    scoring: Scoring | Callable[[Any, FloatArray], float] = "accuracy",
+    sample_weight: Any = None,
+) -> CrossValidation:
+    """Score every setting of a grid on rows held out, from sums taken in one pass.
+
+    A model is fitted from a sum. So the rows of each fold are summed once, and what the other folds taught is those
+    sums added up: no setting of the grid costs another pass of fitting.
+
+    Parameters
+    ----------
+    model
+        A classifier or regression; it is not changed. Generative classifiers of this package are read from sums; any
+        other model, such as a logistic regression, is fitted anew for every fold and setting.
+    X, y, sample_weight
+        Rows, their classes and weights; or a collection of Dask or a data frame of Spark, as for ``fit``.
+    grid
+        For each setting the values to try, as scikit-learn's ``ParameterGrid`` takes them; the model as it is by
+        default.
+    folds
+        How many stratified folds, in the order of the rows as scikit-learn's ``cv`` cuts them; "loo" to leave out one
+        row at a time; a splitter of scikit-learn; or a list of the row numbers of each fold. Rows of a cluster are
+        cut into the same folds as if they were here, by their number or "loo" alone. Folds of models that predict
+        numbers are not stratified.
+    scoring
+        "accuracy", "neg_log_loss", or a function of the true class codes and the posteriors, (n, k), of rows here. For
+        models that predict numbers, a function of the targets and the predictions.
+
+    Returns
+    -------
+    CrossValidation
+        All scores, and the best setting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import GaussianNB
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> X = rng.normal(size=(100, 3)) + y[:, None]
+    >>> result = cross_validate(GaussianNB(), X, y, grid={"var_smoothing": [1e-9, 1.0]})
+    >>> result.scores.shape
+    (2, 5)
+    >>> sorted(result.best)
+    ['var_smoothing']
+    """
+    settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]
+    candidates = [clone(model).set_params(**each) for each in settings]
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    if not hasattr(model, "_sum_shape"):
+        refitted = scores_of_refits(candidates, X, y, sample_weight, folds, scoring)
+        return CrossValidation(settings, np.array(refitted), name)
+    scores: dict[int, list[float]] = {}
+    for _, places in itertools.groupby(
+        sorted(range(len(settings)), key=lambda place: _shape(candidates[place])),
+        key=lambda place: _shape(candidates[place]),
+    ):
+        alike = list(places)  # they read the same sums
+        first = candidates[alike[0]]
+        data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        if data is not None:
+            first._set_features(data)
+            models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]
+            scores.update(zip(alike, scores_of(models, data, folds, scoring), strict=True))
+            continue
+        rows = first._prepare(X, y, sample_weight).with_codes_here()
+        # What the door has learnt about the features holds for all of them.
+        models = [copy.copy(first).set_params(**settings[place]) for place in alike]
+        scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
+    return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)
+
+
+def _shape(model: Any) -> str:
+    """Return what a model's settings say about what is summed."""
+    return repr(model._sum_shape())
+
+
+def _scores(models: list[Any], rows: Rows, folds: Any, scoring: Any) -> list[list[float]]:
+    """Return the scores of models that read the same sums, fold by fold."""
+    if isinstance(folds, str):
+        if folds != "loo":
+            raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
+        whole, _ = models[0]._first_sum(rows)
+        return [[_score(scoring, rows, each._temperature(), each._left_out(whole, rows))] for each in models]
+    parts = Folds(rows, indices_of(folds, rows.codes))
+    others = parts.others(models[0])
+    what = "best" if scoring == "accuracy" else "joint"
+    temperatures = [model._temperature() for model in models]
+    scores = [
+        [
+            _score(scoring, part, temperature, tuning.on_host(result))
+            for temperature, result in zip(temperatures, results, strict=True)
+        ]
+        for part, results in zip(parts.parts, parts.read(models, others, what), strict=True)
+    ]  # by fold, then by model
+    return [list(row) for row in zip(*scores, strict=True)]
+
+
+def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
+    """Return the score of rows from their best classes, or from their joint log-probabilities."""
+    if scoring == "accuracy":
+        best = result if result.ndim == 1 else result.argmax(axis=1)
+        right = best == rows.codes
+        return float(right.mean() if rows.weight is None else np.average(right, weights=rows.weight))
+    if scoring == "neg_log_loss":
+        return tuning.log_score(result, rows.codes, rows.weights, temperature)
+    if not callable(scoring):
+        raise ValueError(f"scoring must be 'accuracy', 'neg_log_loss' or a function; got {scoring!r}")
+    return float(scoring(rows.codes, np.exp(tuning.log_posterior(result / temperature))))

@@ -1,0 +1,386 @@
+"""The door: what comes in is checked and named once, here, and never again behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
+
+from suffice.data.stream import ENTRIES, is_stream, numbered, piece_of
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import cluster_of, is_foreign, is_sparse
+from suffice.kernels.memory import check_host_memory
+from suffice.kernels.native_rows import intact, intact_sparse, is_csr
+from suffice.kernels.targets import all_finite, are_together, discovered
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+
+
+def is_iterator(x: Any) -> bool:
+    """Whether x is a stream of batches that is read once."""
+    return isinstance(x, Iterator)
+
+
+def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield X, y and the weights of each batch of a stream."""
+    for number, item in enumerate(stream):
+        with numbered(number):
+            piece = piece_of({}, True, item)
+            more = [name for name in piece or () if name not in ENTRIES]
+            if more:
+                raise ValueError(f"a batch of the stream brings {more[0]!r}; it may bring {', '.join(ENTRIES)}")
+        if piece is not None:
+            yield piece["X"], piece["y"], piece.get("sample_weight")
+
+
+def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
+    """Return X as an array that engines read, its width and names remembered (reset) or compared.
+
+    NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
+    reads them, which trusts them.
+    """
+    if is_stream(x):
+        raise TypeError(
+            f"X is a stream of batches, and {type(model).__name__} needs all rows here: gather them, or use "
+            "partial_fit where the model has it"
+        )
+    if isinstance(x, np.ndarray) or is_sparse(x):
+        if x.ndim == 2:
+            check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
+        x = intact_sparse(x) if is_sparse(x) else x
+    if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
+        if reset:
+            model.n_features_in_ = x.shape[1]
+            _forget_names(model)
+        elif x.shape[1] == model.n_features_in_:
+            return x
+        else:
+            raise _wrong_width(model, x)
+        return x
+    if cluster_of(x) is not None:
+        raise TypeError(
+            f"X is a {type(x).__name__} of {cluster_of(x)}, spread over a cluster, and {type(model).__name__} needs "
+            "all rows here: fetch them (compute(), toPandas()), or choose a model that is fitted from sums"
+        )
+    if is_foreign(x):
+        return _foreign(model, x, reset)
+    checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
+    try:
+        read = validate_data(model, x, reset=reset, **checks)
+    except ValueError as error:
+        raise _no_number(model, x) or error from None
+    return intact(read) if is_csr(read) else read
+
+
+@contextmanager
+def naming_cells() -> Iterator[None]:
+    """Say in scikit-learn's words, too, which cell of X is NaN or infinite: kernels know it as x."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"x\[.*\] is (nan|-?inf)", str(error))
+        if found is None:
+            raise
+        kind = "NaN" if found.group(1) == "nan" else "infinity"
+        cell = found.group().replace("x[", "X[")
+        said = ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in")
+        for note in getattr(error, "__notes__", []):
+            said.add_note(note)
+        raise said from None
+
+
+def check_finite(x: Any) -> None:
+    """Raise about the first cell of X that is NaN or infinite."""
+    if all_finite(x.data if is_sparse(x) else x):
+        return
+    cells = x.tocoo() if is_sparse(x) else None
+    host = to_host(x) if cells is None else cells.data
+    place = np.argwhere(~np.isfinite(host))[0]
+    value = float(host[tuple(place)])
+    row, column = place if cells is None else (cells.row[place[0]], cells.col[place[0]])
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(f"Input X contains {kind}: X[{row}, {column}] is {value:g}; it must be finite")
+
+
+def _no_number(model: Any, x: Any) -> ValueError | None:
+    """Return the complaint about the first string where a number should be, if there is one."""
+    cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
+    if cells.ndim != 2 or cells.dtype.kind not in "USO":
+        return None
+    for row, column in np.ndindex(cells.shape):
+        if isinstance(cells[row, column], str | bytes):
+            return ValueError(
+                f"X[{row}, {column}] is {str(cells[row, column])!r}: {type(model).__name__} needs numbers; use "
+                "CategoricalNB or MixedNB for names, or turn the column into numbers"
+            )
+    return None
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether x needs no conversion and has no names: numbers in a NumPy or CSR matrix with rows and columns."""
+    known = type(x) is np.ndarray or (is_sparse(x) and x.format == "csr")
+    return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
+
+
+def _foreign(model: Any, x: Any, reset: bool) -> Any:
+    if x.ndim != 2 or 0 in x.shape:
+        raise ValueError(f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}")
+    if reset:
+        model.n_features_in_ = int(x.shape[1])
+        _forget_names(model)
+    elif x.shape[1] != model.n_features_in_:
+        raise _wrong_width(model, x)
+    elif hasattr(model, "feature_names_in_"):
+        _check_feature_names(model, x, reset=False)
+    return x
+
+
+def _forget_names(model: Any) -> None:
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
+
+def _wrong_width(model: Any, x: Any) -> ValueError:
+    name = type(model).__name__
+    return ValueError(f"X has {x.shape[1]} features, but {name} is expecting {model.n_features_in_} features as input")
+
+
+def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
+    """Return y as a NumPy column of class labels, one per row; there may be any number of rows where it is None."""
+    if y is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if not isinstance(y, np.ndarray) and is_foreign(y):
+        y = to_host(y)
+    column = np.asarray(y)
+    if column.ndim != 1:
+        column = column_or_1d(y, warn=True)
+    if rows is not None and column.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} labels: there must be one label per row")
+    if column.dtype.kind == "f":
+        _whole(column)
+    elif column.dtype.kind not in "biuUO":
+        check_classification_targets(column)
+    return column
+
+
+def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
+    """Return the classes of rows, the code of each row, and an empty array of the type the labels came in.
+
+    Codes of whole numbers on a device stay there.
+    """
+    found = discovered(y) if is_foreign(y) and y.shape[0] == rows else None
+    if found is not None:
+        return *found, to_host(y[:0])
+    column = targets(y, rows)
+    return *Labels.discover(column), column[:0]
+
+
+def beside_rows(x: Any, y: Any) -> Any:
+    """Return targets of rows x: where they are, if they are on the device of x, and else here."""
+    return to_host(y) if is_foreign(y) and not are_together(x, y) else y
+
+
+def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
+    """Return y as :func:`numbers` does; finite numbers on a device stay there."""
+    if is_foreign(y) and y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows and all_finite(y):
+        return y
+    return numbers(y, rows, several)
+
+
+def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
+    """Return y in float64, one number per row, (n,), or several, (n, t), where that is allowed."""
+    if y is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if is_foreign(y):
+        y = to_host(y)
+    if np.asarray(y).dtype.kind in "USO":
+        y = _numbers_of(np.asarray(y))
+    column = np.asarray(y, dtype=np.float64)
+    if column.ndim != 1 and not (several and column.ndim == 2):
+        column = column_or_1d(column, warn=True)
+    if column.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} entries: there must be one target per row")
+    if not np.isfinite(column).all():
+        place = np.unravel_index(int(np.argmin(np.isfinite(column))), column.shape)
+        value = column[place]
+        where = ", ".join(map(str, place))
+        raise ValueError(
+            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{where}] is {value:g}; drop the rows "
+            "without a target"
+        )
+    return np.ascontiguousarray(column)
+
+
+def _numbers_of(column: npt.NDArray[Any]) -> FloatArray:
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        strange = next(place for place, each in enumerate(column.ravel()) if not _is_number(each))
+        raise ValueError(
+            f"y[{strange}] is {str(column.ravel()[strange])!r}: Unknown label type for a regression, which needs "
+            "numbers; use LogisticRegression or a naive Bayes model for names"
+        ) from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
+    """Return one finite number per row, (n,), or None where there are none: an offset, trials, an exposure."""
+    if values is None:
+        return None
+    if is_foreign(values):
+        values = to_host(values)
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim == 0:
+        column = np.full(rows, column)
+    if column.shape != (rows,):
+        raise ValueError(f"{name} has shape {column.shape}: there must be one number per row of X, ({rows},)")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] is {column[bad[0]]:g}; it must be finite")
+    return np.ascontiguousarray(column)
+
+
+def _whole(column: npt.NDArray[Any]) -> None:
+    """Refuse numbers that are no labels."""
+    bad = np.flatnonzero(~np.isfinite(column))
+    if bad.size:
+        value = column[bad[0]]
+        raise ValueError(
+            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{bad[0]}] is {value:g}; drop the rows "
+            "without a label, or give them as unlabelled="
+        )
+    bad = np.flatnonzero(column != np.floor(column))
+    if bad.size:
+        raise ValueError(
+            f"Unknown label type: continuous. y[{bad[0]}] is {column[bad[0]]:g}; classes are whole numbers, strings "
+            "or booleans. Use a regression for numbers"
+        )
+
+
+def known_codes(labels: Labels, column: npt.NDArray[Any], fixed: bool) -> tuple[Labels, npt.NDArray[np.int64]]:
+    """Return the vocabulary, grown by the labels not seen before unless it is fixed, and the code of each row."""
+    if len(column) == 1 and column.item() in labels.names:
+        return labels, np.array([labels.names.index(column.item())])
+    found, codes = Labels.discover(column)
+    if found == labels:
+        return labels, codes
+    if not fixed:
+        labels, _, places = labels.union(found)
+        return labels, places[codes] if len(found) else codes
+    known = set(labels)
+    strange = [name for name in found if name not in known]
+    if strange:
+        row = int(np.argmax(codes == found.names.index(strange[0])))
+        raise ValueError(
+            f"y[{row}] is {strange[0]!r}: The target label(s) {strange!r} in y do not exist in the initial classes "
+            f"{list(labels)!r}"
+        )
+    return labels, labels.positions(found)[codes]
+
+
+_one_of_many: ContextVar[bool] = ContextVar("one_of_many", default=False)
+
+
+@contextmanager
+def one_of_many() -> Iterator[None]:
+    """Let rows pass that are some of many: they may all weigh nothing, as long as not all of the many do."""
+    before = _one_of_many.set(True)
+    try:
+        yield
+    finally:
+        _one_of_many.reset(before)
+
+
+def check_weight(total: float) -> None:
+    """Raise where no row weighs anything."""
+    if not total > 0:
+        raise ValueError("all sample weights are zero: there is nothing to learn from")
+
+
+def weights(sample_weight: Any, rows: int) -> FloatArray | None:
+    """Return one weight per row in float64, or None where every row counts once."""
+    if sample_weight is None:
+        return None
+    if is_foreign(sample_weight):
+        sample_weight = to_host(sample_weight)
+    column = np.asarray(sample_weight, dtype=np.float64)
+    if column.ndim == 0:
+        column = np.full(rows, column)
+    if column.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; sample_weight has shape {column.shape}")
+    if column.shape[0] != rows:
+        raise ValueError(
+            f"sample_weight.shape == {column.shape}, expected ({rows},): there must be one weight per row of X"
+        )
+    bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+    if bad.size:
+        raise ValueError(f"sample_weight[{bad[0]}] is {column[bad[0]]:g}; weights must be finite and not negative")
+    if not _one_of_many.get():
+        check_weight(float(column.max(initial=0.0)))
+    return column
+
+
+def priors(given: Any, labels: Labels, name: str = "priors") -> FloatArray:
+    """Return the user's class priors, (k,), in the order of the classes.
+
+    Examples
+    --------
+    >>> priors({"spam": 0.2, "ham": 0.8}, Labels.of(["ham", "spam"]))
+    array([0.8, 0.2])
+    """
+    if isinstance(given, Mapping):
+        missing = [label for label in labels if label not in given]
+        strange = [label for label in given if label not in set(labels)]
+        if missing or strange:
+            raise ValueError(f"{name} must name the classes {list(labels)!r}; got {list(given)!r}")
+        given = [given[label] for label in labels]
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.shape != (len(labels),):
+        raise ValueError(
+            f"Number of priors must match number of classes: {name} has shape {shares.shape} for the "
+            f"{len(labels)} classes {list(labels)!r}"
+        )
+    if not (shares >= 0).all():
+        place = int(np.argmax(~(shares >= 0)))
+        raise ValueError(
+            f"Priors must be non-negative: {name}[{place}], of {labels.names[place]!r}, is {shares[place]:g}"
+        )
+    total = float(shares.sum())
+    if not abs(total - 1) <= 1e-8:
+        raise ValueError(f"The sum of the priors should be 1: {name} must sum to 1; yours sum to {total:g}")
+    return shares
+
+
+def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    """Return the classes as scikit-learn shows them, in the type the user's labels have."""
+    if len({isinstance(name, str) for name in labels}) > 1 or (like is not None and like.dtype.kind == "O"):
+        mixed = np.empty(len(labels), dtype=object)
+        mixed[:] = labels.names
+        return mixed
+    plain = np.array(labels.names)
+    if like is None or like.dtype.kind not in "biuf" or plain.dtype.kind not in "biuf":
+        return plain
+    cast = plain.astype(like.dtype)
+    return cast if np.array_equal(cast, plain) else plain
+
+
+def shares(labels: Labels, rows: FloatArray) -> FloatArray:
+    """Return each class's share of the rows, (k,)."""
+    total = float(rows.sum())
+    if not total > 0:
+        raise ValueError(f"there are no rows of any of the classes {list(labels)!r}: nothing can be predicted")
+    return rows / total
