@@ -89,6 +89,17 @@ def test_the_slope_vanishes_under_every_link(family, link):
 
 
 @BOTH
+def test_a_start_at_the_end_of_the_range_is_left(family):
+    x, y = np.abs(X) + 0.1, TARGETS[family]
+    model = GLM(family, "identity", fit_intercept=False).fit(x, y)  # theta = 0 would be a mean of 0
+    assert model.solution_.converged
+    mean = model.predict(x)
+    assert (mean > 0).all()
+    scores = x * ((y - mean) / family.variance_function(mean))[:, None]
+    np.testing.assert_allclose(scores.sum(axis=0), 0, atol=1e-5 * np.abs(scores).sum())
+
+
+@BOTH
 def test_rows_may_come_in_any_form(family):
     y = TARGETS[family]
     whole = GLM(family, tol=1e-10).fit(X, y)

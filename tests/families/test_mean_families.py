@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.base import clone
 
 from suffice import GLM
-from suffice.families import Family, NegativeBinomial, Poisson, Response, Tweedie, as_family
+from suffice.families import Beta, Family, NegativeBinomial, Poisson, Response, Tweedie, as_family
 
 FAMILIES = [NegativeBinomial(theta=0.7), NegativeBinomial(theta=2), Tweedie(power=1.2), Tweedie(power=1.5)]
 EVERY = pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -142,6 +142,11 @@ def test_what_a_family_is_not():
         Response.of(Tweedie(1.5), "logit")
     with pytest.raises(ValueError, match=r"y\[1\] is 0.5: a negative_binomial target must be a whole number, 0 or"):
         Response.of(NegativeBinomial(2)).check_targets([0.0, 0.5])
+
+
+def test_a_mean_does_not_tell_two_parameters():
+    with pytest.raises(NotImplementedError, match="Beta has no canonical link: its eta does not follow from the mean"):
+        Beta.natural_parameter(0.5)
 
 
 def test_a_family_that_lacks_something_says_what():

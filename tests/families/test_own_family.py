@@ -132,6 +132,9 @@ def test_streams_and_sparse_rows_and_pickles():
     again = pickle.loads(pickle.dumps(whole))
     np.testing.assert_array_equal(again.predict(X), whole.predict(X))
     assert clone(whole).family is Geometric
+    assert Geometric() == Geometric() != NegativeBinomial(1)
+    assert hash(Geometric()) == hash(Geometric())
+    assert repr(Geometric()) == "Geometric()"
 
 
 def test_rows_of_dask():
@@ -231,6 +234,11 @@ def test_a_feature_that_a_class_never_has_is_impossible_in_it_without_smoothing(
 def test_naive_bayes_says_what_it_cannot_read(family, x, message):
     with pytest.raises(ValueError, match=message):
         FamilyNB(family).fit(x, [0, 1])
+
+
+def test_naive_bayes_refuses_a_smoothing_that_is_no_number():
+    with pytest.raises(ValueError, match="alpha must be a number, one number per feature, or 'auto'; got 'much'"):
+        FamilyNB(Geometric, alpha="much").fit(COUNTS, CLASSES)
 
 
 def test_models_of_different_families_are_not_merged():

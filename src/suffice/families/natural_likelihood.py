@@ -10,7 +10,7 @@ import array_api_compat
 import numpy as np
 
 from suffice.families.base import Family, hold_inside, require
-from suffice.families.links import LARGEST_EXPONENT, Link, Log, to_host
+from suffice.families.links import LARGEST_EXPONENT, Cloglog, Link, Log, Logit, Probit, to_host
 from suffice.families.row_likelihood import Curve, RowLikelihood, held_inside, impossible
 from suffice.statistics.base import FloatArray
 
@@ -92,7 +92,10 @@ class NaturalLikelihood(RowLikelihood):
         at, targets = _host(z[:, 0]), _host(y)
         mean, slope = self._mean_and_slope(link, at)
         low, high = self.family.mean_range
-        legal = (mean >= low) & (mean <= high) & np.isfinite(mean) & np.isfinite(slope)
+        inside = (mean > low) & (mean < high)
+        # Some links come to an end by rounding alone; under the others a mean at an end is possible where y is there.
+        ends = (mean == low) | (mean == high)
+        legal = (inside | (ends & (_stays_inside(link, low, high) | (mean == targets)))) & np.isfinite(slope)
         mean = hold_inside(np.where(legal, mean, _middle(low, high)), (low, high))
         eta = self.family.natural_parameter(mean)
         ratio = np.where(legal, slope, 0.0) / self.family.variance_function(mean)
@@ -129,6 +132,11 @@ class NaturalLikelihood(RowLikelihood):
 
     def _mean_and_slope(self, link: Link, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         return link.mean_and_slope(np.clip(z, _LEAST, _MOST) if isinstance(link, Log) else z)
+
+
+def _stays_inside(link: Link, low: float, high: float) -> bool:
+    """Return whether every predictor has a mean inside a range."""
+    return (isinstance(link, Log) and low <= 0 and high == math.inf) or isinstance(link, Logit | Probit | Cloglog)
 
 
 def _middle(low: float, high: float) -> float:
