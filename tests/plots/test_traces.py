@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.stats import poisson
+from scipy.stats import nbinom, poisson
 from sklearn.linear_model import LogisticRegression as ScikitLogistic
 from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -25,6 +25,7 @@ from suffice import (
     PoissonRegression,
     TextClassifier,
 )
+from suffice.families import NegativeBinomial
 from suffice.plots import LearningCurveDisplay, ResidualsDisplay, SolverTraceDisplay, TellingFeaturesDisplay
 from tests.plots.conftest import Rows
 
@@ -211,6 +212,18 @@ def test_counts_are_held_against_poissons() -> None:
     bottoms = [bar.get_y() for bar in display.ax_.patches]  # type: ignore[attr-defined]
     np.testing.assert_allclose(bottoms, np.sqrt(expected) - np.sqrt(display.observed))
     assert ResidualsDisplay([0.5], [1.0]).counts is None
+
+
+def test_counts_of_a_model_are_held_against_its_own_family() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(80, 1))
+    y = random.negative_binomial(2, 2 / (2 + np.exp(x[:, 0])))
+    model = GLM(NegativeBinomial(theta=2)).fit(x, y)
+    display = ResidualsDisplay.from_estimator(model, x, y, kind="counts")
+    mean = model.predict(x)
+    expected = [nbinom(2, 2 / (2 + mean)).pmf(count).sum() for count in range(int(y.max()) + 1)]
+    np.testing.assert_allclose(display.expected, expected, rtol=1e-9)
+    np.testing.assert_allclose(display.residuals, (y - mean) / np.sqrt(mean + mean**2 / 2))
 
 
 def test_bad_input_is_named(two_classes: Rows) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families import Gaussian
+from suffice.families import Family, Gaussian
 from suffice.plots.display import Display
 from suffice.plots.features import some_rows
 from suffice.plots.style import INK, colour, legend, name_axes
@@ -34,17 +34,19 @@ class ResidualsDisplay(Display):
         residuals). None leaves them as they are.
     kind
         "predicted": what happened against predictions; "residuals": what is left, against predictions; "counts": how
-        often each count happened, beside how often a Poisson model expects it (a hanging rootogram).
+        often each count happened, beside how often the model expects it (a hanging rootogram).
     most_rows
         How many points are drawn at most.
+    family
+        The family of counts with these means, as ``NegativeBinomial(theta=2)``; Poisson by default.
 
     Attributes
     ----------
     residuals
         What happened less what was predicted, (n,), in standard deviations where the variance is given.
     counts, observed, expected
-        The counts 0, 1, ..., how many rows had each, and how many a Poisson model with these means expects; for whole
-        numbers only, else None.
+        The counts 0, 1, ..., how many rows had each, and how many a model with these means expects; for whole numbers
+        only, else None.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class ResidualsDisplay(Display):
         variance: npt.ArrayLike | None = None,
         kind: Kind = "predicted",
         most_rows: int = 600,
+        family: Family | None = None,
     ) -> None:
         self.actual = np.asarray(actual, dtype=np.float64)
         self.predicted = np.asarray(predicted, dtype=np.float64)
@@ -78,7 +81,7 @@ class ResidualsDisplay(Display):
         )
         self.kind = kind
         self.most_rows = most_rows
-        self.counts, self.observed, self.expected = _counted(self.actual, self.predicted)
+        self.counts, self.observed, self.expected = _counted(self.actual, self.predicted, family)
         if kind == "counts" and self.counts is None:
             raise ValueError("kind='counts' is for whole numbers, 0 or more, and means above 0")
 
@@ -107,7 +110,9 @@ class ResidualsDisplay(Display):
         if predicted.dtype.kind not in "biuf" or hasattr(model, "predict_proba"):
             raise ValueError(f"{type(model).__name__} predicts classes: use ConfusionDisplay or CalibrationDisplay")
         variance = _variance(model, predicted.astype(np.float64))
-        return cls(y, predicted, variance=variance, kind=kind, most_rows=most_rows).plot(ax)
+        family = model._response().family if hasattr(model, "_response") else None
+        family = family if isinstance(family, Family) and family.is_discrete else None
+        return cls(y, predicted, variance=variance, kind=kind, most_rows=most_rows, family=family).plot(ax)
 
     @classmethod
     def from_predictions(
@@ -184,8 +189,8 @@ def _variance(model: Any, mean: FloatArray) -> FloatArray | None:
     return np.maximum(variance, np.finfo(np.float64).tiny)
 
 
-def _counted(actual: FloatArray, predicted: FloatArray) -> tuple[Any, Any, Any]:
-    """Return counts, how many rows have each, and how many a Poisson model expects; None where there are no counts."""
+def _counted(actual: FloatArray, predicted: FloatArray, family: Family | None) -> tuple[Any, Any, Any]:
+    """Return counts, how many rows have each, and how many the family expects; None where there are no counts."""
     from scipy.stats import poisson
 
     is_count = bool((actual >= 0).all() and (actual == np.floor(actual)).all() and (predicted > 0).all())
@@ -193,7 +198,10 @@ def _counted(actual: FloatArray, predicted: FloatArray) -> tuple[Any, Any, Any]:
         return None, None, None
     counts = np.arange(int(actual.max()) + 1)
     observed = np.bincount(actual.astype(np.int64), minlength=len(counts)).astype(np.float64)
-    expected = np.array([np.sum(poisson.pmf(count, predicted)) for count in counts])
+    if family is None:
+        expected = np.array([np.sum(poisson.pmf(count, predicted)) for count in counts])
+    else:
+        expected = np.array([np.sum(np.exp(family.log_likelihood(count, predicted))) for count in counts])
     return counts, observed, expected
 
 
