@@ -16,6 +16,7 @@ from suffice import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    FamilyNB,
     GaussianNB,
     LogisticRegression,
     MixedNB,
@@ -100,7 +101,7 @@ def counts() -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(random.poisson(rates[y]), columns=["the", "lunch", "and"]), np.array(["ham", "spam"])[y]
 
 
-@pytest.mark.parametrize("make", [MultinomialNB, ComplementNB, BernoulliNB, PoissonNB])
+@pytest.mark.parametrize("make", [MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, FamilyNB])
 def test_bars_of_counts_are_the_parameters(make: Any) -> None:
     x, y = counts()
     model = make().fit(x, y)
@@ -109,7 +110,10 @@ def test_bars_of_counts_are_the_parameters(make: Any) -> None:
     assert display.names[0] == "lunch"
     place = list(x.columns).index(display.names[1])
     like = MultinomialNB().fit(x, y) if make is ComplementNB else model
-    expected = model.rate_ if make is PoissonNB else np.exp(like.feature_log_prob_)
+    if make in (PoissonNB, FamilyNB):
+        expected = model.rate_ if make is PoissonNB else model.mean_
+    else:
+        expected = np.exp(like.feature_log_prob_)
     np.testing.assert_allclose(display.shares, expected[:, [1, place]])
     widths = [bar.get_width() for bar in display.ax_.patches]
     np.testing.assert_allclose(widths, display.shares.ravel())

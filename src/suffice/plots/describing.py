@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.generative.conditional import Conditional
 from suffice.generative.events import Arrivals, Categories, Presences, Words
+from suffice.generative.family_nb import Members
 from suffice.generative.gaussians import Correlated, Independent
 from suffice.generative.product import Product, Texts
 from suffice.plots.class_conditionals import ClassConditionalsDisplay
@@ -97,7 +98,7 @@ def _of_conditional(
             return _of_measurements(conditional, question, columns, order[:2].tolist() if places is None else places)
         case Arrivals() if places is not None and len(places) == 1:
             return _of_counts(conditional.family.rate[:, places[0]], question, question.names[columns[places[0]]])
-        case Words() | Presences() | Arrivals():
+        case Words() | Presences() | Arrivals() | Members():
             shown = order[: question.n].tolist() if places is None else places
             values, what = _levels(conditional)
             names = [question.names[columns[place]] for place in shown]
@@ -134,13 +135,15 @@ def _of_measurements(
     return ClassDensities(question.classes, means[:, 0], covariances[:, 0, 0], feature=features[0], x=values, y=labels)
 
 
-def _levels(conditional: Words | Presences | Arrivals) -> tuple[FloatArray, str]:
+def _levels(conditional: Words | Presences | Arrivals | Members) -> tuple[FloatArray, str]:
     """Return one number for each class and feature, (k, d), and what it is."""
     match conditional:
         case Words():
             return conditional.family.p, "share of all words"
         case Presences():
             return conditional.family.p, "share of rows that have it"
+        case Members():
+            return conditional.mean, "mean"
         case _:
             return conditional.family.rate, "expected count"
 
@@ -200,6 +203,8 @@ def telling(conditional: Conditional, prior: FloatArray) -> FloatArray:
             return _covariance(_log(conditional.family.p) - _log(conditional.family.q), conditional.family.p, prior)
         case Arrivals():
             return _covariance(_log(conditional.family.rate), conditional.family.rate, prior)
+        case Members():
+            return _covariance(conditional.coef, conditional.mean, prior)
         case Categories():
             shares = [np.exp(table[:-1]).T for table in conditional.tables]
             return np.array([_covariance(_log(each), each, prior).sum() for each in shares])
