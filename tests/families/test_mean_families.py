@@ -189,3 +189,13 @@ def test_devices_get_their_own_arrays_back():
     for part, expected in zip(found, response.curve(z, y), strict=True):
         assert type(part) is type(strict.asarray(z))
         np.testing.assert_array_equal(np.asarray(part), expected)
+
+
+def test_canonical_names_the_link_under_which_the_predictor_is_eta():
+    assert Response.of("poisson", "canonical") == Response.of("poisson", "log")
+    assert Response.of("gamma", "canonical").link.name == "negative_inverse"
+    family = Tweedie(1.5)
+    eta = family.natural_parameter(MEANS)
+    np.testing.assert_allclose(Response.of(family, "canonical").mean(eta[:, None]), MEANS, rtol=1e-12)
+    with pytest.raises(ValueError, match="there is no response beta/canonical; there are: gaussian/identity"):
+        Response.of("beta", "canonical")
