@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from suffice import partitioned, validation
-from suffice.data import Dataset, EncodedDataset, as_dataset
+from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import LinearPredictor
@@ -223,6 +223,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _encode(self, data: Dataset, reset: bool) -> Dataset:
         """Return rows as batches; the number and names of the features are set (reset), or compared."""
+        if data.in_memory is not None:
+            part = data.in_memory
+            return ArrayDataset(self._rows(part["X"], part.get("y"), part.get("sample_weight"), reset))
         if reset:
             validation.features(self, data.example(), reset=True)
         return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
@@ -390,10 +393,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         start = np.zeros((sums.features + first, sums.targets))
         return walk(values, ratio, start, solve_one)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Batch:
-        x = validation.features(self, X, reset=False)
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> Batch:
+        x = validation.features(self, X, reset)
         targets = validation.numbers_there(validation.beside_rows(x, y), x.shape[0], several=True)
-        if "_memory" in vars(self) and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets:
+        if (
+            not reset
+            and "_memory" in vars(self)
+            and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets
+        ):
             raise ValueError(
                 f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
             )

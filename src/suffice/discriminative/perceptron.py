@@ -169,7 +169,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
                 raise no_rows()
             found.check()
             labels = found.labels
-            encode = partial(_encode_part, model_for_parts(self, rows), labels, found.weights)
+            encode = partial(_encode_part, model_for_parts(self, rows), found)
             data = EncodedDataset.of_parts(rows.map_parts(encode), self.engine)
             if known is not None and (labels != self._labels or len(known) != data.n_features + self.fit_intercept):
                 known = None
@@ -386,6 +386,7 @@ class ClassTotals(NamedTuple):
     labels: Labels
     weights: FloatArray  # (k,)
     like: npt.NDArray[Any]  # an empty array of the type the labels came in
+    codes: npt.NDArray[np.int64] | None = None  # of all rows, where they are one part
 
     @classmethod
     def of(cls, piece: Piece) -> ClassTotals:
@@ -394,7 +395,8 @@ class ClassTotals(NamedTuple):
         labels, codes = Labels.discover(column)
         with validation.one_of_many():
             weight = validation.weights(piece.get("sample_weight"), len(codes))
-        return cls(labels, np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64), column[:0])
+        weights = np.bincount(codes, weights=weight, minlength=len(labels)).astype(np.float64)
+        return cls(labels, weights, column[:0], codes)
 
     def plus(self, other: ClassTotals) -> ClassTotals:
         """Return the classes of both."""
@@ -415,12 +417,15 @@ class ClassTotals(NamedTuple):
             )
 
 
-def _encode_part(model: Perceptron, labels: Labels, totals: FloatArray, piece: Piece) -> Batch:
+def _encode_part(model: Perceptron, classes: ClassTotals, piece: Piece) -> Batch:
     x = validation.features(model, piece["X"], reset=False)
-    labels, codes = validation.known_codes(labels, validation.targets(piece["y"], x.shape[0]), fixed=True)
+    codes = classes.codes
+    if codes is None or len(codes) != x.shape[0]:
+        column = validation.targets(piece["y"], x.shape[0])
+        codes = validation.known_codes(classes.labels, column, fixed=True)[1]
     with validation.one_of_many():
         weight = validation.weights(piece.get("sample_weight"), x.shape[0])
-    return Batch(x, codes, class_weights(model.class_weight, labels, codes, weight, totals))
+    return Batch(x, codes, class_weights(model.class_weight, classes.labels, codes, weight, classes.weights))
 
 
 def _visit(
