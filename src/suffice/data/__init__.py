@@ -2,7 +2,7 @@
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.encoded import EncodedDataset
-from suffice.data.registry import as_dataset
+from suffice.data.registry import as_dataset, register
 from suffice.data.stream import SpillWarning, StreamDataset
 from suffice.data.workers import ClusterError
 
@@ -14,4 +14,5 @@ __all__ = [
     "SpillWarning",
     "StreamDataset",
     "as_dataset",
+    "register",
 ]

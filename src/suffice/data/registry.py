@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.stream import is_stream, stream_dataset
-from suffice.kernels.choice import cluster_of
+from suffice.kernels.choice import CLUSTERS, cluster_of
 
 
 def as_dataset(X: Any, **columns: Any) -> Dataset:
@@ -47,15 +48,39 @@ def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:
     library = cluster_of(X)
     if library is not None and "y" in columns and columns["y"] is None:
         raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
-    if library == "dask":
-        from suffice.data.dask import dask_dataset
-
-        return dask_dataset(X, **columns)
-    if library == "pyspark":
-        from suffice.data.spark import spark_dataset
-
-        return spark_dataset(X, **columns)
+    if library is not None:
+        return _FACTORIES[library](X, **columns)
     return stream_dataset(X, **columns) if is_stream(X) else None
+
+
+def register(library: str, factory: Callable[..., Dataset]) -> None:
+    """Let every estimator take the collections of a library as X.
+
+    Parameters
+    ----------
+    library
+        The package that the type of such a collection is defined in: its top-level name.
+    factory
+        Called with X and what belongs to its rows by the names of the arguments of ``fit`` (None where the user left
+        it out; the name of a column where the factory allows that); returns a :class:`Dataset`.
+    """
+    CLUSTERS.add(library)
+    _FACTORIES[library] = factory
+
+
+def _dask(X: Any, **columns: Any) -> Dataset:
+    from suffice.data.dask import dask_dataset
+
+    return dask_dataset(X, **columns)
+
+
+def _spark(X: Any, **columns: Any) -> Dataset:
+    from suffice.data.spark import spark_dataset
+
+    return spark_dataset(X, **columns)
+
+
+_FACTORIES: dict[str, Callable[..., Dataset]] = {"dask": _dask, "pyspark": _spark}
 
 
 def text_columns(x: Any) -> list[str] | None:

@@ -13,6 +13,9 @@ from suffice.kernels.arrays import ArrayEngine
 from suffice.kernels.base import Engine
 from suffice.kernels.threads import ThreadEngine
 
+#: The libraries whose collections live in parts, and are not arrays; see :func:`suffice.data.register`.
+CLUSTERS: set[str] = {"dask", "pyspark"}
+
 
 @cache
 def default_engine() -> ThreadEngine:
@@ -43,7 +46,7 @@ def cluster_of(x: Any) -> str | None:
     >>> cluster_of(np.zeros((1, 1)))
     """
     library = type(x).__module__.partition(".")[0]
-    return library if library in ("dask", "pyspark") else None
+    return library if library in CLUSTERS else None
 
 
 def is_sparse(x: Any) -> bool:
