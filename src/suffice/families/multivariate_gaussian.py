@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -154,7 +155,7 @@ class MultivariateGaussian(Distribution):
             axis=-2,
         )
 
-    @property
+    @cached_property
     def whitener(self) -> FloatArray:
         """The inverse of the Cholesky factor: it turns y - mu into independent standard normals."""
         return _inverse(self.factor)

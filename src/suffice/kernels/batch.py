@@ -9,8 +9,10 @@ from typing import Any
 
 from suffice.statistics.base import Cost
 
-#: Numbers to read that take about as long as the start of another part.
+#: Fewer numbers than this are read sooner than two threads are brought to work on them.
 SMALL = 1 << 18
+#: Numbers that are read in the time that it takes to begin another part.
+_PART = 1 << 20
 #: Numbers that are read in the time in which one number of a part's result is allocated and added.
 _ADDING = 16
 #: Rows are cut into no more parts than this.
@@ -106,14 +108,15 @@ class Batch:
         --------
         >>> import numpy as np
         >>> from suffice.statistics.base import Cost
-        >>> batch = Batch(np.zeros((100_000, 50)))
+        >>> batch = Batch(np.zeros((500_000, 40), dtype=np.int8))
         >>> len(batch.parts()), len(batch.parts(Cost(batch.size, result=50_000)))
         (4, 2)
         """
         work, result = cost or (self.size, 0)
-        times = work // (SMALL + _ADDING * result)
-        if not times:
+        adding = _ADDING * result
+        if work < SMALL + adding:
             return [self]
+        times = max(1, work // (_PART + adding))
         return list(self.split(min(_MOST, max(2, 1 << (times.bit_length() - 1) // 2))))
 
     def split(self, parts: int) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from suffice.kernels.base import Engine, named
 from suffice.kernels.batch import SMALL, Batch
@@ -76,62 +76,100 @@ class ThreadEngine(Engine):
             return self._pool.submit(function, *args)
 
     def _map(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
-        lone = isinstance(batches, list) and len(batches) == 1
-        threads = 1 if hasattr(_here, "is_worker") else 0  # 0: not asked for yet. A worker must not wait for workers
-        pending: deque[Future[R]] = deque()
-        queue: deque[tuple[Future[R], Callable[[], R]]] = deque()
-        try:
+        if isinstance(batches, list) and len(batches) == 1:
+            return self._map_one(function, batches[0])
+        return self._map_many(function, batches)
+
+    def _map_one(self, function: Callable[[Batch, Kernels], R], batch: Batch) -> Iterator[R]:
+        """Yield the results of the parts of a batch; with nothing else to read, this thread works too."""
+        parts = _parts(function, batch)
+        threads = 1 if len(parts) == 1 or hasattr(_here, "is_worker") else self.threads
+        if threads == 1:  # a worker must not wait for workers
+            for part in parts:
+                yield named(function, part, self.kernels, 0)
+            return
+        with _Tasks[R]() as tasks:
+            for part in parts:
+                tasks.add(partial(named, function, part, self.kernels, 0))
+            for _ in range(min(len(parts), threads) - 1):
+                self._submit(threads, tasks.work)
+            while tasks.pending:
+                if tasks.pending[0].done() or not tasks.work_once():
+                    yield tasks.pending.popleft().result()
+
+    def _map_many(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
+        threads = 1 if hasattr(_here, "is_worker") else 0  # not asked for yet
+        with _Tasks[R]() as tasks:
             for number, batch in enumerate(batches):
+                parts = _parts(function, batch)
                 is_small = batch.size < SMALL
-                cost = function.cost_of(batch) if isinstance(function, Summariser) and not is_small else None
-                parts = [batch] if is_small else batch.parts(cost)
                 threads = threads if is_small else threads or self.threads
-                if is_small or threads == 1 or (lone and len(parts) == 1):
-                    while pending:
-                        yield pending.popleft().result()
+                if is_small or threads == 1:
+                    while tasks.pending:
+                        yield tasks.pending.popleft().result()
                     for part in parts:
                         yield named(function, part, self.kernels, number)
                     continue
                 for part in parts:
-                    pending.append(Future())
-                    queue.append((pending[-1], partial(named, function, part, self.kernels, number)))
-                for _ in range(min(len(parts), threads) - lone):  # with nothing else to read, this thread works too
-                    self._submit(threads, _work_off, queue)
+                    tasks.add(partial(named, function, part, self.kernels, number))
+                    self._submit(threads, tasks.work)
                 # The next batch may be read while this one is summed, but no more than that are held.
-                while len(pending) > (0 if lone else len(parts)):
-                    if lone and not pending[0].done() and _work_next(queue):
-                        continue
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
+                while len(tasks.pending) > len(parts):
+                    yield tasks.pending.popleft().result()
+            while tasks.pending:
+                yield tasks.pending.popleft().result()
+
+
+def _parts(function: Callable[..., Any], batch: Batch) -> list[Batch]:
+    """Return the parts that a function is applied to, one by one."""
+    if batch.size < SMALL:
+        return [batch]
+    return batch.parts(function.cost_of(batch) if isinstance(function, Summariser) else None)
+
+
+class _Tasks(Generic[R]):
+    """Work that waits for a thread, and the results to come, in the order in which the work was added."""
+
+    def __init__(self) -> None:
+        self.pending: deque[Future[R]] = deque()
+        self._queue: deque[tuple[Future[R], Callable[[], R]]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Cancel what no thread has begun, and wait for the rest."""
+        for future in self.pending:
+            future.cancel()
+        self.work()  # of what was cancelled, this only tells those who wait
+        wait(self.pending)
+
+    def add(self, work: Callable[[], R]) -> None:
+        """Add work, and its result to those that are pending."""
+        self.pending.append(Future())
+        self._queue.append((self.pending[-1], work))
+
+    def work(self) -> None:
+        """Work until nothing waits."""
+        while self.work_once():
+            pass
+
+    def work_once(self) -> bool:
+        """Do the work that waits longest, unless it was cancelled; return whether there was any."""
+        try:
+            future, work = self._queue.popleft()
+        except IndexError:
+            return False
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+            if not isinstance(error, Exception):  # Ctrl-C; an error is raised where the result is asked for, in order
+                raise
         finally:
-            for future in pending:
-                future.cancel()
-            _work_off(queue)  # of what was cancelled, this only tells those who wait
-            wait(pending)
-
-
-def _work_next(queue: deque[tuple[Future[R], Callable[[], R]]]) -> bool:
-    """Do the work that waits longest, unless it was cancelled; return whether there was any."""
-    try:
-        future, work = queue.popleft()
-    except IndexError:
-        return False
-    try:
-        if future.set_running_or_notify_cancel():
-            future.set_result(work())
-    except BaseException as error:
-        future.set_exception(error)
-        if not isinstance(error, Exception):  # Ctrl-C; an error is raised where the result is asked for, in order
-            raise
-    finally:
-        del future, work  # the error's traceback holds this frame
-    return True
-
-
-def _work_off(queue: deque[tuple[Future[R], Callable[[], R]]]) -> None:
-    while _work_next(queue):
-        pass
+            del future, work  # the error's traceback holds this frame
+        return True
 
 
 _here = threading.local()
