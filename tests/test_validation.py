@@ -229,10 +229,18 @@ def test_inverse_transform_refuses_a_broken_matrix():
         words.inverse_transform(np.ones((1, 4)))
 
 
-def test_an_engine_that_is_none_is_refused_in_words():
-    for model in (suffice.MultinomialNB(engine="threads"), suffice.LogisticRegression(engine=2)):
-        with pytest.raises(TypeError, match="engine must be None or an engine such as ThreadEngine"):
-            model.fit(ROWS, Y)
+@pytest.mark.parametrize("model", [suffice.MultinomialNB, suffice.LogisticRegression, suffice.Perceptron, suffice.GDA])
+def test_threads_and_devices_that_are_none_are_refused_in_words(model):
+    for n_jobs in ("threads", 0, -2, 1.5, True):
+        with pytest.raises(ValueError, match="n_jobs must be None, -1 or a whole number of at least 1; got"):
+            model(n_jobs=n_jobs).fit(ROWS.toarray(), Y)
+    with pytest.raises(ValueError, match="device must be None, 'cpu', 'cuda' or the like of 'cuda:1'; got 'gpu'"):
+        model(device="gpu").fit(ROWS.toarray(), Y)
+
+
+def test_all_cores_and_the_host_may_be_named():
+    expected = suffice.GDA().fit(ROWS.toarray(), Y).means_
+    np.testing.assert_array_equal(suffice.GDA(n_jobs=-1, device="cpu").fit(ROWS.toarray(), Y).means_, expected)
 
 
 @pytest.mark.needs("torch")

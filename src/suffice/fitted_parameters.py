@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
+from suffice.kernels import Engine
+from suffice.kernels.choice import Execution
 from suffice.store import StoreError, class_name, parameters
 
 
@@ -69,6 +71,10 @@ def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
     return known[name] if values is None else known[name](**parameters.read(values))
 
 
+#: Parameters that say how rows are summed, and not what is learned: they act whenever they are set.
+RUNNING = ("n_jobs", "device")
+
+
 class FittedParameters:
     """A model whose parameters act when it learns: a fitted model does not change when a parameter is set.
 
@@ -93,24 +99,33 @@ class FittedParameters:
             """Raise where a parameter makes no sense."""
 
     @property
+    def _engine(self) -> Engine | Execution:
+        """How rows are summed."""
+        return Execution(**self._running())
+
+    def _running(self) -> dict[str, Any]:
+        """Return the parameters that say how rows are summed."""
+        return {name: vars(self)[name] for name in RUNNING if name in vars(self)}
+
+    @property
     def _params(self) -> Self:
         """The parameters in force: those of the last learning; the model's own before the first."""
         found: Self = self if self._learned_as is None else self._learned_as
         return found
 
     def _blank(self, given: Mapping[str, Any]) -> Self:
-        """Return a model with these parameters, copied, that was never fitted; it has no engine."""
-        return type(self)(**{name: None if name == "engine" else _copied(value) for name, value in given.items()})
+        """Return a model with these parameters, copied, that was never fitted; without those of :data:`RUNNING`."""
+        return type(self)(**{name: None if name in RUNNING else _copied(value) for name, value in given.items()})
 
     def _hold_parameters(self) -> None:
         """Take the parameters as they are now for those of the fitted model."""
         self._learned_as = self._blank(self.get_params(deep=False))
 
     def _parameters_changed(self) -> bool:
-        """Whether a parameter, other than the engine, was set since the model last learned."""
+        """Whether a parameter, other than those that say how rows are summed, was set since the model last learned."""
         assert self._learned_as is not None  # it learns anew otherwise
         held = vars(self._learned_as)
-        return any(name != "engine" and not _same(vars(self)[name], value) for name, value in held.items())
+        return any(name not in RUNNING and not _same(vars(self)[name], value) for name, value in held.items())
 
     @contextmanager
     def _learning(self, anew: bool) -> Iterator[None]:
@@ -198,7 +213,7 @@ class ReadFromStatistics(FittedParameters):
     def _under(self, **params: Any) -> Self:
         """Return a fitted model that is read from the same sums under other parameters, unchecked."""
         found = copy.copy(self)
-        held = {**self._params.get_params(deep=False), "engine": self.engine, **params}  # type: ignore[attr-defined]
+        held = {**self._params.get_params(deep=False), **self._running(), **params}
         found.set_params(**held)
         found._hold_parameters()
         found._unread()

@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from suffice.discriminative import LocallyWeightedRegression
-from suffice.kernels import ArrayEngine, ThreadEngine
 from suffice.store import load
 
 from .test_local import drawn
@@ -41,13 +40,13 @@ def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Any) -
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
-def test_engines_agree(family: str) -> None:
+def test_any_number_of_threads_gives_the_same_answers(family: str) -> None:
     x, y, weight = drawn(n=500)
     y = y > 0.5 if family == "bernoulli" else y
     ask = "predict_proba" if family == "bernoulli" else "predict"
     expected = getattr(LocallyWeightedRegression(0.5, family).fit(x, y, sample_weight=weight), ask)(x)
-    for engine in (ThreadEngine(1), ThreadEngine(3), ArrayEngine(), ArrayEngine(64)):
-        model = LocallyWeightedRegression(0.5, family, engine=engine).fit(x, y, sample_weight=weight)
+    for n_jobs in (1, 3):
+        model = LocallyWeightedRegression(0.5, family, n_jobs=n_jobs).fit(x, y, sample_weight=weight)
         np.testing.assert_allclose(getattr(model, ask)(x), expected, rtol=1e-9, atol=1e-11)
 
 
@@ -74,7 +73,7 @@ def test_torch() -> None:
     "model",
     [
         LocallyWeightedRegression("auto", degree=2, kernel="tricube", l2=0.1),
-        LocallyWeightedRegression(0.7, "bernoulli", engine=ThreadEngine(2)),
+        LocallyWeightedRegression(0.7, "bernoulli", n_jobs=2),
     ],
     ids=str,
 )

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import suffice
 from suffice import MultinomialNB, NBLogisticRegression
 from suffice.discriminative.nb_logistic import PENALTIES, Corrected, Texts
-from suffice.kernels import ArrayEngine, ThreadEngine
+from suffice.kernels import ThreadEngine
 
 CLASSES = [2, 3, 4]
 
@@ -206,7 +206,6 @@ COMPLAINTS: dict[str, tuple[dict[str, Any], Any, Any, str]] = {
     "binarize": ({"binarize": -1.0}, X, Y, "binarize must be a finite number, 0 or more, or None; got -1.0"),
     "norm": ({"norm": "l1"}, X, Y, "norm must be 'l2' or None; got 'l1'"),
     "max_iter": ({"max_iter": 0}, X, Y, "max_iter must be a whole number, 1 or more; got 0"),
-    "engine": ({"engine": ArrayEngine()}, X, Y, "engine must be a ThreadEngine"),
 }
 
 

@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice.discriminative import LogisticRegression
 from suffice.discriminative.perceptron import Perceptron
-from suffice.kernels import ArrayEngine, ThreadEngine
 from suffice.solvers.stochastic import shuffled
 from suffice.store import load
 
@@ -115,8 +114,8 @@ def test_digits_are_learnt():
     assert model.separated_
     assert model.score(x, y) == 1
     first = Perceptron().partial_fit(x[:300][order(300)], y[:300][order(300)])
-    for engine in (ThreadEngine(2), ArrayEngine()):
-        model = Perceptron(random_state=0, engine=engine, max_iter=1)
+    for n_jobs in (1, 2):
+        model = Perceptron(random_state=0, n_jobs=n_jobs, max_iter=1)
         with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
             model.fit(x[:300], y[:300])
         assert model.mistakes_ == first.mistakes_

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice.kernels import ThreadEngine
 from suffice.statistics.base import NegativeEvidenceError
 from suffice.text import HashedVocabulary, Vocabulary
 
@@ -304,7 +303,7 @@ def test_a_given_vocabulary_does_not_grow(form: str) -> None:
 def test_the_number_of_threads_changes_nothing(form: str, vocabulary: str) -> None:
     X, y = corpus(300)
     X = [" ".join([text] * 40) for text in X]  # enough for every thread to have a part
-    one, three = (classifier(form, vocabulary, engine=ThreadEngine(n)).fit(X, y) for n in (1, 3))
+    one, three = (classifier(form, vocabulary, n_jobs=n).fit(X, y) for n in (1, 3))
     assert_same(one, three, X)
     if form not in DISCRIMINATIVE:
         np.testing.assert_array_equal(one.predict(X), three.predict(X))

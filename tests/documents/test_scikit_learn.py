@@ -33,7 +33,7 @@ SETTINGS = {
     "max_share": 0.5,
     "max_words": 100,
     "encoding": "latin-1",
-    "engine": None,
+    "n_jobs": 2,
 }
 
 

@@ -24,7 +24,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import suffice
 from suffice import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
 from suffice.generative.mixed_nb import MixedNB
-from suffice.kernels import ThreadEngine
 from suffice.selection import cross_validate
 from suffice.statistics.base import NegativeEvidenceError
 from tests.requirements import data_archive
@@ -174,7 +173,7 @@ def test_settings_are_chosen_by_rows_held_out() -> None:
 def test_threads_and_pieces_say_the_same() -> None:
     x, y = (np.concatenate([each] * 100) for each in draw(200))
     model = make().fit(x, y)
-    assert_same(model, make(engine=ThreadEngine(1)).fit(x, y), x)
+    assert_same(model, make(n_jobs=1).fit(x, y), x)
     pieces = [model.predict_joint_log_proba(x[start : start + 150]) for start in range(0, 20_000, 150)]
     np.testing.assert_allclose(np.concatenate(pieces), model.predict_joint_log_proba(x), rtol=1e-12)
 

@@ -17,10 +17,10 @@ from suffice.store import Stored
 class NegativeBinomialNB(PriorsGiven):
     """Naive Bayes over counts whose variance is mean + mean² / theta, theta of each feature estimated by moments."""
 
-    def __init__(self, *, priors: Any = None, temperature: float = 1.0, engine: Any = None) -> None:
+    def __init__(self, *, priors: Any = None, temperature: float = 1.0, n_jobs: int | None = None) -> None:
         self.priors = priors
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     def _summariser(self, labels: Any) -> Any:
         return DiagonalMoments.over(labels, True)

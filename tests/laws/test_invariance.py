@@ -27,7 +27,7 @@ from scipy import sparse
 import suffice
 import suffice.text
 from suffice import LinearRegression, NBLogisticRegression, TableModel
-from suffice.kernels import Batch, Expression, Relation, SqlEngine, ThreadEngine
+from suffice.kernels import Batch, Expression, Relation, SqlEngine
 from suffice.statistics import Labels, Statistics
 
 from .estimators import ENTRIES, Array, Data, Entry, enlarged
@@ -525,13 +525,12 @@ def any_number_of_threads(entry: Entry) -> None:
     """Fitted attributes and answers have the same bits."""
     data = enlarged(entry)
     with warnings.catch_warnings(action="ignore"):
-        if is_table(entry):  # the settings have no engine
+        if is_table(entry):  # the settings have no n_jobs
             with patch.dict(os.environ, OMP_NUM_THREADS="1"):
                 found = [fitted_bits(learn(entry, data), data)]
             found.append(fitted_bits(learn(entry, data), data))
         else:
-            engines = [ThreadEngine(threads) for threads in (1, 2, 3, 5)]
-            found = [fitted_bits(learn(entry, data, engine=engine), data) for engine in engines]
+            found = [fitted_bits(learn(entry, data, n_jobs=n_jobs), data) for n_jobs in (1, 2, 3, 5)]
     for other in found[1:]:
         assert [name for name in other if other[name] != found[0][name]] == []
 

@@ -145,15 +145,15 @@ def test_words_that_differ_in_one_place(size: int, letters: str):
 def test_many_threads_give_the_same():
     rng = np.random.default_rng(0)
     documents = [" ".join(f"w{word}" for word in rng.zipf(1.3, 200) % 5000) for _ in range(300)]
-    alone = CountVectorizer(engine=ThreadEngine(1)).fit(documents)
+    alone = CountVectorizer(n_jobs=1).fit(documents)
     expected = theirs.CountVectorizer().fit(documents)
-    counts, hashes = expected.transform(documents), HashingVectorizer(engine=ThreadEngine(1)).transform(documents)
+    counts, hashes = expected.transform(documents), HashingVectorizer(n_jobs=1).transform(documents)
     for threads in (2, 3, 5):
-        many = CountVectorizer(engine=ThreadEngine(threads))
+        many = CountVectorizer(n_jobs=threads)
         check_same(many.fit_transform(documents), counts)
         assert many.vocabulary_ == expected.vocabulary_ == alone.vocabulary_
         check_same(many.transform(documents[::-1]), counts[::-1])
-        hashed = HashingVectorizer(engine=ThreadEngine(threads)).transform(documents)
+        hashed = HashingVectorizer(n_jobs=threads).transform(documents)
         assert (hashed != hashes).nnz == 0
 
 
@@ -176,7 +176,7 @@ def test_articles(settings: dict[str, Any]):
 # As an estimator among others.
 
 
-SETTINGS: dict[str, Any] = {"ngram_range": (1, 2), "stop_words": ["the"], "binary": True, "engine": ThreadEngine(2)}
+SETTINGS: dict[str, Any] = {"ngram_range": (1, 2), "stop_words": ["the"], "binary": True, "n_jobs": ThreadEngine(2)}
 
 
 @pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
@@ -184,7 +184,7 @@ def test_settings_are_kept_as_given(kind: Any):
     vectorizer = kind(**SETTINGS)
     assert vectorizer.get_params() == {**kind().get_params(), **SETTINGS}
     again = clone(vectorizer)
-    assert {**again.get_params(), "engine": None} == {**vectorizer.get_params(), "engine": None}
+    assert {**again.get_params(), "n_jobs": None} == {**vectorizer.get_params(), "n_jobs": None}
     assert again.set_params(binary=False).binary is False
     assert kind.__name__ in repr(vectorizer)
 
@@ -195,7 +195,7 @@ def test_settings_are_kept_as_given(kind: Any):
 def test_defaults_are_those_of_scikit_learn(mine: Any, other: Any):
     defaults = other().get_params()
     for name, value in mine().get_params().items():
-        assert name == "engine" or defaults[name] == value
+        assert name == "n_jobs" or defaults[name] == value
 
 
 @pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])

@@ -15,7 +15,7 @@ from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.kernels.base import Engine
 from suffice.kernels.batch import Batch
-from suffice.kernels.choice import default_engine, engine_for, is_foreign
+from suffice.kernels.choice import Execution, default_engine, engine_for, is_foreign
 from suffice.kernels.protocol import Kernels
 from suffice.kernels.results import taken
 from suffice.kernels.threads import ThreadEngine
@@ -51,12 +51,12 @@ class EncodedDataset:
     )
 
     @classmethod
-    def of_batch(cls, batch: Batch, engine: Engine | None = None) -> EncodedDataset:
+    def of_batch(cls, batch: Batch, engine: Engine | Execution | None = None) -> EncodedDataset:
         """Return rows in memory."""
         return cls(ArrayDataset(batch), partial(_engine_here, engine), batch.rows, batch.features)
 
     @classmethod
-    def of_parts(cls, parts: Dataset, engine: Engine | None = None) -> EncodedDataset:
+    def of_parts(cls, parts: Dataset, engine: Engine | Execution | None = None) -> EncodedDataset:
         """Return a dataset of batches, which are computed and kept from here on."""
         if parts.in_memory is not None:
             return cls.of_batch(parts.in_memory, engine)
@@ -189,20 +189,21 @@ def no_rows() -> ValueError:
     return ValueError("no partition has any rows: there is nothing to learn from")
 
 
-def engine_for_parts(parts: Dataset, given: Engine | None) -> Callable[[Batch], Engine]:
+def engine_for_parts(parts: Dataset, given: Engine | Execution | None) -> Callable[[Batch], Engine]:
     """Return which engine sums a part: the one that a model was given, or else what reads the rows.
 
     A worker uses one thread by default: a cluster gives each of its workers a share of the cores already.
     """
-    return partial(_engine_here, given) if parts.is_in_process or given is not None else _engine_of_worker
+    is_given = given is not None and given != Execution()
+    return partial(_engine_here, given) if parts.is_in_process or is_given else _engine_of_worker
 
 
 def model_for_parts(model: Any, parts: Dataset) -> Any:
     """Return a copy of a model whose engine sums parts where they are; see :func:`engine_for_parts`."""
-    if parts.is_in_process or getattr(model, "engine", None) is not None:
+    if parts.is_in_process or any(getattr(model, name, None) is not None for name in ("n_jobs", "device")):
         return model
     copied = copy.copy(model)
-    vars(copied)["engine"] = _one_thread()
+    copied.n_jobs = 1
     return copied
 
 
@@ -211,7 +212,7 @@ def _one_thread() -> ThreadEngine:
     return ThreadEngine(threads=1)
 
 
-def _engine_here(given: Engine | None, batch: Batch) -> Engine:
+def _engine_here(given: Engine | Execution | None, batch: Batch) -> Engine:
     return engine_for(given, batch.x)
 
 

@@ -16,7 +16,7 @@ from suffice import partitioned, validation
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.summary import Summary
 from suffice.fitted_parameters import FittedParameters
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.choice import engine_for
 from suffice.kernels.reading import JOINT, Reading
 from suffice.kernels.results import beside, joined, named_classes
@@ -33,7 +33,8 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     """
 
     fit_intercept: bool
-    engine: Engine | None
+    n_jobs: int | None
+    device: str | None
     n_features_in_: int
     coef_: Any
     intercept_: Any
@@ -106,7 +107,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
             x = self._as_read(x)
-            return joined(engine_for(self.engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
+            return joined(engine_for(self._engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
 
     def _as_read(self, x: Any) -> Any:
         """Return features as the predictors are linear in them."""
@@ -215,7 +216,7 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
             return self._read(X, coef, intercept, reading)
         scores = Batch(self._moved(self._read(X, coef, intercept), offset))
         same = partial(linear_scores, np.eye(len(coef)), np.zeros(len(coef)), reading)
-        return joined(engine_for(self.engine, scores.x).map(same, scores))
+        return joined(engine_for(self._engine, scores.x).map(same, scores))
 
     @partitioned.row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None) -> Any:

@@ -17,7 +17,7 @@ from suffice.discriminative.objective import Likelihood
 from suffice.discriminative.regression import Regression
 from suffice.families import Family, Response
 from suffice.families.links import Link
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.results import beside
 from suffice.solvers import Newton
 from suffice.statistics import Labels
@@ -241,8 +241,11 @@ class GLM(NumberRegression):
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
         The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
-    engine
-        Where rows are summed; by default what reads the kind of array.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Attributes
     ----------
@@ -280,7 +283,8 @@ class GLM(NumberRegression):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         super().__init__(
             l2=l2,
@@ -293,7 +297,8 @@ class GLM(NumberRegression):
             inference=inference,
             covariance=covariance,
             random_state=random_state,
-            engine=engine,
+            n_jobs=n_jobs,
+            device=device,
         )
         self.family = family
         self.link = link

@@ -79,8 +79,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against unequal variances; for :meth:`fit` alone.
     tol, max_iter, random_state
         For the solvers other than ``"normal"``.
-    engine
-        Where rows are summed; by default what reads the kind of array.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Attributes
     ----------
@@ -128,7 +131,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = 0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.solver = solver
         self.l2 = l2
@@ -138,7 +142,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,7 +189,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self._remember(self._sum(batches, reset=True))
             self._say_dependent()
             if not sums_suffice or (data.is_rereadable and self._lacks_digits()):
-                self._look_again(EncodedDataset.of_parts(batches, self.engine))
+                self._look_again(EncodedDataset.of_parts(batches, self._engine))
         finally:
             if data is not given:
                 data.release()
@@ -233,7 +238,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _sum(self, batches: Dataset, reset: bool) -> NormalEquations:
         """Return the normal equations of all rows."""
         with validation.naming_cells():
-            found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self.engine))).reduce(_both)
+            found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(_both)
         if found is None:
             raise no_rows()
         sums, one_target = found
@@ -274,7 +279,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
         found = []
         for place in range(self._memory.targets):
-            likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self.engine))
+            likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self._engine))
             likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / self._memory.weight)
             found.append(likelihood.descend(np.array(theta[:, [place]]), None, pace))
             if not found[-1].finite:
@@ -602,7 +607,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         if interval is None:
             return predicted[:, 0] if self._one_target else predicted
         x = validation.features(self, X, reset=False)
-        engine = engine_for(self.engine, x)
+        engine = engine_for(self._engine, x)
         reach = interval_of(engine, x, self._interval(interval, of))
         low, high = predicted - reach, predicted + reach
         if self._one_target:

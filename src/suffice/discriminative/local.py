@@ -22,7 +22,6 @@ from suffice.discriminative.local_fit import Answer
 from suffice.discriminative.local_rows import LocalRows
 from suffice.discriminative.local_validation import beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
-from suffice.kernels import Engine
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.kernels.results import joined
 from suffice.statistics import Labels
@@ -78,8 +77,11 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         Weight of the ridge penalty on slopes and curvatures.
     max_iter, tol
         Newton steps, and how far from its maximum the log-likelihood around a query may stay; of ``"bernoulli"``.
-    engine
-        Where queries are answered; chosen by the kind of array that X was at :meth:`fit` by default.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Attributes
     ----------
@@ -113,7 +115,8 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         l2: float = 0.0,
         max_iter: int = 100,
         tol: float = 1e-10,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.family = family
@@ -122,7 +125,8 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         self.l2 = l2
         self.max_iter = max_iter
         self.tol = tol
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -166,7 +170,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         self.__dict__.pop("_variance", None)
         self._rows, self._shape = rows, shape
         if self.bandwidth == "auto":
-            self.bandwidth_, self.leave_one_out_ = rows.tuned(self._settings(), self.engine)
+            self.bandwidth_, self.leave_one_out_ = rows.tuned(self._settings(), self._engine)
         else:
             self.bandwidth_ = float(self.bandwidth)
         self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
@@ -243,7 +247,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         check_is_fitted(self)
         _is_regressor(self)
         if not hasattr(self, "_variance"):
-            self._variance = self._rows.residual_variance(self._settings(), self.bandwidth_, self.engine)
+            self._variance = self._rows.residual_variance(self._settings(), self.bandwidth_, self._engine)
         return float(self._variance[0]) if not self._shape else self._variance
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
@@ -311,7 +315,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         """Return what the fits say at the queries, warning of those far from all rows."""
         x = validation.features(self, X, reset=False, accept_sparse=False)
         check_rows(x)
-        answer = self._rows.ask(x, self._settings(), self.bandwidth_, self.engine, with_variance)
+        answer = self._rows.ask(x, self._settings(), self.bandwidth_, self._engine, with_variance)
         warn_of(answer, self.bandwidth_, self._params.max_iter)
         return answer
 

@@ -16,7 +16,7 @@ from suffice.discriminative.local_fit import Answer, LeastSquares, LocalFit, Log
 from suffice.discriminative.local_validation import check_rows
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign
+from suffice.kernels.choice import Execution, engine_for, is_foreign
 from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.statistics.base import FloatArray
 
@@ -63,7 +63,7 @@ class LocalRows:
         x: Any,
         settings: Mapping[str, Any],
         bandwidth: float,
-        engine: Engine | None,
+        engine: Engine | Execution | None,
         with_variance: bool = False,
         left_out: npt.NDArray[np.int64] | None = None,
     ) -> Answer:
@@ -97,7 +97,9 @@ class LocalRows:
             return self.batch.x[places], places
         return to_host(self.batch.x)[places], places
 
-    def residual_variance(self, settings: Mapping[str, Any], bandwidth: float, engine: Engine | None) -> FloatArray:
+    def residual_variance(
+        self, settings: Mapping[str, Any], bandwidth: float, engine: Engine | Execution | None
+    ) -> FloatArray:
         """Return the variance of the targets about the fit, (t,), for the degrees of freedom that it leaves."""
         x, places = self._themselves()
         answer = self.ask(x, settings, bandwidth, engine, with_variance=True)
@@ -112,7 +114,7 @@ class LocalRows:
             )
         return np.asarray((weight[:, None] * residual**2).sum(axis=0) / free)
 
-    def tuned(self, settings: Mapping[str, Any], engine: Engine | None) -> tuple[float, FloatArray]:
+    def tuned(self, settings: Mapping[str, Any], engine: Engine | Execution | None) -> tuple[float, FloatArray]:
         """Return the bandwidth that predicts best the rows left out, and the table of all that were tried."""
         if self.batch.rows < 2:
             raise ValueError("bandwidth='auto' needs two rows at least, to predict one from the others: pass a number")
@@ -131,7 +133,7 @@ class LocalRows:
             return 1.0, np.array([[1.0, score(1.0)]])
         return choose_bandwidth(score, low, high)
 
-    def _scales(self, x: Any, places: npt.NDArray[np.int64], engine: Engine | None) -> tuple[float, float]:
+    def _scales(self, x: Any, places: npt.NDArray[np.int64], engine: Engine | Execution | None) -> tuple[float, float]:
         """Return the distance of a row from its neighbour, and of the rows farthest apart, twice."""
         high = 2 * float(np.linalg.norm(np.ptp(x, axis=0)))
         constant = {"family": "gaussian", "degree": 0, "kernel": "gaussian", "l2": 0.0}

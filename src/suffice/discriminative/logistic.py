@@ -42,7 +42,8 @@ class LinearClassifier(ScoredClasses, Regression):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         super().__init__(
             l2=l2,
@@ -55,7 +56,8 @@ class LinearClassifier(ScoredClasses, Regression):
             inference=inference,
             covariance=covariance,
             random_state=random_state,
-            engine=engine,
+            n_jobs=n_jobs,
+            device=device,
         )
         self.penalty = penalty
         self.class_weight = class_weight
@@ -216,8 +218,11 @@ class LogisticRegression(LinearClassifier):
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
         The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
-    engine
-        Where rows are summed; by default what reads the kind of array.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Attributes
     ----------

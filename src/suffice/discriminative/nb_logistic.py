@@ -16,7 +16,7 @@ from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.inference import Inference
 from suffice.families import Response
-from suffice.kernels import Batch, Engine, ThreadEngine
+from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for, is_foreign
 from suffice.kernels.descent import Ascent
@@ -259,8 +259,9 @@ class NBLogisticRegression(ScoredClasses):
         The most rounds over the rows.
     random_state
         The order in which rows are visited.
-    engine
-        The threads that count and answer.
+    n_jobs
+        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine, or a number.
 
     Attributes
     ----------
@@ -306,7 +307,7 @@ class NBLogisticRegression(ScoredClasses):
         tol: float = 3e-4,
         max_iter: int = 1000,
         random_state: Any = 0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.l2 = l2
@@ -318,7 +319,7 @@ class NBLogisticRegression(ScoredClasses):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -386,14 +387,12 @@ class NBLogisticRegression(ScoredClasses):
             raise ValueError(f"norm must be 'l2' or None; got {self.norm!r}")
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
-        if self.engine is not None and not isinstance(self.engine, ThreadEngine):
-            raise ValueError(f"engine must be a ThreadEngine, which reads CSR, or None; got {self.engine!r}")
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _corrected(self, texts: Texts) -> Corrected:
-        engine = engine_for(self.engine, texts.rows)
+        engine = engine_for(self._engine, texts.rows)
         towards = float(self.towards) if self._two else float(self.towards) / 2
         return Corrected.of(engine, texts, len(self._labels), float(self.alpha), towards, bool(self.fit_intercept))
 

@@ -19,7 +19,7 @@ from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
 from suffice.fitted_parameters import FittedParameters
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for
 from suffice.kernels.descent import Correction
@@ -67,8 +67,11 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
     class_weight
         What each class's steps are multiplied by: a dict, or ``"balanced"`` for weights inverse to how often the
         classes occur.
-    engine
-        Where the rows are read; chosen by their kind by default.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Attributes
     ----------
@@ -123,7 +126,8 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         random_state: Any = 0,
         warm_start: bool = False,
         class_weight: Any = None,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -134,7 +138,8 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         self.random_state = random_state
         self.warm_start = warm_start
         self.class_weight = class_weight
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     # Learning.
 
@@ -170,7 +175,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             found.check()
             labels = found.labels
             encode = partial(_encode_part, model_for_parts(self, rows), found)
-            data = EncodedDataset.of_parts(rows.map_parts(encode), self.engine)
+            data = EncodedDataset.of_parts(rows.map_parts(encode), self._engine)
             if known is not None and (labels != self._labels or len(known) != data.n_features + self.fit_intercept):
                 known = None
             self._begin(labels, found.like, known)
@@ -218,7 +223,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             if first and classes is None:
                 classes = list(partitioned.find_classes(data))
             learned = data.fold(partial(_learn_part, classes), model_for_parts(self, data))
-            self.__dict__.update({**vars(learned), "engine": self.engine})
+            self.__dict__.update({**vars(learned), "n_jobs": self.n_jobs})
             return self
         x = validation.features(self, X, reset=first)
         column = validation.targets(y, x.shape[0])
@@ -236,7 +241,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         weight = class_weights(self.class_weight, labels, codes, weight)
         if first:
             self._begin(labels, column if classes is None else np.asarray(classes), None)
-        self._epoch(EncodedDataset.of_batch(Batch(x, codes, weight), self.engine), None)
+        self._epoch(EncodedDataset.of_batch(Batch(x, codes, weight), self._engine), None)
         return self
 
     def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
@@ -324,7 +329,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             return kernels.linear_scores(part, coef, intercept, reading)
 
         with validation.naming_cells():
-            return joined(engine_for(self.engine, x).map(score, Batch(x)))
+            return joined(engine_for(self._engine, x).map(score, Batch(x)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

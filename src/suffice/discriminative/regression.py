@@ -121,7 +121,8 @@ class Regression(LinearPredictor):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.l2 = l2
         self.l1 = l1
@@ -133,7 +134,8 @@ class Regression(LinearPredictor):
         self.inference = inference
         self.covariance = covariance
         self.random_state = random_state
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _check_settings(self) -> None:
         """Raise where a setting makes no sense, before any row is read."""
@@ -451,7 +453,7 @@ class Regression(LinearPredictor):
         """Return all rows as kernels read them, kept between passes, and how many classes or parts y has."""
         if data.in_memory is not None:  # one part: its classes are all there are
             batch, levels = self._rows(**{name: data.in_memory.get(name) for name in COLUMNS}, reset=True)
-            return EncodedDataset.of_batch(batch, self.engine), levels
+            return EncodedDataset.of_batch(batch, self._engine), levels
         validation.features(self, data.example(), reset=True)
         encoded = data.map_parts(partial(_encode_part, model_for_parts(self, data), self._reads_classes()))
         seen: Seen | None
@@ -467,7 +469,7 @@ class Regression(LinearPredictor):
         except Exception:
             kept.release()
             raise
-        engine = engine_for_parts(data, self.engine)
+        engine = engine_for_parts(data, self._engine)
         rows, features = seen.summary.rows, seen.summary.features
         return EncodedDataset(kept.map_parts(recode), engine, rows, features, total, sample), levels
 
@@ -536,7 +538,7 @@ class Regression(LinearPredictor):
             learned = data.fold(_learn_part, model_for_parts(self, data))
             if not learned.__sklearn_is_fitted__():
                 raise no_rows()
-            self.__dict__.update({**vars(learned), "engine": self.engine})
+            self.__dict__.update({**vars(learned), "n_jobs": self.n_jobs})
         return self
 
     def _announce(self, data: Dataset) -> None:
@@ -547,7 +549,7 @@ class Regression(LinearPredictor):
         first = not self.__sklearn_is_fitted__()
         rows, targets = self._rows(X, y, sample_weight, offset, exposure, trials, reset=first)
         rows = replace(rows, y=to_host(rows.y)) if is_foreign(rows.y) else rows
-        likelihood = self._likelihood(EncodedDataset.of_batch(rows, self.engine), targets)
+        likelihood = self._likelihood(EncodedDataset.of_batch(rows, self._engine), targets)
         seen = (0.0 if first else self._seen) + likelihood.weight
         with validation.naming_cells():
             if self._steps is not None or not (first or self._sample is not None or self._curvature is not None):
@@ -636,7 +638,7 @@ class Regression(LinearPredictor):
 
     def _sample_theta(self, sample: RowSample, targets: int, theta: FloatArray | None) -> FloatArray:
         """Return theta that a sample of all rows suggests, or the one so far where that is as good for all it tells."""
-        laid, layout = lay_out(EncodedDataset.of_batch(sample.batch, self.engine), self.fit_intercept)
+        laid, layout = lay_out(EncodedDataset.of_batch(sample.batch, self._engine), self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         start = self._start(likelihood, targets, layout)
         self._curvature, curvature = None, self._curvature

@@ -77,7 +77,7 @@ def _generative(form: Form, rows: Rows, parts: list[Any], alpha: Any, engine: En
     folds = Folds(Rows(_seen(form, rows.x), rows.codes, rows.weight, rows.labels), parts)
     alphas = ALPHAS if isinstance(alpha, str) else (float(alpha),)
     settings = {"binarize": None} if form == "bernoulli" else {}
-    models = [kinds.get(form, MultinomialNB)(alpha=each, engine=engine, **settings) for each in alphas]
+    models = [kinds.get(form, MultinomialNB)(alpha=each, n_jobs=engine.n_jobs, **settings) for each in alphas]
     joints = tuning.held_out(models, folds, folds.others(models[0]))
     results = [
         _judged(form, joint, folds, each) for each, joint in zip(alphas, joints, strict=True) if joint is not None

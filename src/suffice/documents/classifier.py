@@ -19,7 +19,6 @@ from suffice.documents.kept import Kept
 from suffice.documents.learning import Learning
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
-from suffice.kernels import Engine
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
@@ -60,8 +59,9 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         stay in the sum: :meth:`with_params` reads it with others of these settings.
     encoding
         How bytes become text.
-    engine
-        What reads documents; all cores by default.
+    n_jobs
+        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine, or a number.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         max_share: float = 1.0,
         max_words: int | None = None,
         encoding: str = "utf-8",
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.model = model
         self.features = features
@@ -114,7 +114,7 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         self.max_share = max_share
         self.max_words = max_words
         self.encoding = encoding
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -46,10 +46,12 @@ def naive_bayes(
     model: Any
     if form == "bernoulli":
         # Without a threshold: rows hold 0 and 1 already.
-        model = BernoulliNB(alpha=alpha, binarize=None, class_prior=class_prior, temperature=temperature, engine=engine)
+        model = BernoulliNB(
+            alpha=alpha, binarize=None, class_prior=class_prior, temperature=temperature, n_jobs=engine.n_jobs
+        )
     else:
         kind = ComplementNB if form == "complement" else MultinomialNB
-        model = kind(alpha=alpha, class_prior=class_prior, temperature=temperature, engine=engine)
+        model = kind(alpha=alpha, class_prior=class_prior, temperature=temperature, n_jobs=engine.n_jobs)
     table = counts.presences if presence else counts.events
     labels = counts.labels
     model._hold_parameters()

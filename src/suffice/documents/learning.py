@@ -23,7 +23,7 @@ from suffice.documents.settings import Settings, check
 from suffice.documents.spreading import learnt_from
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
-from suffice.kernels.choice import engine_for
+from suffice.kernels.choice import Execution, engine_for
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.counts import SAMPLED
@@ -69,7 +69,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
     max_share: float
     max_words: int | None
     encoding: str
-    engine: Engine | None
+    n_jobs: int | None
     classes_: npt.NDArray[Any]
     model_: Form
     selection_: list[Candidate]
@@ -134,7 +134,6 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
 
     def _fresh(self) -> Self:
         fresh: Self = clone(self)
-        fresh.engine = self.engine
         return fresh
 
     def _become(self, fresh: Self) -> Self:
@@ -331,7 +330,7 @@ class Learning(ReadFromStatistics, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _engine(self) -> Engine:
-        return engine_for(self.engine, np.zeros((0, 0)))
+        return engine_for(Execution(self.n_jobs), np.zeros((0, 0)))
 
     def _presence(self, form: Form) -> bool:
         """Whether a word counts once in a document."""

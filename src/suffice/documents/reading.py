@@ -164,10 +164,12 @@ def discriminative(form: Form, alpha: Any, l2: Any, engine: Engine) -> tuple[Any
     """Return the discriminative model of this form, not fitted yet, and what makes its rows of counts."""
     if form == "logistic":
         penalty = RIDGE if isinstance(l2, str) else l2
-        return LogisticRegression(l2=penalty, tol=1e-4, inference=False, engine=engine), partial(normalize, copy=False)
+        return LogisticRegression(l2=penalty, tol=1e-4, inference=False, n_jobs=engine.n_jobs), partial(
+            normalize, copy=False
+        )
     given = {name: value for name, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
     # Rows hold what counts already, once or as often as it occurs; it divides them by their length itself.
-    return NBLogisticRegression(**given, binarize=None, engine=engine), _as_it_is
+    return NBLogisticRegression(**given, binarize=None, n_jobs=engine.n_jobs), _as_it_is
 
 
 def _as_it_is(rows: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import Piece
-from suffice.data.encoded import no_rows
+from suffice.data.encoded import model_for_parts, no_rows
 from suffice.documents.arriving import Arrived, arrived
 from suffice.documents.choosing import candidates
 from suffice.documents.forms import GENERATIVE, Form
@@ -19,7 +19,7 @@ from suffice.statistics import Labels
 def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:
     """Return a model like this one that has learnt from the documents of a cluster."""
     part = model._fresh()
-    part.engine = None
+    part.n_jobs = model_for_parts(model, data).n_jobs
     if model.model == "auto":
         part.model = model.model_ if hasattr(model, "_learnt") else _form(model, data)
     if part.model not in GENERATIVE:
@@ -30,7 +30,7 @@ def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:
     learnt: Any = data.map_parts(partial(_counted, part, classes)).reduce(operator.add)
     if learnt is None:
         raise no_rows()
-    learnt.model, learnt.engine = model.model, model.engine
+    learnt.model, learnt.n_jobs = model.model, model.n_jobs
     learnt._hold_parameters()
     return learnt
 

@@ -23,7 +23,7 @@ from suffice.generative.conditional import Conditional, against_average, log_rat
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.running_sum import RunningSum, is_small
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for, is_foreign, is_sparse
 from suffice.kernels.protocol import Kernels
@@ -51,7 +51,8 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     #: Whether the joint log-probabilities are those of a density; if not, only log_evidence adds what is left out.
     _joint_is_density: ClassVar[bool] = True
 
-    engine: Engine | None
+    n_jobs: int | None
+    device: str | None
     temperature: float | str
     n_features_in_: int
     classes_: npt.NDArray[Any]
@@ -94,7 +95,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
 
     def _sum(self, x: Any, codes: npt.NDArray[np.int64], weight: FloatArray | None, labels: Labels) -> Statistics:
         """Return the sum over rows, codes being of the labels."""
-        return engine_for(self.engine, x).accumulate(self._summariser(labels), Batch(x, codes, weight))
+        return engine_for(self._engine, x).accumulate(self._summariser(labels), Batch(x, codes, weight))
 
     def _sum_batch(self, batch: Batch, labels: Labels) -> Statistics:
         return self._sum(batch.x, batch.y, batch.weight, labels)
@@ -442,12 +443,12 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     def _ask(self, joint: Joint, x: Any, what: What) -> Any:
         """Return one reading of every row, which has passed the door."""
         x = self._readable(joint, x)
-        return joint.read(engine_for(self.engine, x), x, what)
+        return joint.read(engine_for(self._engine, x), x, what)
 
     def _ask_many(self, joints: Sequence[Joint], x: Any, what: Any) -> list[Any]:
         """Return one reading of every row under each of several p(x, y) read from the same sum."""
         x = self._readable(joints[0], x)
-        return read_many(joints, engine_for(self.engine, x), x, what)
+        return read_many(joints, engine_for(self._engine, x), x, what)
 
     # Answers.
 

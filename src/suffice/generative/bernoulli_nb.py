@@ -13,7 +13,7 @@ from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Presences
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.choice import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
@@ -28,7 +28,7 @@ class BernoulliNB(EventNB):
 
     Parameters
     ----------
-    alpha, force_alpha, fit_prior, class_prior, temperature, engine
+    alpha, force_alpha, fit_prior, class_prior, temperature, n_jobs, device
         As for :class:`MultinomialNB`; alpha is added to the counts of presence and of absence.
     binarize
         A feature is present where it is above this number; None where X holds nothing but numbers from 0 to 1.
@@ -51,7 +51,8 @@ class BernoulliNB(EventNB):
         fit_prior: bool = True,
         class_prior: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -59,7 +60,8 @@ class BernoulliNB(EventNB):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _sum_shape(self) -> dict[str, Any]:
         return {"binarize": self._params.binarize}

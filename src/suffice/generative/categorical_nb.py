@@ -17,7 +17,7 @@ from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
 from suffice.generative.events import Categories, category_table
 from suffice.generative.joint import Joint
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for, is_foreign, is_sparse
 from suffice.kernels.protocol import Kernels
@@ -37,7 +37,7 @@ class CategoricalNB(DiscreteNB):
     alpha
         Laplace smoothing, added to the count of every category: one number, one per feature, or "auto". A category that
         was never seen has the share of one that was seen no times.
-    force_alpha, fit_prior, class_prior, temperature, engine
+    force_alpha, fit_prior, class_prior, temperature, n_jobs, device
         As for :class:`MultinomialNB`.
     min_categories
         How many categories a feature has at least: one number or one per feature. Without it, whole numbers have as
@@ -68,7 +68,8 @@ class CategoricalNB(DiscreteNB):
         min_categories: int | npt.ArrayLike | None = None,
         bins: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -77,7 +78,8 @@ class CategoricalNB(DiscreteNB):
         self.min_categories = min_categories
         self.bins = bins
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     # The door.
 
@@ -149,7 +151,7 @@ class CategoricalNB(DiscreteNB):
         raise NotImplementedError("categories are summed by name")
 
     def _sum(self, x: Coded, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
-        engine = engine_for(self.engine, x.codes)
+        engine = engine_for(self._engine, x.codes)
         sizes = tuple(max(size, 1) for size in x.sizes)
         counted = engine.accumulate(CategoryCounts.over(labels, sizes, True), Batch(x.codes, codes, weight))
         return _named(counted, [x.names(feature) for feature in range(len(sizes))])

@@ -25,7 +25,7 @@ from suffice.generative.structures import (
     require_spread,
     without_gaps,
 )
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
@@ -59,8 +59,11 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         How many discriminant directions :meth:`transform` projects on; as many as there are by default.
     temperature
         Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
-    engine
-        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Examples
     --------
@@ -87,7 +90,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         missing: Literal["em"] | None = None,
         n_components: int | None = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -95,7 +99,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         self.missing = missing
         self.n_components = n_components
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     # What to sum, and how to read it.
 

@@ -69,7 +69,7 @@ def _change(before: MultivariateGaussian, after: MultivariateGaussian) -> float:
 
 def _start(model: Any, rows: Rows, x: FloatArray) -> MultivariateGaussian:
     """Return the Gaussians of the known cells, as if features were independent."""
-    engine = engine_for(model.engine, x)
+    engine = engine_for(model._engine, x)
     moments = engine.accumulate(DiagonalMoments.over(rows.labels, True), Batch(x, rows.codes, rows.weight))
     observed = moments.observed
     if not (observed.sum(axis=0) > 0).all():

@@ -18,7 +18,7 @@ from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import is_sparse
 from suffice.kernels.protocol import Kernels
@@ -43,7 +43,7 @@ class FamilyNB(PriorsGiven):
         feature, or "auto" to choose it by how well rows are predicted that were held out.
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
-    temperature, engine
+    temperature, n_jobs, device
         As for :class:`GaussianNB`.
 
     Examples
@@ -68,13 +68,15 @@ class FamilyNB(PriorsGiven):
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
         priors: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.family = family
         self.alpha = alpha
         self.priors = priors
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -15,7 +15,7 @@ from suffice.generative import leave_one_out
 from suffice.generative.base import PriorsGiven
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.gaussians import Independent
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, Statistics
@@ -44,8 +44,11 @@ class GaussianNB(PriorsGiven):
         per feature, or "auto" to choose it by how well rows are predicted that were held out.
     temperature
         Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
-    engine
-        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Examples
     --------
@@ -68,13 +71,15 @@ class GaussianNB(PriorsGiven):
         var_smoothing: float = 1e-9,
         alpha: float | npt.ArrayLike | Literal["auto"] = 0.0,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.alpha = alpha
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -27,7 +27,7 @@ from suffice.generative.gaussian_nb import GaussianNB, smoothed
 from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -67,8 +67,9 @@ class MixedNB(PriorsGiven):
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     temperature
         Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
-    engine
-        What sums the rows; threads by default.
+    n_jobs
+        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine, or a number.
 
     Attributes
     ----------
@@ -103,14 +104,14 @@ class MixedNB(PriorsGiven):
         var_smoothing: float = 1e-9,
         priors: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
         self.alpha = alpha
         self.var_smoothing = var_smoothing
         self.priors = priors
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     # The door.
 

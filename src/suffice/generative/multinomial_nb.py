@@ -15,7 +15,7 @@ from suffice.generative.conditional import Linear, log_without_zeros
 from suffice.generative.discrete import FORCED, EventNB
 from suffice.generative.events import Words
 from suffice.generative.joint import Joint
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
@@ -40,8 +40,11 @@ class MultinomialNB(EventNB):
         The priors, (k,), or a dictionary from class to prior.
     temperature
         Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
-    engine
-        What sums the rows; threads for NumPy and scipy, the array's own library otherwise.
+    n_jobs
+        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
+        all cores of the machine, or a number.
+    device
+        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
 
     Examples
     --------
@@ -64,14 +67,16 @@ class MultinomialNB(EventNB):
         fit_prior: bool = True,
         class_prior: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return EventCounts.over(labels, True)
@@ -111,7 +116,7 @@ class ComplementNB(MultinomialNB):
 
     Parameters
     ----------
-    alpha, force_alpha, fit_prior, class_prior, temperature, engine
+    alpha, force_alpha, fit_prior, class_prior, temperature, n_jobs, device
         As for :class:`MultinomialNB`. Priors do not change predictions.
     norm
         Whether each class's weights are divided by their sum.
@@ -133,7 +138,8 @@ class ComplementNB(MultinomialNB):
         class_prior: Any = None,
         norm: bool = False,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -141,7 +147,8 @@ class ComplementNB(MultinomialNB):
             fit_prior=fit_prior,
             class_prior=class_prior,
             temperature=temperature,
-            engine=engine,
+            n_jobs=n_jobs,
+            device=device,
         )
         self.norm = norm
 

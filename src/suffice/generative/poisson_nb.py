@@ -12,7 +12,7 @@ from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Arrivals
-from suffice.kernels import Batch, Engine
+from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
@@ -30,7 +30,7 @@ class PoissonNB(EventNB):
         A prior worth that many rows at a rate of 1: one number, one per feature, or "auto".
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
-    temperature, engine
+    temperature, n_jobs, device
         As for :class:`MultinomialNB`.
 
     Examples
@@ -49,12 +49,14 @@ class PoissonNB(EventNB):
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
         priors: Any = None,
         temperature: float | Literal["auto"] = 1.0,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.temperature = temperature
-        self.engine = engine
+        self.n_jobs = n_jobs
+        self.device = device
 
     force_alpha = True
     fit_prior = True

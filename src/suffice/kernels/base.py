@@ -21,6 +21,11 @@ class Engine(ABC):
 
     kernels: Kernels  #: what sums one batch, or a part of it
 
+    @property
+    def n_jobs(self) -> int | None:
+        """The number of threads that was given, if one was."""
+        return None
+
     def accumulate(self, summarise: Callable[[Batch, Kernels], S], batches: Batch | Iterable[Batch]) -> S:
         """Return the sum of the statistics of all batches.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -17,25 +18,48 @@ from suffice.kernels.threads import ThreadEngine
 CLUSTERS: set[str] = {"dask", "pyspark"}
 
 
+class Execution(NamedTuple):
+    """How rows are summed: the settings ``n_jobs`` and ``device`` of an estimator."""
+
+    n_jobs: int | None = None  #: threads; None for all permitted cores, -1 for all cores of the machine
+    device: str | None = None  #: where rows in host memory are sent; None where they are
+
+
 @cache
 def default_engine() -> ThreadEngine:
     """Return the engine that all models share, whose threads wait between calls."""
     return ThreadEngine()
 
 
-def engine_for(engine: Engine | None, x: Any) -> Engine:
-    """Return the engine a model was given, or else the one that reads this kind of array.
+def engine_for(choice: Engine | Execution | None, x: Any) -> Engine:
+    """Return the engine that reads an array under these settings.
 
     Examples
     --------
-    >>> engine_for(ThreadEngine(threads=3), np.zeros((1, 1)))
+    >>> engine_for(Execution(n_jobs=3), np.zeros((1, 1)))
     ThreadEngine(threads=3)
     """
-    if engine is not None:
-        if not isinstance(engine, Engine):
-            raise TypeError(f"engine must be None or an engine such as ThreadEngine(); got {engine!r}")
-        return engine
-    return ArrayEngine() if is_foreign(x) else default_engine()
+    if isinstance(choice, Engine):
+        return choice
+    n_jobs, device = choice or (None, None)
+    threads = default_engine() if n_jobs is None else _threads(n_jobs)
+    if device is not None and device != "cpu":
+        return _on_device(device)
+    return ArrayEngine() if is_foreign(x) else threads
+
+
+@cache
+def _threads(n_jobs: Any) -> ThreadEngine:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or not (n_jobs == -1 or n_jobs >= 1):
+        raise ValueError(f"n_jobs must be None, -1 or a whole number of at least 1; got {n_jobs!r}")
+    return ThreadEngine((os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs))
+
+
+@cache
+def _on_device(device: Any) -> ArrayEngine:
+    if not isinstance(device, str) or device.partition(":")[0] != "cuda":
+        raise ValueError(f"device must be None, 'cpu', 'cuda' or the like of 'cuda:1'; got {device!r}")
+    return ArrayEngine(device=device)
 
 
 def cluster_of(x: Any) -> str | None:

@@ -58,6 +58,11 @@ class ThreadEngine(Engine):
         """How many threads sum rows now."""
         return self._given or permitted_threads()
 
+    @property
+    def n_jobs(self) -> int | None:
+        """The number of threads that was given, if one was."""
+        return self._given
+
     def __repr__(self) -> str:
         return f"ThreadEngine(threads={self.threads})"
 

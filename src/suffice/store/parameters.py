@@ -11,10 +11,10 @@ import numpy as np
 def written(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimator's parameters as JSON holds them; an engine is the reader's to choose.
 
-    >>> written({"alpha": np.float64(0.5), "priors": {0: 0.2, 1: 0.8}, "engine": object()})
-    {'alpha': 0.5, 'priors': {'pairs': [[0, 0.2], [1, 0.8]]}, 'engine': None}
+    >>> written({"alpha": np.float64(0.5), "priors": {0: 0.2, 1: 0.8}, "n_jobs": 2})
+    {'alpha': 0.5, 'priors': {'pairs': [[0, 0.2], [1, 0.8]]}, 'n_jobs': None}
     """
-    return {name: None if name == "engine" else _plain(value) for name, value in parameters.items()}
+    return {name: None if name in ("n_jobs", "device") else _plain(value) for name, value in parameters.items()}
 
 
 def read(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.kernels import Engine
 from suffice.text.rows import known_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import HashedVocabulary
@@ -25,7 +24,7 @@ class HashingVectorizer(Vectorizer):
         How many columns there are: a power of two.
     encoding, decode_error, strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
         As for :class:`~suffice.text.CountVectorizer`.
-    binary, dtype, engine
+    binary, dtype, n_jobs
         As for :class:`~suffice.text.CountVectorizer`.
 
     Examples
@@ -48,7 +47,7 @@ class HashingVectorizer(Vectorizer):
         analyzer: str = "word",
         binary: bool = False,
         dtype: Any = np.int64,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_features = n_features
         self.encoding = encoding
@@ -61,7 +60,7 @@ class HashingVectorizer(Vectorizer):
         self.analyzer = analyzer
         self.binary = binary
         self.dtype = dtype
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Do nothing but check the settings: there is nothing to learn."""

@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from suffice.kernels import Engine
 from suffice.kernels.native_rows import intact_sparse
 from suffice.text.rows import known_rows, new_rows
 from suffice.text.vectorizing import Vectorizer
@@ -41,8 +40,9 @@ class CountVectorizer(Vectorizer):
         Whether a word counts once in a document.
     dtype
         The type of the counts.
-    engine
-        What reads the documents; all cores by default.
+    n_jobs
+        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine, or a number.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class CountVectorizer(Vectorizer):
         vocabulary: Any = None,
         binary: bool = False,
         dtype: Any = np.int64,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.encoding = encoding
         self.decode_error = decode_error
@@ -87,7 +87,7 @@ class CountVectorizer(Vectorizer):
         self.vocabulary = vocabulary
         self.binary = binary
         self.dtype = dtype
-        self.engine = engine
+        self.n_jobs = n_jobs
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary of documents."""
@@ -214,7 +214,7 @@ class TfidfVectorizer(CountVectorizer):
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,
-        engine: Engine | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             encoding=encoding,
@@ -231,7 +231,7 @@ class TfidfVectorizer(CountVectorizer):
             vocabulary=vocabulary,
             binary=binary,
             dtype=dtype,
-            engine=engine,
+            n_jobs=n_jobs,
         )
         self.norm = norm
         self.use_idf = use_idf

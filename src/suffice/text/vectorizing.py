@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from suffice.kernels import Engine
-from suffice.kernels.choice import engine_for
+from suffice.kernels.choice import Execution, engine_for
 from suffice.text.documents import decoded, gathered
 from suffice.text.features import Features
 
@@ -40,7 +40,7 @@ class Vectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     analyzer: str
     binary: bool
     dtype: Any
-    engine: Engine | None
+    n_jobs: int | None
 
     def _features(self) -> Features:
         """Return the features that scikit-learn's settings stand for."""
@@ -68,7 +68,7 @@ class Vectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return features, gathered(decoded(raw_documents, self.encoding, self.decode_error), features)
 
     def _engine(self) -> Engine:
-        return engine_for(self.engine, np.zeros((0, 0)))
+        return engine_for(Execution(self.n_jobs), np.zeros((0, 0)))
 
     def _finished(self, rows: Any) -> Any:
         if self.binary:
