@@ -42,6 +42,7 @@ html_sidebars = {
         "benchmarks",
         "papers",
         "architecture",
+        "decisions",
         "contributing",
         "changelog",
         "gallery/**",
