@@ -62,8 +62,8 @@ FAULTS = (
         "merged moments weigh the distance of the means by one side",
         "statistics",
         "src/suffice/statistics/moments.py",
-        "between = self._products(np.sqrt(one._behind * share) * apart)",
-        "between = self._products(np.sqrt(two._behind * share) * apart)",
+        "spread += self._products(np.sqrt(one._behind * share) * apart)",
+        "spread += self._products(np.sqrt(two._behind * share) * apart)",
         ("tests/statistics/test_numbers.py::test_a_batch_may_lack_a_class_and_bring_a_new_one",),
     ),
     Fault(
@@ -112,8 +112,8 @@ FAULTS = (
         "the steps of partial_fit are as long in every batch as in the first",
         "solvers",
         "src/suffice/discriminative/regression.py",
-        "self._pace = replace(pace, first=pace.first + descent.steps)",
-        "self._pace = pace",
+        "self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)",
+        "self._pace = None if self._steps is None else pace",
         ("tests/discriminative/test_batches.py::test_a_given_decay_is_followed",),
     ),
     # Inference.
@@ -178,15 +178,15 @@ FAULTS = (
     Fault(
         "cells that were filled in add no variance",
         "generative",
-        "src/suffice/generative/missing.py",
+        "src/suffice/generative/em_missing.py",
         "doubt[np.ix_([code], ~known, ~known)] += rows.weights[own].sum() * left",
         "doubt[np.ix_([code], ~known, ~known)] += 0.0 * left",
         ("tests/generative/test_facts.py::test_em_for_missing_cells_raises_the_likelihood_to_its_top",),
     ),
-    # Engines.
+    # Kernels.
     Fault(
         "OMP_NUM_THREADS is ignored",
-        "engines",
+        "kernels",
         "src/suffice/kernels/threads.py",
         "limits = [int(said)] if said.isdecimal() else []",
         "limits: list[int] = []",
