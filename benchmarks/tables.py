@@ -114,8 +114,9 @@ def measured(name: str, path: Path) -> dict[str, Any]:
     if process.returncode:
         note = f"failed: {process.returncode}"
     elif name in COMMANDS:
-        best = json.loads(text)["candidates"][0]
-        note = f"{best['model']}, log loss {best['loss']:.4f}"
+        found = json.loads(text)
+        best = found["candidates"][0]
+        note = f"{best['model']}, log loss {best['loss']:.4f}, fitted to {found['rows_fitted']:,} rows"
     return {"seconds": seconds, "memory": used.ru_maxrss / 1e3, "note": note}
 
 

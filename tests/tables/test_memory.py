@@ -21,7 +21,7 @@ print(model.rows_, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 @pytest.mark.parametrize("form", ["nb", "gda", "auto"])
 def test_two_million_rows_take_little_memory(form: str, tmp_path: Path) -> None:
     path = tmp_path / "many.csv"
-    duckdb.sql("create macro u(i, seed) as hash(i, seed) / 18446744073709551616.0")  # uniform on [0, 1)
+    duckdb.sql("create or replace macro u(i, seed) as hash(i, seed) / 18446744073709551616.0")  # uniform on [0, 1)
     duckdb.sql(
         f"""copy (select u(i, 1) * 10 as a, u(i, 2) - 0.5 as b, i % 7 as c, 'level ' || (i * 31 % 12) as d,
         case when u(i, 3) < 0.1 then null else u(i, 4) end as e,

@@ -25,15 +25,15 @@ from suffice.cli.options import (
 _FEW = 20
 
 
-def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    if value == "all":
-        return None
+def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | str | None:
+    if value in ("all", "auto"):
+        return None if value == "all" else value
     try:
         found = int(value.replace(",", "").replace("_", ""))
     except ValueError:
         found = 0
     if found < 1:
-        raise click.BadParameter(f"give a number of rows, or all; got {value!r}")
+        raise click.BadParameter(f"give a number of rows, all or auto; got {value!r}")
     return found
 
 
@@ -45,11 +45,12 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
 @click.option(
     "--rows",
-    default="500000",
+    default="auto",
     show_default=True,
     callback=_most_rows,
-    metavar="N|all",
-    help="Rows, drawn at random, that regressions and other models which are not read from sums are fitted to.",
+    metavar="N|all|auto",
+    help="Rows that regressions are fitted to: N drawn at random, all, or all where rows times parameters are no more "
+    "than 2e9 and 500,000 otherwise (auto).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
 @click.option(
@@ -74,7 +75,7 @@ def fit(
     ignore: tuple[str, ...],
     task: str | None,
     folds: int,
-    rows: int | None,
+    rows: int | str | None,
     seed: int,
     in_database: bool | None,
     ledger: bool,
@@ -236,7 +237,8 @@ def _show(model: Any, name: str) -> None:
     if model.rows_ < _FEW:
         say(f"{counted(model.rows_, 'row')} are too few to judge a model by", "warning")
     rate = model.rows_ / max(model.seconds_, 1e-9)
-    print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s")
+    used = "" if model.fitted_rows_ < model.rows_ else f"; {best.model} was fitted to all of them"
+    print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{used}")
     if model.fitted_rows_ < model.rows_:
         print_line(f"{drawn_rows(model)}: give --rows all to fit to all of them")
     if model.ledger and model.ledger_ is None:

@@ -92,15 +92,6 @@ def _some(column: Any, rows: Any) -> Any:
     return column[rows]
 
 
-def moved(column: Names, vocabulary: Labels, unknown: int = -1) -> Codes:
-    """Return codes into another vocabulary; ``unknown`` for names that it does not hold."""
-    if column.vocabulary == vocabulary:
-        return column.codes
-    places = vocabulary._places(column.vocabulary.names)
-    places = np.append(np.where(places < 0, unknown, places), -1)
-    return places[column.codes]
-
-
 def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
     """Return what models see of a column: one feature, or the parts of a date."""
     kind = type_of(column.type)

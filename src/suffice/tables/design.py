@@ -79,10 +79,14 @@ class Design:
     def encode(self, block: Block) -> Any:
         """Return rows as a matrix, (n, d), dense or CSR."""
         columns = _columns(block)
-        parts = [term.encode(columns[term.feature]) for term in self.terms]
         if self.is_sparse:
-            return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr", dtype=np.float64)
-        return np.concatenate(parts, axis=1)
+            parts = [_sparse(term, columns[term.feature], block.rows) for term in self.terms]
+            return sparse.hstack(parts, format="csr", dtype=np.float64)
+        matrix = np.empty((block.rows, self.width), order="F")  # written, and mostly read, column after column
+        for term in self.terms:
+            assert not isinstance(term, Words)
+            term.encode(columns[term.feature], matrix[:, self.spans[term.feature]])
+        return matrix
 
     def grouped(self, contributions: Any) -> FloatArray:
         """Return what the columns of each feature add together, (n, features), of what each column adds, (n, d)."""
@@ -160,6 +164,14 @@ class Design:
             for kind, each in plain["terms"]
         ]
         return cls(tuple(Feature(*each) for each in plain["features"]), tuple(terms))
+
+
+def _sparse(term: Term, column: Any, rows: int) -> Any:
+    if not isinstance(term, Number):
+        return term.encode_sparse(column)
+    matrix = np.empty((rows, len(term.names)))
+    term.encode(column, matrix)
+    return sparse.csr_array(matrix)
 
 
 def _columns(block: Block) -> dict[str, Any]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.data.dataset import Piece
+from suffice.data.stream import StreamDataset
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
+from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block
 from suffice.tables.describing import Description
 from suffice.tables.design import Design, design_of
@@ -28,6 +33,8 @@ _NEWTON = 600
 _PRODUCTS = 1e11
 #: Second derivatives of a regression's rows by the scores of two classes, at most: 1,000 rows of 1,000 classes.
 _DERIVATIVES = 1e9
+#: Numbers of a matrix that is made of some rows in a pass.
+_PIECE = 1 << 20
 #: Bytes that the covariances of all classes may take.
 _COVARIANCES = 1 << 30
 
@@ -74,6 +81,38 @@ class Designed(Predictor):
             self.inner.fit(matrix, self._targets(values))
         return self
 
+    def learn_in_passes(self, read: Callable[[], Iterator[Learnt]]) -> Self:
+        """Learn from rows that are read once for each pass of a solver, and are never all in memory as a matrix.
+
+        Parameters
+        ----------
+        read
+            Starts a pass.
+        """
+        # Rows of words are encoded once and kept, as that takes long; others in each pass.
+        is_read_once = self.design.is_sparse and self.task != "numbers"
+        pieces = partial(self._pieces, read)
+        with closing(pieces()) as started:
+            head = next(started)
+        with quiet():
+            self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=is_read_once, head=head))
+        if self.task == "classes":  # it was given codes
+            self.inner = _with(self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {})
+        return self
+
+    def _pieces(self, read: Callable[[], Iterator[Learnt]]) -> Generator[Piece, None, None]:
+        """Yield rows as matrices of a size that fits a cache, with their codes or numbers."""
+        step = max(1, _PIECE // self.design.width)
+        for block, values in read():
+            for start in range(0, block.rows, step):
+                some = slice(start, start + step)
+                yield {"X": self.design.encode(block[some]), "y": values[some]}
+
+    def row_products(self, sample: Block) -> float:
+        """Return how many products a row takes in one pass of a solver."""
+        matrix = self.design.encode(sample)
+        return max(len(self.labels) - 1, 1) * float(matrix.size) / max(sample.rows, 1)
+
     def _check_classes(self, rows: int) -> None:
         """Raise where a regression has more classes than it can be fitted to in reasonable time."""
         classes = len(self.labels)
@@ -104,7 +143,7 @@ class Designed(Predictor):
         with quiet():
             self.inner.partial_fit(self.design.encode(sample), self._targets(values))
         what: Any = NormalEquations if self.task != "classes" else self.inner._summariser
-        self.inner = _with_sums(self.inner, sums(what), self.labels)
+        self.inner = _with(self.inner, self.labels, {"sum": sums(what)})
         self.settle()
         return self
 
@@ -227,13 +266,13 @@ def _moved(inner: Any, design: Design, target: Design) -> Any:
     return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
 
 
-def _with_sums(inner: Any, statistics: Statistics, labels: Labels) -> Any:
-    """Return a model that has learnt something else: these sums."""
+def _with(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
+    """Return a model that has learnt something else: these classes, if it has any, and these sums."""
     contents = inner._contents()
     settings = dict(contents.settings)
     if "classes" in settings:
         settings["classes"] = {**settings["classes"], "names": list(labels)}
-    return type(inner)._from_contents(Contents(contents.kind, settings, {"sum": statistics}, contents.arrays))
+    return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
 
 
 def _estimator(form: Form, task: Task, penalty: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from suffice.tables.described import Described
 from suffice.tables.describing import Description
 from suffice.tables.designed import Designed
 from suffice.tables.errors import TableError
-from suffice.tables.forms import Form, candidates, form_of
+from suffice.tables.forms import FORMS, Form, candidates, form_of
 from suffice.tables.ledger import Ledger
 from suffice.tables.nesting import nested, unnested
 from suffice.tables.predictors import Predictor, restored
@@ -30,6 +31,11 @@ from suffice.tables.schema import Schema
 from suffice.tables.source import Source, Watch
 from suffice.tables.sources import open_table
 from suffice.tables.targets import Bins
+
+#: With ``most_rows="auto"``, regressions are fitted to all rows where a pass takes no more products than these, and to
+#: so many drawn rows otherwise.
+PRODUCTS = 2e9
+DRAWN = 500_000
 
 
 class TableModel(Stored, Algebra):
@@ -54,8 +60,11 @@ class TableModel(Stored, Algebra):
     folds
         How many folds are held out in turn when models are compared.
     most_rows
-        Regressions and other models that are not read from sums are fitted to so many rows, drawn at random, where
-        there are more of them; to all, with None. Models that are read from sums take in every row in any case.
+        How many rows regressions and other models that are not read from sums are fitted to, at most; they are drawn at
+        random. None: all rows. ``"auto"``: all rows where rows times parameters are no more than 2e9 (100 million rows
+        of 20 numbers), otherwise 500,000. All rows of a file are kept in a compact form while they are read: in memory
+        up to 128 MB, then in a temporary file. Of a table that its database sums, and for ``"local"``, ``"auto"`` is
+        500,000. Models that are read from sums take in every row in any case.
     random_state
         The seed of the folds, and of the rows that are drawn. Rows are drawn by their contents: folds and all that is
         chosen by them (temperatures, penalties) depend neither on the order of the rows nor on where they lie. In other
@@ -108,7 +117,7 @@ class TableModel(Stored, Algebra):
         columns: Mapping[str, str] | None = None,
         task: str | None = None,
         folds: int = 5,
-        most_rows: int | None = 500_000,
+        most_rows: int | str | None = "auto",
         random_state: int = 0,
         in_database: bool | None = None,
         ledger: bool = False,
@@ -136,8 +145,8 @@ class TableModel(Stored, Algebra):
         """
         if self.folds < 2:
             raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
-        if self.most_rows is not None and self.most_rows < 1:
-            raise ValueError(f"most_rows must be 1 or more, or None for all rows; got {self.most_rows!r}")
+        if self.most_rows not in (None, "auto") and not (isinstance(self.most_rows, int) and self.most_rows >= 1):
+            raise ValueError(f"most_rows must be 1 or more, 'auto', or None for all rows; got {self.most_rows!r}")
         if self.ledger and self.in_database:
             raise ValueError("ledger=True reads every row: leave out in_database=True")
         strings = [str(name) for name, kind in (self.columns or {}).items() if kind in ("category", "text")]
@@ -146,7 +155,8 @@ class TableModel(Stored, Algebra):
 
         database = None if self.ledger else chosen(source, self.in_database, self.model)
         try:
-            self._settle(self._read(source, name, database, watch), watch)
+            with closing(self._read(source, name, database, watch)) as found:
+                self._settle(found, watch)
         finally:
             if database is not None:
                 database.close()
@@ -164,13 +174,21 @@ class TableModel(Stored, Algebra):
                     raise
                 note = str(error)
         ledger = Ledger.empty(self.random_state) if self.ledger else None
-        return reading.read(reading.Streamed(source, self.random_state, watch, note, ledger), *asked)
+        return reading.read(
+            reading.Streamed(source, self.random_state, watch, note, ledger, self._may_need_all_rows()), *asked
+        )
+
+    def _may_need_all_rows(self) -> bool:
+        """Whether the model may be a regression that is fitted to all rows, which takes several passes over them."""
+        named = FORMS.get(self.model)
+        return self.most_rows in (None, "auto") and (named is None or named.is_penalised)
 
     def _drawn(self, schema: Schema) -> int:
         """Return how many rows to draw: those that models are compared by, and others are fitted to."""
         if self.model != "auto" and form_of(self.model, schema).exact:
             return reading.COMPARED
-        return max(self.most_rows or 0, reading.COMPARED)
+        most = self.most_rows or 0
+        return max(DRAWN if isinstance(most, str) else most, reading.COMPARED)
 
     def _summed(self, schema: Schema) -> Form | None:
         """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
@@ -224,10 +242,20 @@ class TableModel(Stored, Algebra):
             if self.in_database or multiplies_faster(predictor.design.width):
                 return found.sums.learnt(predictor, sample, values)
             self.summed_ += f", of products {reading.HERE}"
-        if form.exact or self.most_rows is None:
+        if form.exact:
+            return predictor.learn(found.again())
+        if isinstance(predictor, Designed) and not found.holds_all and self._takes_all_rows(predictor, found, sample):
+            return predictor.learn_in_passes(found.again)
+        if self.most_rows is None:
             return predictor.learn(found.again())
         self.fitted_rows_ = found.sample.num_rows
         return predictor.learn(found.drawn())
+
+    def _takes_all_rows(self, predictor: Designed, found: reading.Read, sample: Block) -> bool:
+        """Whether a regression is fitted to more rows than are drawn: all of them."""
+        if self.most_rows != "auto":
+            return self.most_rows is None
+        return found.keeps_all and found.rows * predictor.row_products(sample) <= PRODUCTS
 
     def to_sql(self, dialect: str = "duckdb", *, table: str = "data", keep: Sequence[str] = ()) -> str:
         """Return a SELECT that gives the predictions for a table's rows, inside its database.

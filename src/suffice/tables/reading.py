@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +13,7 @@ from suffice.statistics import Labels
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, KindError
 from suffice.tables.cells import flat
+from suffice.tables.compact_rows import CompactRows
 from suffice.tables.describing import Description
 from suffice.tables.drawing import Sample, hash_rows, order_by_content
 from suffice.tables.errors import TableError
@@ -51,20 +53,34 @@ class Read:
     where: str = HERE  # where sums were taken
     note: str = ""  # why they were not taken where the rows lie
     ledger: Ledger | None = None  # of the rows, where one is kept
+    kept: CompactRows | None = None  # all rows, where they are needed again
 
     @property
     def holds_all(self) -> bool:
         """Whether all rows were drawn."""
         return bool(self.sample.num_rows == self.rows)
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether all rows are kept in a compact form."""
+        return self.kept is not None and self.kept.is_complete
+
+    def close(self) -> None:
+        """Delete the rows that are kept."""
+        if self.kept is not None:
+            self.kept.close()
+
     def drawn(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield the rows that were drawn, with codes of the classes, or numbers."""
         return self.learnt(self.sample.to_batches(BATCH))
 
     def again(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield all rows once more, read again where they were too many to hold."""
+        """Yield all rows once more: those that were drawn or kept, where these are all; else they are read again."""
         if self.holds_all:
             return self.drawn()
+        if self.keeps_all:
+            assert self.kept is not None
+            return ahead(self.kept.read(self.labels))
         return self.learnt(ahead(self.source.batches([*self.schema.columns, self.schema.target])))
 
     def compared(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
@@ -172,6 +188,7 @@ def read(
             continue
         others = {} if whole else _kinds_of_all(found, settled)
         if others:  # the first rows are not like all rows: once more
+            found.close()
             for name, kind in others.items():
                 schema = schema.with_kind(name, kind, f"the first {head.num_rows:,} rows alone suggest another kind")
             settled |= set(others)
@@ -180,6 +197,7 @@ def read(
         alike = {name: value for name, value in alike.items() if name in schema.columns and name not in (kinds or {})}
         if not alike or len(alike) == len(schema.predictors):
             return found
+        found.close()
         for name, value in alike.items():  # the first rows did not tell, and the others do not either
             schema = schema.with_kind(name, "ignore", f"always {value}")
 
@@ -227,6 +245,8 @@ class Streamed:
         Why sums are not taken where the rows lie, where that is worth saying.
     ledger
         An empty one, where rows are to be kept track of.
+    keeps_rows
+        Whether all rows are kept in a compact form, to be read again without the source.
     """
 
     def __init__(
@@ -236,12 +256,14 @@ class Streamed:
         watch: Watch | None = None,
         note: str = "",
         ledger: Ledger | None = None,
+        keeps_rows: bool = False,
     ) -> None:
         self.source = source
         self.note = note
         self.ledger = ledger
         self._seed = seed
         self._watch = watch
+        self._keeps_rows = keeps_rows
         self._stream: Iterator[Any] | None = None
 
     def head(self) -> tuple[pa.Table, bool]:
@@ -251,6 +273,15 @@ class Streamed:
 
     def go(self, schema: Schema, head: pa.Table, most: int, form: Form | None, said: str | None) -> Read:
         """Sum all rows while they are read, and draw some."""
+        with ExitStack() as stack:
+            kept = stack.enter_context(CompactRows(schema.features)) if self._keeps_rows else None
+            found = self._go(schema, head, most, form, said, kept)
+            stack.pop_all()
+        return found
+
+    def _go(
+        self, schema: Schema, head: pa.Table, most: int, form: Form | None, said: str | None, kept: CompactRows | None
+    ) -> Read:
         stream, self._stream = self._stream or self.source.batches(), None
         sample = Sample(most, self._seed)
         columns = [*schema.columns, schema.target]
@@ -290,6 +321,8 @@ class Streamed:
                     prepared = True
                 summed.labels = labels
                 summed.add(block, answers.into(labels) if bins is None else answers.values)
+            if kept is not None:
+                kept.add(block, answers)
             sample.add(batch, hash_rows(block, answers.values, answers.labels))
         if statistics is None:
             raise TableError(
@@ -313,4 +346,5 @@ class Streamed:
             skipped,
             note=self.note,
             ledger=ledger,
+            kept=kept,
         )

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
-from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.blocks import Names, moved
+from suffice.tables.blocks import Names
 
 #: How many places a curve bends at, at most; a column of so few values bends at each of them.
 BENDS = 8
@@ -37,12 +38,18 @@ class Number:
         bends = [f"{self.feature} > {bend:g}" for bend in self.bends]
         return [self.feature, *bends, *([f"{self.feature} missing"] if self.gaps else [])]
 
-    def encode(self, cells: FloatArray) -> FloatArray:
-        """Return the columns, (n, width); a missing cell counts as the mean."""
-        known = ~np.isnan(cells)
-        z = np.where(known, (cells - self.centre) / self.scale, 0.0)
-        bent = [np.maximum(z - (bend - self.centre) / self.scale, 0.0) for bend in self.bends]
-        return np.stack([z, *bent, *([(~known).astype(np.float64)] if self.gaps else [])], axis=1)
+    def encode(self, cells: FloatArray, out: FloatArray) -> None:
+        """Write the columns to ``out``, (n, width); a missing cell counts as the mean."""
+        z = out[:, 0]
+        np.subtract(cells, self.centre, out=z)
+        z /= self.scale
+        missing = np.isnan(z)
+        if missing.any():
+            z[missing] = 0.0
+        for place, bend in enumerate(self.bends, 1):
+            np.maximum(z - (bend - self.centre) / self.scale, 0.0, out=out[:, place])
+        if self.gaps:
+            out[:, -1] = missing
 
 
 @dataclass(frozen=True)
@@ -69,17 +76,25 @@ class Levels:
         shown = [f"{self.feature} = {level}" for level in self.shown]
         return [*shown, *([f"{self.feature} missing"] if self.gaps else [])]
 
-    def encode(self, column: Names) -> FloatArray:
-        """Return the columns, (n, width)."""
-        order = Labels(tuple(sorted(self.levels)))
+    def encode(self, column: Names, out: FloatArray) -> None:
+        """Write the columns to ``out``, (n, width)."""
+        places = self._places(column)
+        out[:] = 0.0
+        seen = np.flatnonzero(places >= 0)
+        out[seen, places[seen]] = 1.0
+
+    def encode_sparse(self, column: Names) -> Any:
+        """Return the columns, (n, width) CSR."""
+        places = self._places(column)
+        seen = places >= 0
+        ends = np.concatenate([[0], np.cumsum(seen)])
+        return sparse.csr_array((np.ones(ends[-1]), places[seen], ends), shape=(len(places), len(self.names)))
+
+    def _places(self, column: Names) -> npt.NDArray[np.int64]:
+        """Return the column that is 1 in each row, (n,); -1 where none is."""
         column_of = {level: place for place, level in enumerate(self.shown)}
-        places = np.array([*(column_of.get(str(level), -1) for level in order), -1, -1], dtype=np.int64)
-        codes = places[moved(column, order, unknown=len(order))]
-        codes = np.where(column.codes < 0, len(self.shown) if self.gaps else -1, codes)
-        columns = np.zeros((len(codes), len(self.names)))
-        seen = np.flatnonzero(codes >= 0)
-        columns[seen, codes[seen]] = 1.0
-        return columns
+        places = [column_of.get(str(name), -1) for name in column.vocabulary]
+        return np.array([*places, len(self.shown) if self.gaps else -1], dtype=np.int64)[column.codes]
 
 
 @dataclass(frozen=True)
@@ -94,7 +109,7 @@ class Words:
         """The names of the columns."""
         return [f"{self.feature}: {word}" for word in self.words]
 
-    def encode(self, texts: list[str]) -> Any:
+    def encode_sparse(self, texts: list[str]) -> Any:
         """Return the columns, (n, width) CSR."""
         from suffice.text import CountVectorizer
 
