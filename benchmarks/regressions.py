@@ -131,7 +131,7 @@ def streamed() -> Task:
 
 def reached(model: Any) -> Any:
     """Return a model that has reached the optimum."""
-    assert model.solution_.converged, model.solution_.why
+    assert model.solution_.converged, model.solution_.reason
     assert model.solution_.trace[-1].gradient_norm <= TOL
     return model
 

@@ -18,7 +18,7 @@ from suffice.solvers import BatchGradient, Newton, StochasticGradient
 rng = np.random.default_rng(0)
 x = rng.normal(size=(2000, 3)) * [1.0, 2.0, 0.5]
 y = rng.random(2000) < 1 / (1 + np.exp(-(0.3 + x @ [1.0, -1.0, 2.0])))
-best = LogisticRegression(solver="newton", tol=1e-12).fit(x, y).solution_.log_likelihood
+best = LogisticRegression(solver="newton", tol=1e-12).fit(x, y).solution_.value
 
 solvers = {
     "Newton": Newton(),
@@ -30,7 +30,7 @@ for name, solver in solvers.items():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the slow ones have not arrived
         trace = LogisticRegression(solver=solver).fit(x, y).solution_.trace
-    gap = [(best - step.log_likelihood) / len(y) for step in trace]
+    gap = [(step.value - best) / len(y) for step in trace]
     axis.plot([step.passes for step in trace], np.maximum(gap, 1e-16), ".-", label=name)
 axis.set(yscale="log", xlabel="passes over the rows", ylabel="log-likelihood below the best, per row")
 axis.legend()

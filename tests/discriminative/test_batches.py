@@ -12,8 +12,8 @@ from scipy import sparse
 import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
 from suffice.data import EncodedDataset
-from suffice.discriminative.objective import Likelihood
-from suffice.discriminative.row_sample import Beside
+from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.discriminative.row_sample import UpdateObjective
 from suffice.families import Response
 from suffice.kernels import Batch
 from suffice.solvers import StochasticGradient
@@ -254,12 +254,12 @@ def test_batches_of_a_stochastic_solver_without_a_step_are_fitted_as_by_the_defa
     np.testing.assert_array_equal(model.theta_, LogisticRegression().partial_fit(x, y).theta_)
 
 
-def test_the_past_beside_new_rows_has_the_slope_of_its_curvature() -> None:
+def test_the_past_beside_new_rows_has_the_gradient_of_its_hessian() -> None:
     x, y = rows(CASES[1])
-    likelihood = Likelihood(EncodedDataset.of_batch(Batch(x, y.astype(float))), Response.of("bernoulli"))
+    likelihood = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y.astype(float))), Response.of("bernoulli"))
     theta = np.random.default_rng(0).normal(size=(x.shape[1] + 1, 1))
-    past = likelihood.curvature(theta).information
-    together = Beside(likelihood, theta, past)
-    np.testing.assert_allclose(together.slope(theta).gradient, likelihood.slope(theta).gradient)
-    for one, two in zip(together.slope(theta / 2), together.curvature(theta / 2), strict=False):
+    past = likelihood.value_gradient_hessian(theta).hessian
+    together = UpdateObjective(likelihood, theta, past)
+    np.testing.assert_allclose(together.value_gradient(theta).gradient, likelihood.value_gradient(theta).gradient)
+    for one, two in zip(together.value_gradient(theta / 2), together.value_gradient_hessian(theta / 2), strict=False):
         np.testing.assert_allclose(one, two)

@@ -259,7 +259,7 @@ def separated(model: Any, x: Any, y: Any, words: str, **beside: Any) -> Any:
     with pytest.warns(SeparationWarning, match=words):
         model.fit(x, y, **beside)
     assert not model.solution_.converged
-    assert "are separated: no finite theta is best" in model.solution_.why
+    assert "are separated: no finite theta is best" in model.solution_.reason
     assert model.separation_.message(firth=False) in str(model.summary())
     assert "firth" not in str(model.summary())
     return model.separation_

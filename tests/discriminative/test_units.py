@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice import GLM, LinearRegression
 from suffice.data import EncodedDataset
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import Batch, ThreadEngine
 from suffice.solvers.corrections import inverse_of
@@ -75,10 +75,12 @@ def test_simple_solvers_arrive_or_say_that_they_did_not(family: str, solver: str
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_solvers_without_a_matrix_do_not_depend_on_units(family: str, scale: float) -> None:
     y = Y[family] * scale if family == "gaussian" else Y[family]
-    objective = Likelihood(EncodedDataset.of_batch(Batch(X * scale, y), ThreadEngine(1)), Response.of(family))
+    objective = NegativeLogLikelihood(
+        EncodedDataset.of_batch(Batch(X * scale, y), ThreadEngine(1)), Response.of(family)
+    )
     start = np.zeros((3, 1))
     expected, _ = fitted(family, None, (1.0, 0.0, 1.0))
-    guess = inverse_of(objective.curvature(start).information * 1.5)
+    guess = inverse_of(objective.value_gradient_hessian(start).hessian * 1.5)
     for solution in (TruncatedNewton().minimise(objective, start), QuasiNewton().minimise(objective, start, guess)):
         assert solution.converged
         means = objective.response.mean(objective.predictors(solution.theta)) / (scale if family == "gaussian" else 1.0)

@@ -82,7 +82,7 @@ def test_traces_are_the_solvers(two_classes: Rows) -> None:
     for step, *shown in zip(
         model.solution_.trace, display.passes, display.log_likelihood, display.gradient_norm, strict=True
     ):
-        assert (step.passes, step.log_likelihood, step.gradient_norm) == tuple(shown)
+        assert (step.passes, -step.value, step.gradient_norm) == tuple(shown)
     assert len(display.axes_) == 2
 
 

@@ -80,7 +80,7 @@ def test_the_separable_set_is_diagnosed(course: Path) -> None:
     with pytest.warns(SeparationWarning, match=r"x0, x1 together separate the classes completely: all 100 rows"):
         model = LogisticRegression().fit(*sets["b"])
     assert not model.solution_.converged
-    assert "separated" in model.solution_.why
+    assert "separated" in model.solution_.reason
     for cured in (LogisticRegression(l2=0.1), LogisticRegression(penalty="firth")):
         assert cured.fit(*sets["b"]).solution_.converged
         assert np.abs(cured.coef_).max() < 1e3

@@ -10,23 +10,24 @@ from scipy import sparse
 
 from suffice.families.response import Response
 from suffice.kernels import Batch
+from suffice.solvers import Objective, ValueGradient
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.solution import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient
 
-from .rows import FAMILIES, Curved, Likelihood, drawn, newton, start
+from .rows import FAMILIES, GradientOnly, WithHessian, drawn, newton, start
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", [Likelihood, Curved])
+@pytest.mark.parametrize("kind", [GradientOnly, WithHessian])
 def test_it_arrives_at_the_optimum(family, kind):
     objective = drawn(family, kind=kind)
     solution = BatchGradient().minimise(objective, start(family))
     assert solution.converged
-    assert solution.why == "the largest scaled slope is no more than 1e-08"
+    assert solution.reason == "the largest scaled gradient is no more than 1e-08"
     np.testing.assert_allclose(solution.theta, newton(objective, start(family)), rtol=1e-5, atol=1e-6)
-    values = [step.log_likelihood for step in solution.trace]
-    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(values))
+    values = [step.value for step in solution.trace]
+    assert all(after <= before + 1e-9 * abs(before) for before, after in pairwise(values))
 
 
 def test_a_given_step_is_the_notes_rule():
@@ -39,10 +40,10 @@ def test_a_given_step_is_the_notes_rule():
     solution = BatchGradient(step=0.1, decay=0.5, max_iter=5).minimise(objective, np.zeros((4, 1)))
     np.testing.assert_allclose(solution.theta[:, 0], theta, rtol=1e-12)
     assert not solution.converged
-    assert solution.why.startswith("all 5 steps were made, and the largest scaled slope is still ")
+    assert solution.reason.startswith("all 5 steps were made, and the largest scaled gradient is still ")
 
 
-@pytest.mark.parametrize("kind", [Likelihood, Curved])
+@pytest.mark.parametrize("kind", [GradientOnly, WithHessian])
 def test_the_trace_counts_every_pass(kind):
     objective = drawn("poisson", kind=kind)
     solution = BatchGradient(max_iter=30).minimise(objective, start("poisson"))
@@ -50,7 +51,7 @@ def test_the_trace_counts_every_pass(kind):
 
 
 @pytest.mark.parametrize(("family", "step"), [("gaussian", 3.0), ("poisson", 100.0), ("bernoulli", 1e4)])
-@pytest.mark.parametrize("kind", [Likelihood, Curved])
+@pytest.mark.parametrize("kind", [GradientOnly, WithHessian])
 def test_steps_that_are_too_long_are_told(family, step, kind):
     objective = drawn(family, kind=kind)
     with pytest.raises(
@@ -59,15 +60,16 @@ def test_steps_that_are_too_long_are_told(family, step, kind):
         BatchGradient(step=step).minimise(objective, start(family))
     better = float(str(caught.value).rpartition("=")[2])
     assert (
-        BatchGradient(step=better).minimise(objective, start(family)).log_likelihood > objective.slope(start(family))[0]
+        BatchGradient(step=better).minimise(objective, start(family)).value
+        < objective.value_gradient(start(family)).value
     )
 
 
 @pytest.mark.parametrize("solver", [BatchGradient(max_iter=2), StochasticGradient(epochs=1, random_state=0)], ids=str)
 def test_no_square_table_is_made_of_many_features(solver):
     x = sparse.random_array((30, 100_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
-    objective = Curved(Batch(x, np.arange(30) % 2), Response.of("bernoulli"), l2=1.0)
-    assert solver.minimise(objective, np.zeros((100_001, 1))).log_likelihood > -30 * np.log(2)
+    objective = WithHessian(Batch(x, np.arange(30) % 2), Response.of("bernoulli"), l2=1.0)
+    assert solver.minimise(objective, np.zeros((100_001, 1))).value < 30 * np.log(2)
 
 
 def test_a_start_at_the_optimum_is_the_end():
@@ -91,14 +93,12 @@ def test_settings_must_make_sense(settings, message):
         BatchGradient(**settings)
 
 
-def test_a_slope_that_does_not_change_at_first_is_followed():
-    class Roof:
-        """As high as theta up to 1, and bent beyond: highest at 2."""
+def test_a_gradient_that_does_not_change_at_first_is_followed():
+    class Ramp(Objective):
+        """A line up to 1 and a parabola beyond: least at 2."""
 
-        weight = unit = 1.0
-
-        def slope(self, theta):
+        def value_gradient(self, theta):
             beyond = max(theta[0, 0] - 1, 0.0)
-            return theta[0, 0] - beyond**2 / 2, np.array([[1 - beyond]])
+            return ValueGradient(beyond**2 / 2 - theta[0, 0], np.array([[beyond - 1]]))
 
-    np.testing.assert_allclose(BatchGradient().minimise(Roof(), np.zeros((1, 1))).theta, 2.0)
+    np.testing.assert_allclose(BatchGradient().minimise(Ramp(), np.zeros((1, 1))).theta, 2.0)

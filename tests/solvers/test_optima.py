@@ -1,4 +1,4 @@
-"""Every solver reaches the same optimum; slopes and curvatures are what differences say they are."""
+"""Every solver reaches the same optimum; gradients and Hessians are what differences say they are."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sklearn import linear_model as scikit
 
 from suffice import LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.solvers.auto import Auto
-from suffice.solvers.elastic_net import ElasticNet, violations
+from suffice.solvers.elastic_net import ElasticNet, subgradient
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import Bend, Slope, flat, shaped
+from suffice.solvers.objective import Objective, ValueGradient, ValueGradientHessian, flat, shaped
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton, conjugate_gradients
 
@@ -37,47 +37,47 @@ RESPONSES = {
 X = RANDOM.normal(size=(80, 3))
 
 
-def likelihood(family: str, **more: object) -> tuple[Likelihood, np.ndarray]:
+def likelihood(family: str, **more: object) -> tuple[NegativeLogLikelihood, np.ndarray]:
     response, y = Response.of(family), RESPONSES[family]
     weight = 0.5 + np.arange(80) % 3
     offset = 0.1 * np.arange(80) / 80 if family != "multinomial" else None
     shape = (4, response.predictors(3) + (1 if more.get("symmetric") else 0))
     rows = Batch(X, y, weight, offset)
-    return Likelihood(EncodedDataset.of_batch(rows), response, **more), 0.3 * RANDOM.normal(size=shape)
+    return NegativeLogLikelihood(EncodedDataset.of_batch(rows), response, **more), 0.3 * RANDOM.normal(size=shape)
 
 
 SETTINGS = [(family, {"l2": 0.7}) for family in RESPONSES] + [("multinomial", {"l2": 0.7, "symmetric": True})]
 
 
 @pytest.mark.parametrize(("family", "more"), SETTINGS)
-def test_slopes_are_differences_of_values(family: str, more: dict[str, object]) -> None:
+def test_gradients_are_differences_of_values(family: str, more: dict[str, object]) -> None:
     objective, theta = likelihood(family, **more)
-    slope = objective.slope(theta).gradient
+    gradient = objective.value_gradient(theta).gradient
     step = 1e-6
     for place in np.ndindex(theta.shape):
         change = np.zeros_like(theta)
         change[place] = step
-        difference = objective.slope(theta + change).value - objective.slope(theta - change).value
-        np.testing.assert_allclose(slope[place], difference / (2 * step), rtol=1e-5, atol=1e-5)
+        difference = objective.value_gradient(theta + change).value - objective.value_gradient(theta - change).value
+        np.testing.assert_allclose(gradient[place], difference / (2 * step), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("family", "more"), [each for each in SETTINGS if each[0] != "beta"])
-def test_curvatures_are_differences_of_slopes(family: str, more: dict[str, object]) -> None:
-    """Under a canonical link the expected curvature is the observed one."""
+def test_hessians_are_differences_of_gradients(family: str, more: dict[str, object]) -> None:
+    """Under a canonical link the expected Hessian is the observed one."""
     objective, theta = likelihood(family, **more)
-    bend = objective.curvature(theta)
+    hessian = objective.value_gradient_hessian(theta).hessian
     vector, step = RANDOM.normal(size=theta.size), 1e-6
     move = step * shaped(vector, theta)
-    change = objective.slope(theta - move).gradient - objective.slope(theta + move).gradient
+    change = objective.value_gradient(theta + move).gradient - objective.value_gradient(theta - move).gradient
     expected = flat(change) / (2 * step)
     if more.get("symmetric"):  # raising all intercepts is given a curvature that it does not have
         vector = vector - np.tile(np.eye(4)[0], theta.shape[1]) * vector.reshape(-1, 4)[:, 0].mean()
-    np.testing.assert_allclose(bend.information @ vector, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(hessian @ vector, expected, rtol=1e-4, atol=1e-4)
     if not more.get("symmetric"):
-        np.testing.assert_allclose(flat(objective.diagonal(theta)), np.diagonal(bend.information), rtol=1e-9)
-    product = objective.products(theta)
-    if product is not None:
-        np.testing.assert_allclose(flat(product(shaped(vector, theta))), bend.information @ vector, rtol=1e-9)
+        np.testing.assert_allclose(flat(objective.hessian_diagonal(theta)), np.diagonal(hessian), rtol=1e-9)
+    if objective.supports("hessian_product", theta):
+        product = objective.hessian_product(theta)
+        np.testing.assert_allclose(flat(product(shaped(vector, theta))), hessian @ vector, rtol=1e-9)
 
 
 #: The solver of whole batches takes many passes over nearly separated rows: softmax shows the same.
@@ -112,7 +112,7 @@ def test_every_solver_reaches_the_same_optimum(case, solver: str) -> None:
     np.testing.assert_allclose(model.theta_, best.theta_, atol=tolerance * max(1, np.abs(best.theta_).max()))
     trace = model.solution_.trace
     assert model.solution_.converged or solver == "stochastic"
-    assert model.solution_.why
+    assert model.solution_.reason
     assert all(one.passes <= two.passes and one.seconds <= two.seconds for one, two in pairwise(trace))
 
 
@@ -124,16 +124,14 @@ def large(random: np.random.Generator, rows: int, features: int) -> tuple[np.nda
 
 def test_auto_samples_rows_where_there_are_many() -> None:
     x, y = large(np.random.default_rng(1), 40_000, 60)
-    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
+    objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     start = np.zeros((61, 1))
     quick, exact = Auto().minimise(objective, start), Newton().minimise(objective, start)
     assert quick.trace[0].passes != 1.0  # a sample came first
     assert quick.converged
     assert quick.trace[-1].gradient_norm <= 1e-8
     np.testing.assert_allclose(quick.theta, exact.theta, atol=1e-7)
-    np.testing.assert_allclose(
-        quick.information, exact.information, rtol=1e-5, atol=1e-5 * np.abs(exact.information).max()
-    )
+    np.testing.assert_allclose(quick.hessian, exact.hessian, rtol=1e-5, atol=1e-5 * np.abs(exact.hessian).max())
 
 
 def test_a_rare_class_that_the_sample_misses_does_no_harm() -> None:
@@ -141,7 +139,7 @@ def test_a_rare_class_that_the_sample_misses_does_no_harm() -> None:
     x = random.normal(size=(30_000, 40))
     codes = (x[:, 0] + random.logistic(size=len(x)) > 0).astype(int)
     codes[:12] = 2
-    objective = Likelihood(EncodedDataset.of_batch(Batch(x, codes)), Response.of("multinomial"), l2=1.0)
+    objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, codes)), Response.of("multinomial"), l2=1.0)
     start = np.zeros((41, 2))
     quick, exact = Auto(max_iter=300).minimise(objective, start), Newton().minimise(objective, start)
     assert quick.converged
@@ -152,7 +150,7 @@ def test_many_parameters_go_without_a_matrix() -> None:
     random = np.random.default_rng(3)
     x = sparse.random_array((300, 2100), density=0.02, random_state=0, format="csr")
     y = random.integers(0, 2, 300).astype(float)
-    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"), l2=0.5)
+    objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"), l2=0.5)
     solution = TruncatedNewton().minimise(objective, np.zeros((2101, 1)))
     assert solution.converged
     tight = {"C": 2.0, "solver": "newton-cg", "tol": 1e-10, "max_iter": 1000}
@@ -182,8 +180,8 @@ def test_what_an_elastic_net_leaves_is_in_balance(family: str, l1: float) -> Non
     strength = np.array([[0.0], [l1], [l1], [l1]])
     solution = ElasticNet(strength).minimise(objective, np.zeros_like(theta))
     assert solution.converged
-    slope = objective.slope(solution.theta).gradient
-    assert np.abs(violations(slope, solution.theta, np.broadcast_to(strength, theta.shape))).max() < 1e-5
+    gradient = objective.value_gradient(solution.theta).gradient
+    assert np.abs(subgradient(gradient, solution.theta, np.broadcast_to(strength, theta.shape))).max() < 1e-5
     if l1 == 500.0:
         assert not solution.theta[1:].any()
 
@@ -192,12 +190,12 @@ def test_working_sets_find_what_all_features_together_do() -> None:
     random = np.random.default_rng(5)
     x = random.normal(size=(200, 2500))
     y = (x[:, :3].sum(axis=1) + random.logistic(size=200) > 0).astype(float)
-    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
+    objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     strength = np.r_[0.0, np.full(2500, 8.0)][:, None]
     solution = ElasticNet(strength).minimise(objective, np.zeros((2501, 1)))
     assert solution.converged
-    slope = objective.slope(solution.theta).gradient
-    assert np.abs(violations(slope, solution.theta, strength)).max() / 200 <= 1e-8
+    gradient = objective.value_gradient(solution.theta).gradient
+    assert np.abs(subgradient(gradient, solution.theta, strength)).max() / 200 <= 1e-8
     assert 3 <= np.count_nonzero(solution.theta) < 150
 
 
@@ -225,7 +223,7 @@ def test_paths_end_where_fits_do() -> None:
 
 def test_solvers_that_do_not_get_there_say_so() -> None:
     x, y = rows(CASES[4])
-    with pytest.warns(UserWarning, match=r"PoissonRegression did not converge: max_iter=1 .* pass .* largest slope"):
+    with pytest.warns(UserWarning, match=r"PoissonRegression did not converge: max_iter=1 .* pass .* largest gradient"):
         model = PoissonRegression(max_iter=1).fit(x, y)
     assert not model.solution_.converged
 
@@ -253,9 +251,9 @@ def test_the_array_api_leads_to_the_same_optimum() -> None:
     np.testing.assert_allclose(one.theta, two.theta, rtol=1e-8)
 
 
-def _few_counts() -> Likelihood:
+def _few_counts() -> NegativeLogLikelihood:
     x, y = np.array([[1.0, 2.0], [2.0, 1.0], [5.0, 6.0], [6.0, 5.5]]), np.array([0.0, 1.0, 1.0, 3.0])
-    return Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), True)
+    return NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), True)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +261,7 @@ def _few_counts() -> Likelihood:
     [
         Newton(1e-8, 20),
         ElasticNet(np.full((3, 1), 0.1), 1e-8, 20),
-        QuasiNewton(1e-8, 20, information=True),
+        QuasiNewton(1e-8, 20, hessian=True),
         TruncatedNewton(1e-8, 20),
     ],
     ids=repr,
@@ -272,15 +270,15 @@ def test_a_start_where_the_rows_are_impossible_is_said_to_be_one(solver: Any) ->
     start = np.array([[1e4], [0.0], [0.0]])
     guess = [np.copy] if isinstance(solver, QuasiNewton) else []
     solution = solver.minimise(_few_counts(), start, *guess)
-    assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
+    assert (solution.converged, solution.reason) == (False, "the value is not finite at the start")
     np.testing.assert_array_equal(solution.theta, start)
 
 
 def test_the_default_solver_says_so_too_where_it_would_sample_rows() -> None:
     x, y = RANDOM.normal(size=(2500, 120)), RANDOM.poisson(1.0, 2500).astype(float)
-    objective = Likelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), False)
+    objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("poisson"), False)
     solution = Auto().minimise(objective, np.full((120, 1), 1e4))
-    assert (solution.converged, solution.why) == (False, "the log-likelihood is not finite at the start")
+    assert (solution.converged, solution.reason) == (False, "the value is not finite at the start")
 
 
 @pytest.mark.parametrize(
@@ -291,8 +289,8 @@ def test_the_default_solver_says_so_too_where_it_would_sample_rows() -> None:
 def test_a_solver_that_made_all_its_steps_says_how_many(solver: Any) -> None:
     guess = [np.copy] if isinstance(solver, QuasiNewton) else []
     solution = solver.minimise(_few_counts(), np.zeros((3, 1)), *guess)
-    assert (solution.converged, solution.why) == (False, "max_iter=1 steps were made")
-    assert solution.log_likelihood > _few_counts().slope(np.zeros((3, 1))).value
+    assert (solution.converged, solution.reason) == (False, "max_iter=1 steps were made")
+    assert solution.value < _few_counts().value_gradient(np.zeros((3, 1))).value
 
 
 @pytest.mark.filterwarnings("ignore:(Softmax|Logistic)Regression did not converge")
@@ -311,21 +309,23 @@ def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
     assert repr(path) == "Path of 2 penalties, l1 from 10 to 0.001: 0 to 2 coefficients"
 
 
-def test_a_solver_without_curvature_takes_it_at_the_end_where_it_is_asked_for() -> None:
-    solution = QuasiNewton(1e-8, 100, information=True).minimise(_few_counts(), np.zeros((3, 1)), np.copy)
+def test_a_solver_without_hessian_computes_it_at_the_end_where_it_is_asked_for() -> None:
+    solution = QuasiNewton(1e-8, 100, hessian=True).minimise(_few_counts(), np.zeros((3, 1)), np.copy)
     assert solution.converged
-    np.testing.assert_allclose(solution.information, _few_counts().curvature(solution.theta).information, rtol=1e-6)
+    np.testing.assert_allclose(
+        solution.hessian, _few_counts().value_gradient_hessian(solution.theta).hessian, rtol=1e-6
+    )
 
 
-def test_a_solver_that_starts_at_the_optimum_takes_the_curvature_there() -> None:
+def test_a_solver_that_starts_at_the_optimum_takes_the_hessian_there() -> None:
     optimum = Newton(1e-12).minimise(_few_counts(), np.zeros((3, 1))).theta
-    solution = QuasiNewton(1e-6, 100, information=True).minimise(_few_counts(), optimum, np.copy)
+    solution = QuasiNewton(1e-6, 100, hessian=True).minimise(_few_counts(), optimum, np.copy)
     np.testing.assert_array_equal(solution.theta, optimum)
-    np.testing.assert_array_equal(solution.information, _few_counts().curvature(optimum).information)
+    np.testing.assert_array_equal(solution.hessian, _few_counts().value_gradient_hessian(optimum).hessian)
 
 
 def test_steps_that_are_far_too_short_are_doubled() -> None:
-    shorter = QuasiNewton(1e-8, 100).minimise(_few_counts(), np.zeros((3, 1)), lambda slope: 1e-4 * slope)
+    shorter = QuasiNewton(1e-8, 100).minimise(_few_counts(), np.zeros((3, 1)), lambda gradient: 1e-4 * gradient)
     expected = Newton(1e-12).minimise(_few_counts(), np.zeros((3, 1)))
     assert shorter.converged
     np.testing.assert_allclose(shorter.theta, expected.theta, rtol=1e-5)
@@ -335,72 +335,72 @@ def test_steps_that_are_far_too_short_are_doubled() -> None:
 
 
 @dataclass
-class Function:
-    """A function of theta, (p, 1), to be raised: minus infinity beyond its walls."""
+class Function(Objective):
+    """A function of theta, (p, 1): infinite beyond its walls."""
 
     function: Callable[[np.ndarray], tuple[float, list[float]]]
-    bend: float = 1.0  #: what it says its curvature is, in each direction
+    curvature: float = 1.0  #: what it says its Hessian is, in each direction
     weight: float = 1e6
-    unit: float = 1.0
 
-    def slope(self, theta: np.ndarray) -> Slope:
-        value, slopes = self.function(theta[:, 0])
-        return Slope(value, np.array(slopes)[:, None])
+    capabilities = frozenset({"hessian", "hessian_diagonal", "hessian_product"})
 
-    def curvature(self, theta: np.ndarray) -> Bend:
-        return Bend(*self.slope(theta), self.bend * np.eye(len(theta)))
+    def value_gradient(self, theta: np.ndarray) -> ValueGradient:
+        value, gradient = self.function(theta[:, 0])
+        return ValueGradient(value, np.array(gradient)[:, None])
 
-    def diagonal(self, theta: np.ndarray) -> np.ndarray:
-        return np.full(theta.shape, self.bend)
+    def value_gradient_hessian(self, theta: np.ndarray) -> ValueGradientHessian:
+        return ValueGradientHessian(*self.value_gradient(theta), self.curvature * np.eye(len(theta)))
 
-    def products(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda step: self.bend * step
+    def hessian_diagonal(self, theta: np.ndarray) -> np.ndarray:
+        return np.full(theta.shape, self.curvature)
+
+    def hessian_product(self, theta: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda step: self.curvature * step
 
 
-def _raise(solver: Any, objective: Function, start: list[float]) -> Any:
-    guess = [lambda slope: slope / objective.bend] if isinstance(solver, QuasiNewton) else []
-    return solver.minimise(objective, np.array(start)[:, None], *guess)
+def _minimise(solver: Any, objective: Function, start: list[float]) -> Any:
+    return solver.minimise(objective, np.array(start)[:, None])
 
 
 STEPS = [Newton(), QuasiNewton(), TruncatedNewton(), ElasticNet(np.zeros((1, 1)))]
 
 
 @pytest.mark.parametrize("solver", STEPS, ids=repr)
-def test_a_wall_that_the_slope_points_at_ends_the_search(solver: Any) -> None:
-    wall = Function(lambda x: (x[0] if x[0] <= 1 else -np.inf, [1.0]))
-    solution = _raise(solver, wall, [1.0])
-    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+def test_a_wall_that_the_gradient_points_at_ends_the_search(solver: Any) -> None:
+    wall = Function(lambda x: (-x[0] if x[0] <= 1 else np.inf, [-1.0]))
+    solution = _minimise(solver, wall, [1.0])
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
     np.testing.assert_array_equal(solution.theta, [[1.0]])
 
 
 @pytest.mark.parametrize("solver", [Newton(), ElasticNet(np.zeros((1, 1)))], ids=repr)
 def test_a_step_that_no_halving_brings_back_ends_the_search(solver: Any) -> None:
-    wall = Function(lambda x: (x[0] if x[0] <= 1 else -np.inf, [1.0]), bend=1e-20)
-    solution = _raise(solver, wall, [0.0])
-    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+    wall = Function(lambda x: (-x[0] if x[0] <= 1 else np.inf, [-1.0]), curvature=1e-20)
+    solution = _minimise(solver, wall, [0.0])
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
 
 
 @pytest.mark.parametrize("solver", STEPS, ids=repr)
 def test_steps_whose_gain_is_lost_in_rounding_end_the_search(solver: Any) -> None:
-    plain = Function(lambda x: (1e20, [1.0]))
-    solution = _raise(solver, plain, [0.0])
-    assert (solution.converged, solution.why) == (False, "no step along the slope raises the log-likelihood")
+    plain = Function(lambda x: (-1e20, [-1.0]))
+    solution = _minimise(solver, plain, [0.0])
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
     assert len(solution.trace) < 20
 
 
 @pytest.mark.parametrize("solver", [Newton(), QuasiNewton()], ids=repr)
 def test_a_correction_that_points_out_of_the_range_is_forgotten(solver: Any) -> None:
     def ridge(x: np.ndarray) -> tuple[float, list[float]]:
-        value = x[0] - x[0] ** 2 / 2 + min(x[1], x[1] - (x[1] - 1) * abs(x[1] - 1) / 2)
-        return value if x[0] <= 1 else -np.inf, [1 - x[0], 1 - max(x[1] - 1, 0.0)]
+        value = x[0] ** 2 / 2 - x[0] - min(x[1], x[1] - (x[1] - 1) * abs(x[1] - 1) / 2)
+        return value if x[0] <= 1 else np.inf, [x[0] - 1, max(x[1] - 1, 0.0) - 1]
 
-    solution = _raise(solver, Function(ridge), [0.0, 0.0])
+    solution = _minimise(solver, Function(ridge), [0.0, 0.0])
     assert solution.converged
     np.testing.assert_allclose(solution.theta, [[1.0], [2.0]], atol=1e-6)
 
 
-def test_conjugate_gradients_follow_the_slope_where_nothing_bends() -> None:
-    slope = np.array([[1.0], [2.0]])
-    step, products = conjugate_gradients(np.zeros_like, slope, np.array([[1.0], [4.0]]), 0.1)
+def test_conjugate_gradients_follow_the_gradient_where_the_hessian_is_zero() -> None:
+    right = np.array([[1.0], [2.0]])
+    step, products = conjugate_gradients(np.zeros_like, right, np.array([[1.0], [4.0]]), 0.1)
     assert products == 1
     np.testing.assert_array_equal(step, [[1.0], [0.5]])

@@ -13,7 +13,7 @@ from suffice.kernels.descent import Pace
 from suffice.solvers.solution import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient, shuffled
 
-from .rows import FAMILIES, Likelihood, drawn, newton, start
+from .rows import FAMILIES, GradientOnly, drawn, newton, start
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -24,10 +24,10 @@ def test_it_comes_near_the_optimum(family, batch_rows, average):
     solver = StochasticGradient(batch_rows=batch_rows, average=average, epochs=60, random_state=0)
     solution = solver.minimise(objective, start(family))
     best = newton(objective, start(family))
-    gap = objective.slope(best)[0] - objective.slope(solution.theta)[0]
+    gap = objective.value_gradient(solution.theta).value - objective.value_gradient(best).value
     assert 0 <= gap / objective.weight < (1e-4 if average else 1e-2)
-    value, gradient = objective.slope(solution.theta)
-    assert solution.log_likelihood == value
+    value, gradient = objective.value_gradient(solution.theta)
+    assert solution.value == value
     assert np.array_equal(solution.gradient, gradient)
 
 
@@ -44,8 +44,8 @@ def test_an_epoch_is_the_notes_rule():
 
 def test_later_epochs_count_more_in_the_average():
     objective = drawn("gaussian", 50)
-    one, two = (objective.descend(np.zeros((4, 1)), None, Pace(0.01, 0.1, 0.5)) for _ in range(2))
-    two = objective.descend(one.theta, None, Pace(0.01, 0.1, 0.5, first=50))
+    one, two = (objective.epoch(np.zeros((4, 1)), None, Pace(0.01, 0.1, 0.5)) for _ in range(2))
+    two = objective.epoch(one.theta, None, Pace(0.01, 0.1, 0.5, first=50))
     solver = StochasticGradient(step=0.01, decay=0.1, epochs=2, shuffle=False, tol=0.0)
     np.testing.assert_allclose(
         solver.minimise(objective, np.zeros((4, 1))).theta, (one.mean + 2 * two.mean) / 3, rtol=1e-12
@@ -66,11 +66,11 @@ def test_sorted_rows_need_shuffling():
     objective = drawn("bernoulli", 400)
     order = np.argsort(objective.batch.y)
     objective.batch = Batch(objective.batch.x[order], objective.batch.y[order])
-    best = objective.slope(newton(objective, np.zeros((4, 1))))[0]
+    best = objective.value_gradient(newton(objective, np.zeros((4, 1))))[0]
 
     def gap(shuffle: bool) -> float:
         solver = StochasticGradient(step=0.3, decay=0.0, epochs=5, average=False, shuffle=shuffle, random_state=0)
-        return best - solver.minimise(objective, np.zeros((4, 1))).log_likelihood
+        return solver.minimise(objective, np.zeros((4, 1))).value - best
 
     assert gap(True) < gap(False) / 3
 
@@ -81,13 +81,13 @@ def test_the_trace_counts_every_pass():
     assert solution.passes == objective.passes
     assert len(solution.trace) == 8  # the start and the epochs
     assert not solution.converged
-    assert re.fullmatch(r"all 7 epochs are over, and the largest scaled slope is still \S+", solution.why)
+    assert re.fullmatch(r"all 7 epochs are over, and the largest scaled gradient is still \S+", solution.reason)
     passes = [step.passes for step in solution.trace]
     assert passes == sorted(passes)
     assert np.isfinite(solution.trace[-1].gradient_norm)
 
 
-def test_it_stops_when_the_slope_is_small():
+def test_it_stops_when_the_gradient_is_small():
     objective = drawn("bernoulli", 2000)
     solution = StochasticGradient(tol=3e-3, random_state=0).minimise(objective, start("bernoulli"))
     assert solution.converged
@@ -96,7 +96,7 @@ def test_it_stops_when_the_slope_is_small():
     again = StochasticGradient(tol=3e-3, random_state=1).minimise(objective, solution.theta)
     assert again.converged
     assert again.passes == 1
-    assert "at the start" in again.why
+    assert "at the start" in again.reason
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
@@ -106,8 +106,8 @@ def test_the_step_it_chooses_suits_the_scale_of_the_features(family, scale):
     solver = StochasticGradient(random_state=0, epochs=20, tol=0.0)
 
     def won(times: float) -> float:
-        objective = Likelihood(Batch(plain.batch.x * times, plain.batch.y), plain.response, intercept=False)
-        return solver.minimise(objective, np.zeros((3, 1))).log_likelihood - objective.slope(np.zeros((3, 1)))[0]
+        objective = GradientOnly(Batch(plain.batch.x * times, plain.batch.y), plain.response, intercept=False)
+        return objective.value_gradient(np.zeros((3, 1))).value - solver.minimise(objective, np.zeros((3, 1))).value
 
     assert won(scale) == pytest.approx(won(1.0), rel=1e-2)
 
@@ -126,7 +126,7 @@ def test_steps_that_are_too_long_are_told(family, step, scale):
 def test_noise_is_no_divergence():
     """Rows without anything to learn, of a large scale: every step makes things a little worse, and that is all."""
     rng = np.random.default_rng(0)
-    objective = Likelihood(Batch(rng.normal(size=(500, 3)), 1000 * rng.normal(size=500)), Response.of("gaussian"))
+    objective = GradientOnly(Batch(rng.normal(size=(500, 3)), 1000 * rng.normal(size=500)), Response.of("gaussian"))
     StochasticGradient(step=0.05, decay=0.0, epochs=3, random_state=0).minimise(objective, np.zeros((4, 1)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
 from suffice.kernels import Batch
@@ -44,7 +44,7 @@ class Facts:
         return max(self.rows - self.rank, 0.0)
 
 
-def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int) -> Facts:
+def facts_of(likelihood: NegativeLogLikelihood, theta: FloatArray, value: float, rank: int) -> Facts:
     """Return the facts of a fit.
 
     Parameters
@@ -80,7 +80,9 @@ def facts_of(likelihood: Likelihood, theta: FloatArray, value: float, rank: int)
     return Facts(terms.rows, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
 
 
-def _at_zero(likelihood: Likelihood, theta: FloatArray, measure: Callable[[Response, Any, Any], Any]) -> float:
+def _at_zero(
+    likelihood: NegativeLogLikelihood, theta: FloatArray, measure: Callable[[Response, Any, Any], Any]
+) -> float:
     """Return the sum of a measure of rows whose predictors are their offsets alone; NaN where these are impossible."""
     what = partial(_measured_at_zero, measure, likelihood.response, theta.shape[1])
     total = float(sum(likelihood.data.map(what)))
@@ -102,7 +104,7 @@ def _value(response: Response, z: FloatArray, y: Any) -> Any:
     return response.curve(z, y).value
 
 
-def _null_value(likelihood: Likelihood, terms: _Terms) -> float:
+def _null_value(likelihood: NegativeLogLikelihood, terms: _Terms) -> float:
     """Return the log-likelihood of the best model without features, offsets and an intercept kept."""
     response, counts = likelihood.response, terms.counts
     if not terms.offset and response.family is Multinomial:
@@ -113,11 +115,11 @@ def _null_value(likelihood: Likelihood, terms: _Terms) -> float:
         return likelihood.weight * float(response.curve(start[None, :], mean).value[0])
     targets = len(counts) if response.family is Multinomial else len(mean)
     start = np.zeros((1, response.predictors(targets)))
-    only = Likelihood(likelihood.data.transform(_without_features), response, intercept=True)
+    only = NegativeLogLikelihood(likelihood.data.transform(_without_features), response, intercept=True)
     if response.family is not Multinomial:
         each = mean if response.vector_targets else mean[0]
         start[0] = response.start(each, (terms.targets.spread[0] / terms.targets.weight).reshape(np.shape(each)))
-    return Newton().minimise(only, start).log_likelihood
+    return -Newton().minimise(only, start).value
 
 
 def _without_features(batch: Batch, _: Any) -> Batch:
@@ -219,7 +221,7 @@ def _base(response: Response, y: Any, weights: FloatArray | None) -> float:
     return _summed(response.log_base, y, weights)
 
 
-def _base_at(likelihood: Likelihood, dispersion: float, logs: float) -> float:
+def _base_at(likelihood: NegativeLogLikelihood, dispersion: float, logs: float) -> float:
     """Return the sum of log b(y) at a dispersion: from the sum of log y, or from the rows' targets."""
     total = likelihood.response.likelihood.total_log_base(likelihood.weight, logs, dispersion)
     if total is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from suffice.data import EncodedDataset
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
 from suffice.families import Response
 from suffice.kernels import Batch, errors
-from suffice.solvers import Solution, Step
+from suffice.solvers import Solution, Trace
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import Curvature
 from suffice.statistics.base import FloatArray
@@ -28,7 +27,7 @@ _ROUNDING = 1e-12
 
 
 def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100) -> Solution:
-    """Return where a logistic log-likelihood plus half the log-determinant of its information is largest.
+    """Return the minimum of minus a logistic log-likelihood less half the log-determinant of its information.
 
     That is the mode under Jeffreys' prior. It takes away the first-order bias of the estimates, and it is finite even
     where a direction separates the classes and the likelihood alone has no maximum.
@@ -49,7 +48,8 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
     Returns
     -------
     Solution
-        Its log-likelihood is the penalised one, its gradient the modified score, its information Fisher's at theta.
+        Its value is minus the penalised log-likelihood, its gradient minus the modified score, its Hessian Fisher's
+        information at theta.
 
     Notes
     -----
@@ -65,32 +65,31 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
     >>> solution.theta.ravel().round(4)  # log(0.5 / 2.5), and its distance from log(2.5 / 0.5)
     array([-1.6094,  3.2189])
     """
-    began = time.perf_counter()
     theta = np.array(start, dtype=np.float64)
     errors.check_theta(theta, data.n_features + int(intercept))
     search = _Search.over(data, intercept)
     point = search.at(theta)
     score, step, length = search.step(point)
-    passes = 3
-    trace = [search.note(point, score, passes, began)]
-    while len(trace) <= max_iter and length > tol:
+    trace = Trace(point.rows.weight or 1.0)
+    trace.add(point.rows.theta, -point.value, score, passes=3)
+    while trace.steps[-1].number <= max_iter and length > tol:
         following, tried = search.ascent(point, step)
-        passes += tried
+        trace.passes += tried
         if following is None:
             break
         point = following
         score, step, length = search.step(point)
-        passes += 1
-        trace.append(search.note(point, score, passes, began))
+        trace.add(point.rows.theta, -point.value, score)
     if length <= tol:
-        why = f"a step is shorter than {tol:g} standard errors"
+        reason = f"a step is shorter than {tol:g} standard errors"
     elif np.isinf(point.value):
-        why = "the rows say nothing about the coefficients at the start: start at 0, or make the offset smaller"
-    elif len(trace) > max_iter:
-        why = f"{max_iter} steps were not enough: raise max_iter"
+        reason = "the rows say nothing about the coefficients at the start: start at 0, or make the offset smaller"
+    elif trace.steps[-1].number > max_iter:
+        reason = f"{max_iter} steps were not enough: raise max_iter"
     else:  # pragma: no cover: Newton's step is an ascent, and rounding that hides every halving of it is not known
-        why = "no step raises the penalised log-likelihood, though its slope is not 0"
-    return Solution(point.rows.theta, point.value, score, length <= tol, why, tuple(trace), point.rows.hessian)
+        reason = "no step raises the penalised log-likelihood, though its gradient is not 0"
+    steps, hessian = tuple(trace.steps), point.rows.hessian
+    return Solution(point.rows.theta, -point.value, -score, length <= tol, reason, steps, hessian, trace.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +144,6 @@ class _Search:
             if following.value >= point.value - _ROUNDING * (abs(point.value) + point.rows.weight):
                 return following, halvings + 1
         return None, _HALVINGS
-
-    def note(self, point: _Point, score: FloatArray, passes: int, began: float) -> Step:
-        """Return a line of the trace."""
-        slope = float(np.abs(score).max(initial=0.0)) / point.rows.weight if point.rows.weight else 0.0
-        return Step(passes, point.value, slope, time.perf_counter() - began)
 
 
 def _log_volume(basis: FloatArray) -> float:

@@ -13,7 +13,7 @@ from suffice import partitioned, validation
 from suffice.data import EncodedDataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.regression import Regression
 from suffice.families import Family, Response
 from suffice.families.links import Link
@@ -57,7 +57,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         the next :meth:`fit`. After :meth:`fit` there is no sample, and the parabola alone stands for its rows.
 
         If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, the plain stochastic rule is
-        followed instead, from theta = 0: ``theta := theta + step * slope of the row * x`` for each row, as they come;
+        followed instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, as they come;
         steps become shorter only where ``decay`` is given, and no row is kept.
 
         Parameters
@@ -183,7 +183,8 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         if known is not None:
             bare = Batch(np.empty((len(z), 0)), numbers, weight, known)
             start = (level - np.average(known, weights=weight))[None, :]
-            null = Newton().minimise(Likelihood(EncodedDataset.of_batch(bare), response), start).theta + known[:, None]
+            only = NegativeLogLikelihood(EncodedDataset.of_batch(bare), response)
+            null = Newton().minimise(only, start).theta + known[:, None]
             z = z + known[:, None]
         mine, its = (np.average(response.deviance(each, numbers), weights=weight) for each in (z, null))
         return float(1 - mine / its) if its > 0 else float(mine == 0)

@@ -15,6 +15,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import is_sparse
 from suffice.kernels.results import beside
+from suffice.solvers import Solution
 from suffice.statistics.base import FloatArray
 
 #: A column whose mean is so many times its spread is moved: products with the intercept would cost its digits.
@@ -51,11 +52,19 @@ class Layout:
         return theta if self.kept is None else theta[self._places()]
 
     def gradient_outward(self, gradient: FloatArray) -> FloatArray:
-        """Return the slopes by the theta of the rows as they came."""
+        """Return the gradient by the theta of the rows as they came."""
         gradient = self._spread_out(gradient)
         if self.centre is not None:
             gradient[1:] += np.outer(self.centre, gradient[0])
         return gradient
+
+    def solution_outward(self, solution: Solution) -> Solution:
+        """Return a solution with theta, gradient and the trace of the rows as they came, without its Hessian."""
+        trace = tuple(
+            step if step.theta is None else step._replace(theta=self.outward(step.theta)) for step in solution.trace
+        )
+        theta, gradient = self.outward(solution.theta), self.gradient_outward(solution.gradient)
+        return replace(solution, theta=theta, gradient=gradient, trace=trace, hessian=None)
 
     def covariance_outward(self, covariance: FloatArray) -> FloatArray:
         """Return the covariance of the theta of the rows as they came; NaN for features that were left out."""

@@ -21,8 +21,8 @@ from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import LeastSquares, elastic_net, products_of, solve, with_intercept
-from suffice.discriminative.objective import Likelihood, predictors_of
-from suffice.discriminative.path import Path, strengths, walk
+from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
+from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.regression import COVARIANCES, check_penalties, solvers_read, solvers_written
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.solver_settings import (
@@ -281,7 +281,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         for place in range(self._memory.targets):
             likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self._engine))
             likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / self._memory.weight)
-            found.append(likelihood.descend(np.array(theta[:, [place]]), None, pace))
+            found.append(likelihood.epoch(np.array(theta[:, [place]]), None, pace))
             if not found[-1].finite:
                 raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
         self._found = np.concatenate([descent.theta for descent in found], axis=1)
@@ -396,7 +396,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             return *model._linear(theta), -float(np.trace(squares)) / 2, theta
 
         start = np.zeros((sums.features + first, sums.targets))
-        return walk(values, ratio, start, solve_one)
+        return solve_path(values, ratio, start, solve_one)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> Batch:
         x = validation.features(self, X, reset)
@@ -427,8 +427,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 likelihood = self._likelihood(laid.transform(partial(_of_target, place)))
                 start = layout.inward(np.zeros_like(start))
                 inside = solver.minimise(likelihood, start)
-                gradient = layout.gradient_outward(inside.gradient)
-                found.append(replace(inside, theta=layout.outward(inside.theta), gradient=gradient, information=None))
+                found.append(layout.solution_outward(inside))
                 warn_unless_converged(self, inside)
         finally:
             if laid is not data:
@@ -436,12 +435,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         slowest = max(found, key=lambda solution: solution.passes)
         self._found = np.concatenate([solution.theta for solution in found], axis=1)
         gradient = np.concatenate([solution.gradient for solution in found], axis=1)
-        value = sum(solution.log_likelihood for solution in found)
-        self.solution_ = replace(slowest, theta=self._found, gradient=gradient, log_likelihood=value)
+        value = sum(solution.value for solution in found)
+        self.solution_ = replace(slowest, theta=self._found, gradient=gradient, value=value)
         self._solution = None
 
-    def _likelihood(self, data: EncodedDataset) -> Likelihood:
-        return Likelihood(data, GAUSSIAN, self.fit_intercept, float(self.l2))
+    def _likelihood(self, data: EncodedDataset) -> NegativeLogLikelihood:
+        return NegativeLogLikelihood(data, GAUSSIAN, self.fit_intercept, float(self.l2))
 
     def _robust_covariance(self, data: EncodedDataset) -> FloatArray:
         if not self._one_target:
@@ -449,7 +448,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         laid, layout = lay_out(data, self.fit_intercept)
         try:
             likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
-            information = likelihood.curvature(theta).information
+            information = likelihood.value_gradient_hessian(theta).hessian
             covariance = robust_covariance(self.covariance, laid, GAUSSIAN, theta, self.fit_intercept, information)
         finally:
             if laid is not data:
@@ -527,13 +526,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self._coef is not None and super()._is_assigned(theta)
 
     def _as_solution(self) -> Solution:
-        """Return what normal equations give as the solution of a solver: one pass, and no slope left."""
+        """Return what normal equations give as the solution of a solver: one pass, and a gradient of 0."""
         theta = self._solved().theta
-        value = -0.5 * float(np.trace(self._solved().residual)) - 0.5 * self._params.l2 * float((self.coef_**2).sum())
-        step = Step(1.0, value, 0.0, 0.0)
+        value = 0.5 * float(np.trace(self._solved().residual)) + 0.5 * self._params.l2 * float((self.coef_**2).sum())
+        step = Step(1.0, value, 0.0, 0.0, theta)
         solved = self._solved().solved
-        why = "the normal equations are solved" if solved else "the conditions for a minimum do not hold"
-        return Solution(theta, value, np.zeros_like(theta), solved, why, (step,))
+        reason = "the normal equations are solved" if solved else "the conditions for a minimum do not hold"
+        return Solution(theta, value, np.zeros_like(theta), solved, reason, (step,), weight=self._memory.weight)
 
     @property
     def statistics_(self) -> NormalEquations:
@@ -545,7 +544,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def n_iter_(self) -> int:
         """How many passes over the rows were made: 1 for the normal equations."""
         self._check_fitted()
-        return max(len(self.solution_.trace), 1) if hasattr(self, "solution_") else 1
+        return max(self.solution_.n_steps, 1) if hasattr(self, "solution_") else 1
 
     def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
         coef, intercept = self._linear(theta)

@@ -14,7 +14,7 @@ from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.firth import firth
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.regression import Regression, Seen
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
@@ -86,7 +86,7 @@ class LinearClassifier(ScoredClasses, Regression):
         the next :meth:`fit`. After :meth:`fit` there is no sample, and the parabola alone stands for its rows.
 
         If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, the plain stochastic rule is
-        followed instead, from theta = 0: ``theta := theta + step * slope of the row * x`` for each row, as they come;
+        followed instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, as they come;
         steps become shorter only where ``decay`` is given, and no row is kept.
 
         Parameters
@@ -138,15 +138,15 @@ class LinearClassifier(ScoredClasses, Regression):
         codes = to_host(targets).astype(np.int64, copy=False)
         return class_weights(self.class_weight, self._labels, codes, weight)
 
-    def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
+    def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, information: bool) -> Solution:
         if self.penalty == "firth":
             data = likelihood.data.transform(_with_targets_on_host)
             return firth(data, start, self.fit_intercept, self.tol, self.max_iter)
         return super()._solve(likelihood, start, information)
 
-    def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
+    def _penalty(self, likelihood: NegativeLogLikelihood, solution: Solution) -> float:
         if self.penalty == "firth":
-            return likelihood.slope(solution.theta).value - solution.log_likelihood
+            return solution.value - likelihood.value_gradient(solution.theta).value
         return super()._penalty(likelihood, solution)
 
     def _penalised(self) -> bool:

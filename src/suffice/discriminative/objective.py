@@ -1,4 +1,4 @@
-"""The log-likelihood of rows under a generalised linear model, less a ridge: what the solvers raise."""
+"""Minus the log-likelihood of rows under a generalised linear model, plus a ridge: what the solvers minimise."""
 
 from __future__ import annotations
 
@@ -19,9 +19,18 @@ from suffice.kernels.choice import engine_for, is_foreign, is_sparse
 from suffice.kernels.descent import Ascent, Descent, Pace
 from suffice.kernels.native_stochastic import Ridge
 from suffice.kernels.results import joined, taken
-from suffice.solvers.dual import Climb
 from suffice.solvers.linear_algebra import EPSILON
-from suffice.solvers.objective import Bend, Slope
+from suffice.solvers.objective import (
+    Capability,
+    ColumnObjective,
+    DualAscentResult,
+    DualObjective,
+    Product,
+    SampledObjective,
+    SGDObjective,
+    ValueGradient,
+    ValueGradientHessian,
+)
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
@@ -32,15 +41,15 @@ _HELD = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Likelihood:
-    """The log-likelihood of rows under a family and link, less a ridge penalty.
+class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, ColumnObjective):
+    """Minus the log-likelihood of rows under a family and link, plus a ridge penalty.
 
     Examples
     --------
     >>> data = EncodedDataset.of_batch(Batch(np.array([[1.0], [2.0]]), np.array([1.0, 3.0])))
-    >>> least_squares = Likelihood(data, Response.of("gaussian"), intercept=False, l2=1.0)
-    >>> least_squares.slope(np.array([[1.0]]))
-    Slope(value=4.0, gradient=array([[1.]]))
+    >>> least_squares = NegativeLogLikelihood(data, Response.of("gaussian"), intercept=False, l2=1.0)
+    >>> least_squares.value_gradient(np.array([[1.0]]))  # without the terms that do not depend on theta
+    ValueGradient(value=-4.0, gradient=array([[-1.]]))
     """
 
     data: EncodedDataset
@@ -58,7 +67,7 @@ class Likelihood:
 
     @cached_property
     def unit(self) -> float:
-        """The scale of one row's log-likelihood.
+        """The scale of one row's value.
 
         That of gaussian targets has their units squared, that of poisson rates their units, that of Tweedie targets a
         power of them; the others have none.
@@ -77,27 +86,33 @@ class Likelihood:
         about = (16 * EPSILON) ** 2 if self.intercept else 1.0  # rounding of the mean, or all of it
         return max(float(variance), about * float(mean) ** 2) or 1.0
 
-    def slope(self, theta: FloatArray) -> Slope:
+    def supports(self, capability: Capability, theta: FloatArray) -> bool:
+        """Whether a method can be called: products are there for one predictor, the dual for CSR rows in memory."""
+        if capability == "hessian_product":
+            return bool(theta.shape[1] == 1)
+        return self._has_dual() if capability == "dual" else True
+
+    def value_gradient(self, theta: FloatArray) -> ValueGradient:
         """Return value and gradient at theta, (p, t)."""
         sums = self._sum(theta, hessian=False)
         penalty = self._penalty(theta)
-        return Slope(sums.value - penalty.value, self._gradient(sums) - penalty.gradient)
+        return ValueGradient(penalty.value - sums.value, penalty.gradient - self._score(sums))
 
-    def curvature(self, theta: FloatArray) -> Bend:
-        """Return value, gradient and information at theta, (p, t)."""
+    def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
+        """Return value, gradient and expected Hessian (Fisher's information, and the penalty's) at theta, (p, t)."""
         sums = self._sum(theta, hessian=True)
         penalty = self._penalty(theta)
         information = self._information(sums)
         np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
-        return Bend(sums.value - penalty.value, self._gradient(sums) - penalty.gradient, information)
+        return ValueGradientHessian(penalty.value - sums.value, penalty.gradient - self._score(sums), information)
 
-    def sample(self, count: int, strided: bool = False) -> Likelihood:
-        """Return the log-likelihood of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
+    def sample(self, count: int, strided: bool = False) -> NegativeLogLikelihood:
+        """Return the objective of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
         few = self.data.sample(count, strided)
         return replace(self, data=few, l2=self.l2 * few.weight / self.weight)
 
     @property
-    def count(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return self.data.n_rows
 
@@ -106,7 +121,7 @@ class Likelihood:
         """Whether rows are not in memory, so that a pass over them costs more than its arithmetic."""
         return self.data.batch is None
 
-    def descend(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
+    def epoch(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
         """Return where one epoch of stochastic steps leads, in the order of a seed, or as the rows come."""
         if self.free is not None:
             raise ValueError(
@@ -115,8 +130,8 @@ class Likelihood:
             )
 
         shrink = 0.0 if self.symmetric else self.l2 / self.weight
-        walk = partial(_walked, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
-        descent: Descent | None = self.data.fold(walk, None)
+        descend = partial(_descend_batch, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
+        descent: Descent | None = self.data.fold(descend, None)
         assert descent is not None
         if not self.symmetric:
             return descent
@@ -124,15 +139,19 @@ class Likelihood:
         length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
         return descent._replace(theta=self._shrunk(descent.theta, length), mean=self._shrunk(descent.mean, length))
 
-    def climb(self, start: FloatArray) -> Climb | None:
-        """Return what goes round by the dual; None where there is none, or rows are not CSR in threads."""
+    def _has_dual(self) -> bool:
         rows = self.data.batch
         if rows is None or not is_sparse(rows.x) or rows.features >= 2**31:
-            return None
+            return False
+        logistic = self.response.name in ("bernoulli/logit", "multinomial/softmax")
+        kernels = self.data.engine_for_part(rows).kernels
+        return bool(logistic and self.l2 > 0 and self.free is None and hasattr(kernels, "dual_ascent"))
+
+    def dual_ascent(self, start: FloatArray) -> Callable[[float, int], DualAscentResult]:
+        """Return the function that raises the dual row by row."""
+        rows = self.data.batch
+        assert rows is not None
         kernels: Any = self.data.engine_for_part(rows).kernels
-        has_dual = self.response.name in ("bernoulli/logit", "multinomial/softmax") and self.l2 > 0
-        if not (has_dual and hasattr(kernels, "dual_ascent") and self.free is None):
-            return None
         y = np.asarray(rows.y)
         if start.shape[1] == 1 and y.dtype.kind == "f":
             probabilities = np.stack([y, 1 - y], axis=1)
@@ -144,31 +163,31 @@ class Likelihood:
         ridge = Ridge(self.l2, None, self.symmetric)
         theta = np.array(start)
 
-        def go(gap: float, most: int) -> tuple[FloatArray, int, float]:
+        def ascend(gap: float, most: int) -> DualAscentResult:
             found: Ascent = kernels.dual_ascent(
                 rows, self.response, theta, self.intercept, ridge, probabilities, most, gap, 0
             )
             theta[:] = found.theta
-            return found
+            return DualAscentResult(*found)
 
-        return go
+        return ascend
 
     def _shrunk(self, pinned: FloatArray, length: float) -> FloatArray:
-        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's slope.
+        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's gradient.
 
-        The penalty of all classes about their mean bends by ``I - 1/k`` along the k - 1 columns that are not pinned: by
-        1 / k along their mean, and by 1 across it.
+        The curvature of the penalty of all classes about their mean is ``I - 1/k`` along the k - 1 columns that are not
+        pinned: 1 / k along their mean, and 1 across it.
         """
         classes = pinned.shape[1] + 1
-        bend = length * self.l2 / self.weight
+        curvature = length * self.l2 / self.weight
         moved, mean = np.array(pinned), pinned.mean(axis=1, keepdims=True)
         coef = slice(int(self.intercept), None)
-        moved[coef] = ((pinned - mean) / (1 + bend) + mean / (1 + bend / classes))[coef]
+        moved[coef] = ((pinned - mean) / (1 + curvature) + mean / (1 + curvature / classes))[coef]
         theta = np.concatenate([moved, np.zeros((len(moved), 1))], axis=1)
         return np.asarray(theta - theta.mean(axis=1, keepdims=True))
 
-    def columns(self, places: npt.NDArray[np.intp]) -> Likelihood:
-        """Return the log-likelihood as a function of these rows of theta alone, the others being 0."""
+    def columns(self, places: npt.NDArray[np.intp]) -> NegativeLogLikelihood:
+        """Return the objective as a function of these rows of theta alone, the others being 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
         return replace(self, data=self.data.transform(partial(_narrowed, features)))
@@ -179,18 +198,16 @@ class Likelihood:
         assert rows is not None
         return predictors_of(self._pinned(theta), self.intercept, rows, self.data.engine_for_part(rows))
 
-    def diagonal(self, theta: FloatArray) -> FloatArray:
-        """Return the diagonal of the information at theta, in its shape."""
+    def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
+        """Return the diagonal of the expected Hessian at theta, in its shape."""
         across = self.data.reduce(partial(_diagonal, self.response, self._pinned(theta), self.intercept))
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
             across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
         return np.asarray(across + self._penalty(theta).curvature)
 
-    def products(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
-        """Return what multiplies a step by the information at theta, in one pass each; for one predictor alone."""
-        if theta.shape[1] > 1:
-            return None
-        # The slope of least squares with targets 0 and these weights is the product, turned round.
+    def hessian_product(self, theta: FloatArray) -> Product:
+        """Return the function that multiplies a step by the expected Hessian at theta, in one pass; one predictor."""
+        # The score of least squares with targets 0 and these weights is minus the product.
         data = self.data.transform(partial(_weighted_by_curvature, self.response, theta, self.intercept))
         across = self._penalty(theta).curvature
 
@@ -208,7 +225,8 @@ class Likelihood:
         what = Curvature.over(self.response, self._pinned(theta), self.intercept, hessian)
         return self.data.sum(what)
 
-    def _gradient(self, sums: Curvature) -> FloatArray:
+    def _score(self, sums: Curvature) -> FloatArray:
+        """Return the gradient of the log-likelihood."""
         slopes = sums.gradient
         if self.symmetric:
             slopes = np.concatenate([slopes, -slopes.sum(axis=1, keepdims=True)], axis=1)
@@ -293,7 +311,7 @@ def _narrowed(features: npt.NDArray[np.intp], batch: Batch, _: Engine) -> Batch:
     return replace(batch, x=taken(batch.x, features, axis=1))
 
 
-def _walked(
+def _descend_batch(
     response: Response,
     start: FloatArray,
     intercept: bool,
@@ -324,7 +342,7 @@ def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> 
     """Return the information about all classes' columns, where the last one was pinned at 0.
 
     Raising all intercepts by the same amount changes nothing: ``level`` is put on that direction, along which there is
-    no slope either, so that systems can be solved.
+    no gradient either, so that systems can be solved.
     """
     features, predictors = shape
     blocks = information.reshape(predictors, features, predictors, features)

@@ -43,7 +43,7 @@ def strengths(steepest: float, penalties: Any, count: int, least: float, ratio: 
     Parameters
     ----------
     steepest
-        The largest slope where all coefficients are zero: a penalty of that size holds them all there.
+        The largest gradient where all coefficients are zero: a penalty of that size holds them all there.
     least
         The smallest penalty as a share of the largest.
     ratio
@@ -61,11 +61,11 @@ def strengths(steepest: float, penalties: Any, count: int, least: float, ratio: 
         raise ValueError(f"count must be a whole number, 1 or more; got {count!r}")
     if not 0 < least < 1:
         raise ValueError(f"least must be a share between 0 and 1; got {least!r}")
-    # A little more than the slope itself, which is rounded.
+    # A little more than the gradient itself, which is rounded.
     return np.asarray(steepest * (1 + 1e-6) / ratio * np.logspace(0, np.log10(least), int(count)))
 
 
-def walk(
+def solve_path(
     penalties: FloatArray, ratio: float, start: FloatArray, solve: Callable[[float, float, FloatArray], Any]
 ) -> Path:
     """Return the path over penalties, each solved from where the one before it ended.

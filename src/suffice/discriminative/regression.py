@@ -22,10 +22,10 @@ from suffice.discriminative.facts import Facts, facts_of
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
-from suffice.discriminative.objective import Likelihood, target_moments
-from suffice.discriminative.path import Path, strengths, walk
+from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
+from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.row_sample import Beside, RowSample
+from suffice.discriminative.row_sample import RowSample, UpdateObjective
 from suffice.discriminative.separation import (
     Separation,
     SeparationWarning,
@@ -47,7 +47,8 @@ from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradie
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies
 from suffice.solvers.objective import MANY, flat, shaped
-from suffice.solvers.stochastic import chosen_pace
+from suffice.solvers.solution import thin_trace
+from suffice.solvers.stochastic import choose_pace
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
@@ -58,7 +59,9 @@ COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials")
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
 #: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
-RESTLESS = 1e-3
+SETTLED = 1e-3
+#: A file holds the theta of every step of a trace while that is no more than so many numbers.
+SMALL_TRACE = 4096
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
 #: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
 ABOUT = 1e-6
@@ -224,12 +227,12 @@ class Regression(LinearPredictor):
         data, targets = self._encode(given)
         self._forget_facts()
         shape = self._shape(data.n_features, targets)
-        check_host_memory((data.n_rows, data.n_features), "theta, its slope and coef_", 4, *shape)
+        check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *shape)
         with validation.naming_cells():
             try:
                 self._learn(data, targets)
             except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
-                self._likelihood(data, targets).slope(np.zeros(shape))
+                self._likelihood(data, targets).value_gradient(np.zeros(shape))
                 raise
             finally:
                 data.release()
@@ -258,21 +261,21 @@ class Regression(LinearPredictor):
             if laid is not data:
                 laid.release()
 
-    def _likelihood(self, data: EncodedDataset, targets: int) -> Likelihood:
+    def _likelihood(self, data: EncodedDataset, targets: int) -> NegativeLogLikelihood:
         response = self._response()
         alike = self._shape(data.n_features, targets)[1] > response.predictors(targets)
         free = None
         if response.family.name == "beta":  # the precision is one number for all rows
             free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
-        return Likelihood(data, response, self.fit_intercept, float(self.l2), alike, free)
+        return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free)
 
-    def _wants_information(self, likelihood: Likelihood, start: FloatArray) -> bool:
+    def _wants_information(self, likelihood: NegativeLogLikelihood, start: FloatArray) -> bool:
         if self.inference != "auto":
             return bool(self.inference)
-        return start.size <= MANY and likelihood.count * float(start.size) ** 2 <= DEAR
+        return start.size <= MANY and likelihood.n_rows * float(start.size) ** 2 <= DEAR
 
-    def _start(self, likelihood: Likelihood, targets: int, layout: Layout) -> FloatArray:
+    def _start(self, likelihood: NegativeLogLikelihood, targets: int, layout: Layout) -> FloatArray:
         """Return where the solver starts: from the mean of y, or from what was learnt before."""
         response, rows = likelihood.response, likelihood.data.some_rows
         shape = self._shape(rows.features, targets)
@@ -288,11 +291,11 @@ class Regression(LinearPredictor):
             if self.fit_intercept:
                 start[0] = level
         few = likelihood.sample(min(max(1000, 10 * start.size), 10 * MANY))
-        value = few.slope(start).value
+        value = few.value_gradient(start).value
         flat_start = not self.fit_intercept and response.family.name not in ("bernoulli", "multinomial")
         if not np.isfinite(value) or (flat_start and start.size <= MANY):
             linked = _linked(few, start)
-            start = linked if not np.isfinite(value) or few.slope(linked).value > value else start
+            start = linked if not np.isfinite(value) or few.value_gradient(linked).value < value else start
         return start
 
     def _shape(self, features: int, targets: int) -> tuple[int, int]:
@@ -304,35 +307,34 @@ class Regression(LinearPredictor):
         """Return theta with so many columns: as the solver sees it."""
         return self.theta_
 
-    def _solve(self, likelihood: Likelihood, start: FloatArray, information: bool) -> Solution:
-        """Return where the penalised log-likelihood is highest."""
+    def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, information: bool) -> Solution:
+        """Return where minus the penalised log-likelihood is least."""
         if self.l1 > 0:
             strength = np.full(start.shape, float(self.l1))
             strength[: int(self.fit_intercept)] = 0.0
             return ElasticNet(strength, self.tol, self.max_iter).minimise(likelihood, start)
         solver = solver_of(self.solver, self.tol, self.max_iter, information, self.random_state)
         solution: Solution = solver.minimise(likelihood, start)
-        if information and solution.information is None:
-            bend = likelihood.curvature(solution.theta)
-            solution = replace(solution, information=bend.information)
+        if information and solution.hessian is None:
+            solution = replace(solution, hessian=likelihood.value_gradient_hessian(solution.theta).hessian)
         return solution
 
-    def _take(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
+    def _take(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution) -> None:
         """Keep what was found, and say what is wrong with it."""
-        if not np.isfinite(solution.log_likelihood):
+        if not np.isfinite(solution.value):
             raise ValueError(
                 f"{type(self).__name__} found no theta under which the rows are possible ({likelihood.response.name}): "
                 "give fit_intercept=True, another link, or standardise X"
             )
         theta = solution.theta
-        value = solution.log_likelihood + self._penalty(likelihood, solution)
-        self._layout, self._information = layout, solution.information
+        value = self._penalty(likelihood, solution) - solution.value
+        self._layout, self._information = layout, solution.hessian
         rank = int(np.count_nonzero(theta)) if self.l1 > 0 else theta.size
         if likelihood.free is not None:
             rank = int(likelihood.free.sum())
         self._notes = []
-        if solution.information is not None and self.l1 == 0:
-            factored = Symmetric.of(solution.information)
+        if solution.hessian is not None and self.l1 == 0:
+            factored = Symmetric.of(solution.hessian)
             rank -= theta.size - factored.rank
             if factored.rank < theta.size and self.l2 == 0:
                 self._say_collinear(likelihood, theta.shape)
@@ -351,27 +353,22 @@ class Regression(LinearPredictor):
                     self._information,
                 )
             )
-        self.solution_ = replace(
-            solution,
-            theta=layout.outward(theta),
-            gradient=layout.gradient_outward(solution.gradient),
-            information=None,
-        )
-        self.n_iter_ = max(len(solution.trace), 1)
+        self.solution_ = layout.solution_outward(solution)
+        self.n_iter_ = max(solution.n_steps, 1)
         self._set_theta(self.solution_.theta)
         warn_unless_converged(self, solution)
         self._look_for_separation(likelihood, layout, solution)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
         plain = self.l1 == 0 and layout.kept is None and layout.centre is None
-        self._curvature = solution.information if plain else None
+        self._curvature = solution.hessian if plain else None
 
     def _penalised(self) -> bool:
         """Whether a penalty keeps theta finite."""
         return self.l2 > 0 or self.l1 > 0
 
-    def _look_for_separation(self, likelihood: Likelihood, layout: Layout, solution: Solution) -> None:
-        """Say so where theta would grow for ever: that is no fit, though its slope vanishes."""
-        if self._penalised() or not can_separate(likelihood.response) or not _restless(solution, likelihood):
+    def _look_for_separation(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution) -> None:
+        """Say so where theta would grow for ever: that is no fit, though its gradient vanishes."""
+        if self._penalised() or not can_separate(likelihood.response) or not _may_have_far_to_go(solution, likelihood):
             return
         rows = likelihood.data.batch
         if rows is None:
@@ -392,16 +389,16 @@ class Regression(LinearPredictor):
             self.separation_ = found
             words = found.message(firth=hasattr(self, "penalty"))
             why = f"the {found.of} are separated: no finite theta is best"
-        self.solution_ = replace(self.solution_, converged=False, why=why)
+        self.solution_ = replace(self.solution_, converged=False, reason=why)
         self._notes.append(words)
         warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
-    def _penalty(self, likelihood: Likelihood, solution: Solution) -> float:
-        """Return what the penalty takes from the log-likelihood."""
+    def _penalty(self, likelihood: NegativeLogLikelihood, solution: Solution) -> float:
+        """Return the penalty at the solution."""
         theta = solution.theta[int(self.fit_intercept) :]
         return float(self.l2 / 2 * (theta * theta).sum() + self.l1 * np.abs(theta).sum())
 
-    def _say_collinear(self, likelihood: Likelihood, shape: tuple[int, ...]) -> None:
+    def _say_collinear(self, likelihood: NegativeLogLikelihood, shape: tuple[int, ...]) -> None:
         """Name the columns that depend on others, where the curvature is singular.
 
         At the end of a link's range the curvature of a few rows can outweigh all others, or vanish: it is singular then
@@ -411,8 +408,8 @@ class Regression(LinearPredictor):
         if self._layout.kept is not None:
             names = names[self._layout._places()]
         plain = likelihood.data.transform(_with_targets_zero)
-        least_squares = Likelihood(plain, Response.of("gaussian"), likelihood.intercept)
-        found = dependencies(least_squares.curvature(np.zeros((shape[0], 1))).information)
+        least_squares = NegativeLogLikelihood(plain, Response.of("gaussian"), likelihood.intercept)
+        found = dependencies(least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian)
         if not found:
             self._notes.append(
                 "the curvature of the log-likelihood is singular, though no column depends on others: some means are "
@@ -553,19 +550,20 @@ class Regression(LinearPredictor):
         seen = (0.0 if first else self._seen) + likelihood.weight
         with validation.naming_cells():
             if self._steps is not None or not (first or self._sample is not None or self._curvature is not None):
-                theta, value = self._descended(likelihood, targets, first, seen)
+                theta, value = self._descend(likelihood, targets, first, seen)
             else:
                 if not first:
                     self._check_unassigned("what is learned from more rows")
                 with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum: a solver runs off
-                    theta, value = self._refitted(likelihood, targets, first)
+                    theta, value = self._refit(likelihood, targets, first)
         self._seen = seen
         self._forget_facts()
         trace = self.solution_.trace if not first else ()
-        passed = Step(len(trace) + 1.0, value, float("nan"), 0.0)
-        why = "partial_fit sees each row once: theta is near the optimum, not at it"
-        self.solution_ = Solution(theta, value, np.zeros_like(theta), False, why, (*trace, passed))
-        self.n_iter_ = len(self.solution_.trace)
+        number = trace[-1].number + 1 if trace else 1
+        trace = thin_trace((*trace, Step(float(number), value, float("nan"), 0.0, theta.copy(), number)))
+        reason = "partial_fit sees each row once: theta is near the optimum, not at it"
+        self.solution_ = Solution(theta, value, np.zeros_like(theta), False, reason, trace, weight=likelihood.weight)
+        self.n_iter_ = number
         self._set_theta(theta)
         return self
 
@@ -575,29 +573,31 @@ class Regression(LinearPredictor):
         given = isinstance(self.solver, StochasticGradient) and self.solver.step is not None
         return self.solver if given else None
 
-    def _descended(self, likelihood: Likelihood, targets: int, first: bool, seen: float) -> tuple[FloatArray, float]:
-        """Return theta after one step for each row, as they come, and the log-likelihood of each before its step."""
+    def _descend(
+        self, likelihood: NegativeLogLikelihood, targets: int, first: bool, seen: float
+    ) -> tuple[FloatArray, float]:
+        """Return theta after one step for each row, as they come, and the sum of their values, each before its own."""
         # The penalty is that of all rows learnt: a batch bears its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         shape = self._shape(likelihood.data.n_features, targets)
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
         layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
-        if first and not np.isfinite(likelihood.slope(theta).value):
+        if first and not np.isfinite(likelihood.value_gradient(theta).value):
             theta = self._start(likelihood, targets, layout)
         data = likelihood.data
         if self._steps is None and not is_sparse(data.some_rows.x):  # columns far from zero allow no long step
             data, layout = lay_out(data, self.fit_intercept)
             likelihood, theta = replace(likelihood, data=data), layout.inward(theta)
         pace = self._batch_pace(likelihood, theta, seen - likelihood.weight)
-        descent = likelihood.descend(theta, None, pace)
+        descent = likelihood.epoch(theta, None, pace)
         if not descent.finite:
             raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
         # A step that we chose suits this batch alone: where rows are predicted well, it is too short for others.
         self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)
         self._sample = self._curvature = None
-        return layout.outward(descent.theta), descent.log_likelihood
+        return layout.outward(descent.theta), -descent.log_likelihood
 
-    def _batch_pace(self, likelihood: Likelihood, theta: FloatArray, before: float) -> Pace:
+    def _batch_pace(self, likelihood: NegativeLogLikelihood, theta: FloatArray, before: float) -> Pace:
         """Return the pace at which to go through a batch: where the last one ended, as given, or as this batch bears.
 
         The rows that were learnt before, all at once, count as steps: the next ones do not start anew.
@@ -609,10 +609,10 @@ class Regression(LinearPredictor):
             first = int(before) // given.batch_rows
             return Pace(float(given.step or 0.0), given.decay or 0.0, given.power, given.batch_rows, first)
         settings = StochasticGradient()
-        return replace(chosen_pace(settings, likelihood, theta), first=int(before) // settings.batch_rows)
+        return replace(choose_pace(settings, likelihood, theta), first=int(before) // settings.batch_rows)
 
-    def _refitted(self, likelihood: Likelihood, targets: int, first: bool) -> tuple[FloatArray, float]:
-        """Return theta that all rows so far suggest, and the log-likelihood of this batch under it.
+    def _refit(self, likelihood: NegativeLogLikelihood, targets: int, first: bool) -> tuple[FloatArray, float]:
+        """Return theta that all rows so far suggest, and the objective of this batch at it.
 
         New rows are taken in beside a parabola that stands for all rows before. Now and then theta is found anew from
         the sample of all rows, which holds all of them while they are few: so neither the order of the rows nor the
@@ -624,17 +624,17 @@ class Regression(LinearPredictor):
             theta = np.array(self._pinned_theta(self._shape(rows.features, targets)[1]))
             if self._curvature is not None:
                 solution = Newton(max(float(self.tol), ABOUT), 20).minimise(
-                    Beside(replace(likelihood, l2=0.0), theta, self._curvature), theta
+                    UpdateObjective(replace(likelihood, l2=0.0), theta, self._curvature), theta
                 )
-                if np.isfinite(solution.log_likelihood):
-                    theta, self._curvature = solution.theta, solution.information
+                if np.isfinite(solution.value):
+                    theta, self._curvature = solution.theta, solution.hessian
         if first or self._sample is not None:
             self._sample = RowSample.of(rows) if self._sample is None else self._sample.plus(rows)
             if first or self._curvature is None or self._sample.is_due:
                 self._sample = self._sample.settled()
                 theta = self._sample_theta(self._sample, targets, theta)
         assert theta is not None
-        return theta, likelihood.slope(theta).value
+        return theta, likelihood.value_gradient(theta).value
 
     def _sample_theta(self, sample: RowSample, targets: int, theta: FloatArray | None) -> FloatArray:
         """Return theta that a sample of all rows suggests, or the one so far where that is as good for all it tells."""
@@ -647,7 +647,7 @@ class Regression(LinearPredictor):
             return layout.outward(start)
         if self._warm and theta is not None:
             start = layout.inward(theta)
-        wanted = start.size <= MANY and likelihood.count * float(start.size) ** 2 <= DEAR / 100
+        wanted = start.size <= MANY and likelihood.n_rows * float(start.size) ** 2 <= DEAR / 100
         model = copy.copy(self)
         if isinstance(self.solver, StochasticGradient) or self.solver == "stochastic":
             model.solver = "auto"
@@ -660,12 +660,12 @@ class Regression(LinearPredictor):
         if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
             # The sample tells theta with some error: it is held against the theta of all rows beyond that error alone.
             size = float(theta.size)
-            short = solution.log_likelihood - likelihood.slope(layout.inward(theta)).value
+            short = likelihood.value_gradient(layout.inward(theta)).value - solution.value
             if 2 * short / float(sample.stands_for.mean()) <= 2 * (size + 3 * np.sqrt(2 * size)):
                 self._curvature = curvature
                 return theta
         if wanted and self.l1 == 0 and layout.kept is None and layout.centre is None:
-            self._curvature = solution.information
+            self._curvature = solution.hessian
         return layout.outward(solution.theta)
 
     def _progress(self) -> dict[str, Any]:
@@ -724,25 +724,25 @@ class Regression(LinearPredictor):
             free = np.zeros(start.shape)
             free[0] = 1.0
             start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
-        slopes = likelihood.slope(start).gradient[first:]
-        values = strengths(float(np.abs(slopes).max(initial=0.0)), penalties, count, least, ratio)
+        gradient = likelihood.value_gradient(start).gradient[first:]
+        values = strengths(float(np.abs(gradient).max(initial=0.0)), penalties, count, least, ratio)
         moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
-        known: list[FloatArray] = []  # the curvature of the rows alone, from the last penalty
+        known: list[FloatArray] = []  # the Hessian of the rows alone, from the last penalty
 
         def solve(l1: float, l2: float, theta: FloatArray) -> Any:
-            bend = known[0] + np.diag(l2 * moves) if known else None
+            hessian = known[0] + np.diag(l2 * moves) if known else None
             strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
             net = ElasticNet(strength, self.tol, self.max_iter)
-            solution = net.minimise(replace(likelihood, l2=l2), theta, bend)
+            solution = net.minimise(replace(likelihood, l2=l2), theta, hessian)
             warn_unless_converged(self, solution)
-            if solution.information is not None:
-                known[:] = [solution.information - np.diag(l2 * moves)]
+            if solution.hessian is not None:
+                known[:] = [solution.hessian - np.diag(l2 * moves)]
             inner = solution.theta
             penalty = float(np.abs(l1 * inner[first:]).sum() + l2 / 2 * (inner[first:] ** 2).sum())
             coef, intercept = model._linear(layout.outward(inner))
-            return coef, intercept, solution.log_likelihood + penalty, inner
+            return coef, intercept, penalty - solution.value, inner
 
-        return walk(values, ratio, start, solve)
+        return solve_path(values, ratio, start, solve)
 
     # Inference.
 
@@ -796,6 +796,9 @@ class Regression(LinearPredictor):
         self._check_fitted()
         covariance = self._theta_covariance()
         arrays = {"theta": self.solution_.theta, "gradient": self.solution_.gradient}
+        thetas = [step.theta for step in self.solution_.trace if step.theta is not None]
+        if len(thetas) == len(self.solution_.trace) and len(thetas) * self.solution_.theta.size <= SMALL_TRACE:
+            arrays["trace_theta"] = np.stack(thetas)
         if covariance is not None:
             known = np.isfinite(np.diagonal(covariance))
             arrays["known"] = known
@@ -812,11 +815,15 @@ class Regression(LinearPredictor):
                 "facts": self.facts_.plain() if hasattr(self, "facts_") else None,
                 "notes": list(self._notes),
                 "solution": {
-                    "log_likelihood": self.solution_.log_likelihood,
+                    "value": self.solution_.value,
                     "converged": self.solution_.converged,
-                    "why": self.solution_.why,
+                    "reason": self.solution_.reason,
+                    "weight": self.solution_.weight,
                     # Without the time that steps took: the same fit is the same file.
-                    "trace": [list(step._replace(seconds=0.0)) for step in self.solution_.trace],
+                    "trace": [
+                        [step.passes, step.value, step.gradient_norm, 0.0, None, step.number]
+                        for step in self.solution_.trace
+                    ],
                 },
                 "progress": self._progress(),
                 **self._more_settings(),
@@ -858,8 +865,11 @@ class Regression(LinearPredictor):
             model._covariance[np.ix_(known, known)] = arrays["covariance"]
         about = dict(settings["solution"])
         trace = tuple(Step(*step) for step in about.pop("trace"))
+        if "trace_theta" in arrays:
+            check_shapes(arrays, {"trace_theta": (len(trace), *arrays["theta"].shape)})
+            trace = tuple(step._replace(theta=theta) for step, theta in zip(trace, arrays["trace_theta"], strict=True))
         model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=trace, **about)
-        model.n_iter_ = max(len(trace), 1)
+        model.n_iter_ = max(model.solution_.n_steps, 1)
         model._set_theta(model.solution_.theta)
         if "coef" in arrays:
             intercept = arrays["intercept"]
@@ -870,19 +880,19 @@ class Regression(LinearPredictor):
         """Take back what :meth:`_more_settings` wrote."""
 
 
-def _restless(solution: Solution, likelihood: Likelihood) -> bool:
-    """Whether theta may still have far to go though its slope vanishes, or every row is predicted already."""
-    if solution.information is None:
-        return solution.log_likelihood > -1e-3 * likelihood.weight
-    step = shaped(Symmetric.of(solution.information).solve(flat(solution.gradient)), solution.theta)
-    return bool((np.abs(step) > RESTLESS * np.abs(solution.theta)).any()) or not solution.converged
+def _may_have_far_to_go(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
+    """Whether theta may still have far to go though its gradient vanishes, or every row is predicted already."""
+    if solution.hessian is None:
+        return solution.value < 1e-3 * likelihood.weight
+    step = shaped(Symmetric.of(solution.hessian).solve(flat(solution.gradient)), solution.theta)
+    return bool((np.abs(step) > SETTLED * np.abs(solution.theta)).any()) or not solution.converged
 
 
 def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
     return Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
 
 
-def _linked(likelihood: Likelihood, start: FloatArray) -> FloatArray:
+def _linked(likelihood: NegativeLogLikelihood, start: FloatArray) -> FloatArray:
     """Return a start whose predictors are near the link of each row's own target, as the first step of R's glm."""
     rows, response = likelihood.data.some_rows, likelihood.response
     if start.shape[1] > 1:
@@ -1010,14 +1020,14 @@ def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
     return replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))
 
 
-def _is_usable(solution: Solution, likelihood: Likelihood) -> bool:
+def _is_usable(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
     """Whether a solver came to rest, or has at least not run off to where predictors overflow."""
-    if not np.isfinite(solution.log_likelihood):
+    if not np.isfinite(solution.value):
         return False
     return solution.converged or _farthest(solution, likelihood) < FARTHEST
 
 
-def _farthest(solution: Solution, likelihood: Likelihood) -> float:
+def _farthest(solution: Solution, likelihood: NegativeLogLikelihood) -> float:
     """Return the largest predictor of any row."""
     return float(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0))
 

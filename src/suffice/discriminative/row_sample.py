@@ -1,4 +1,4 @@
-"""A sample of the rows that a model was fed by batches, and the log-likelihood of new rows beside those learned."""
+"""A sample of the rows that a model was fed by batches, and the objective of new rows beside those learned."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scipy import sparse
 
 from suffice.data.dataset import Piece
 from suffice.data.sample import draw_rows, merge_samples
-from suffice.discriminative.objective import Likelihood
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import is_foreign, is_sparse
 from suffice.kernels.native_rows import intact
-from suffice.solvers.objective import Bend, Slope, flat, shaped
+from suffice.solvers.objective import Objective, ValueGradient, ValueGradientHessian, flat, shaped
 from suffice.statistics.base import FloatArray
 
 #: The sample is fitted again once so many rows came since, as a share of those that it stands for.
@@ -143,12 +143,14 @@ def _joined(columns: list[Any]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """The log-likelihood of new rows, and of those learned before as a parabola about their optimum."""
+class UpdateObjective(Objective):
+    """The objective of new rows, plus that of the rows learned before as a parabola about their optimum."""
 
-    rows: Likelihood  # without a penalty, which the past holds
-    theta: FloatArray  # (p, t), where the past is highest
-    past: FloatArray  # (q, q), its curvature there
+    rows: NegativeLogLikelihood  # without a penalty, which the past holds
+    theta: FloatArray  # (p, t), the minimum of the past
+    past: FloatArray  # (q, q), its Hessian there
+
+    capabilities = frozenset({"hessian"})
 
     @property
     def weight(self) -> float:
@@ -157,20 +159,24 @@ class Beside:
 
     @property
     def unit(self) -> float:
-        """The scale of one row's log-likelihood."""
+        """The scale of one row's value."""
         return self.rows.unit
 
-    def slope(self, theta: FloatArray) -> Slope:
-        """Return value and gradient."""
-        value, gradient = self.rows.slope(theta)
-        away = flat(theta - self.theta)
-        pull = self.past @ away
-        return Slope(value - float(away @ pull) / 2, gradient - shaped(pull, theta))
+    @property
+    def n_rows(self) -> int:
+        """How many new rows there are."""
+        return self.rows.n_rows
 
-    def curvature(self, theta: FloatArray) -> Bend:
-        """Return value, gradient and information."""
-        bend = self.rows.curvature(theta)
+    def value_gradient(self, theta: FloatArray) -> ValueGradient:
+        """Return value and gradient."""
+        value, gradient = self.rows.value_gradient(theta)
         away = flat(theta - self.theta)
         pull = self.past @ away
-        value, gradient = bend.value - float(away @ pull) / 2, bend.gradient - shaped(pull, theta)
-        return Bend(value, gradient, bend.information + self.past)
+        return ValueGradient(value + float(away @ pull) / 2, gradient + shaped(pull, theta))
+
+    def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
+        """Return value, gradient and expected Hessian."""
+        value, gradient, hessian = self.rows.value_gradient_hessian(theta)
+        away = flat(theta - self.theta)
+        pull = self.past @ away
+        return ValueGradientHessian(value + float(away @ pull) / 2, gradient + shaped(pull, theta), hessian + self.past)

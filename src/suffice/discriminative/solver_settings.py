@@ -11,24 +11,24 @@ from suffice import solvers
 from suffice.solvers import Solution
 from suffice.user_warnings import warn_user
 
-#: Of a name: the solver, given tol, max_iter, whether the curvature at the end is wanted, and a seed.
+#: Of a name: the solver, given tol, max_iter, whether the Hessian at the end is wanted, and a seed.
 NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
-    "auto": lambda tol, steps, information, seed: solvers.Auto(tol, steps, information),
-    "newton": lambda tol, steps, information, seed: solvers.Newton(tol, steps),
-    "batch": lambda tol, steps, information, seed: solvers.BatchGradient(tol=tol, max_iter=steps),
-    "stochastic": lambda tol, steps, information, seed: solvers.StochasticGradient(
+    "auto": lambda tol, steps, hessian, seed: solvers.Auto(tol, steps, hessian),
+    "newton": lambda tol, steps, hessian, seed: solvers.Newton(tol, steps),
+    "batch": lambda tol, steps, hessian, seed: solvers.BatchGradient(tol=tol, max_iter=steps),
+    "stochastic": lambda tol, steps, hessian, seed: solvers.StochasticGradient(
         tol=tol, epochs=steps, random_state=seed
     ),
 }
 
 
-def solver_of(solver: Any, tol: float, max_iter: int, information: bool, seed: Any) -> Any:
+def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) -> Any:
     """Return the solver that a setting names, or the one it is."""
     if hasattr(solver, "minimise"):
         return solver
     if solver not in NAMED:
         raise ValueError(f"solver must be one of {', '.join(NAMED)}, or a solver of suffice.solvers; got {solver!r}")
-    return NAMED[solver](tol, max_iter, information, seed)
+    return NAMED[solver](tol, max_iter, hessian, seed)
 
 
 def warn_unless_converged(model: Any, solution: Solution) -> None:
@@ -36,7 +36,7 @@ def warn_unless_converged(model: Any, solution: Solution) -> None:
     if not solution.converged:
         last = f"; {solution.trace[-1]}" if solution.trace else ""
         warn_user(
-            f"{type(model).__name__} did not converge: {solution.why}{last}. Raise max_iter, or try another solver",
+            f"{type(model).__name__} did not converge: {solution.reason}{last}. Raise max_iter, or try another solver",
             ConvergenceWarning,
         )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SolverTraceDisplay(Display):
-    """The log-likelihood after each step of a solver, and the slope that was left.
+    """The log-likelihood after each step of a solver, and the gradient there.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class SolverTraceDisplay(Display):
     log_likelihood
         The log-likelihood there, (s,).
     gradient_norm
-        The largest slope per row there, (s,); None where it is not known.
+        The largest gradient per row there, (s,); None where it is not known.
     unit
         What ``passes`` counts.
 
@@ -72,10 +72,8 @@ class SolverTraceDisplay(Display):
         """
         steps = getattr(getattr(model, "solution_", None), "trace", ())
         if steps:
-            columns = [
-                [getattr(step, name) for step in steps] for name in ("passes", "log_likelihood", "gradient_norm")
-            ]
-            return cls(*columns).plot(ax)
+            likelihoods = [-step.value for step in steps]
+            return cls([step.passes for step in steps], likelihoods, [step.gradient_norm for step in steps]).plot(ax)
         values = getattr(model, "em_trace_", ())
         if len(values):
             return cls(np.arange(1, len(values) + 1), values, unit="steps of expectation maximisation").plot(ax)
@@ -94,8 +92,8 @@ class SolverTraceDisplay(Display):
 
         panels = [(self.axes_[0], self.log_likelihood, "log-likelihood")]
         if self.gradient_norm is not None:
-            panels.append((self.axes_[1], self.gradient_norm, "largest slope per row"))
-            headline(self.axes_[1], "The slope that is left")
+            panels.append((self.axes_[1], self.gradient_norm, "largest gradient per row"))
+            headline(self.axes_[1], "The gradient")
         dots = "o" if len(self.passes) <= 40 else None
         for place, (ax, values, what) in enumerate(panels):
             ax.plot(self.passes, values, color=colour(place), marker=dots, markersize=4, linewidth=1.8)

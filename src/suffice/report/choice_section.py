@@ -146,8 +146,8 @@ def solver_section(seen: Seen) -> Section | None:
     if solution is None or len(steps) < 2:
         return None
     end = "It ended well" if solution.converged else "It did not arrive"
-    body = paragraph(f"The model was fitted in {plural(len(steps), 'step')}. {end}: {solution.why}.")
-    sentence = "Each dot is a step: the log-likelihood rises, and its slope falls towards nothing."
+    body = paragraph(f"The model was fitted in {plural(len(steps), 'step')}. {end}: {solution.reason}.")
+    sentence = "Each dot is a step: the log-likelihood rises, and its gradient falls towards 0."
     return Section(
         "solver",
         "How it was fitted",
@@ -159,10 +159,10 @@ def _steps(steps: Sequence[Step]) -> str:
     """Return the steps as a table, the first and the last of them where they are many."""
     places = [*range(len(steps))] if len(steps) <= 12 else [*range(6), *range(len(steps) - 6, len(steps))]
     rows = [
-        (f"{place + 1}", shown(steps[place].passes), f"{steps[place].log_likelihood:,.2f}", _small(steps[place]))
+        (f"{place + 1}", shown(steps[place].passes), f"{-steps[place].value:,.2f}", _small(steps[place]))
         for place in places
     ]
-    return table("The steps", ["step", "passes", "log-likelihood", "slope left"], rows, numbers=[1, 2, 3], tight=True)
+    return table("The steps", ["step", "passes", "log-likelihood", "gradient"], rows, numbers=[1, 2, 3], tight=True)
 
 
 def _small(step: Step) -> str:

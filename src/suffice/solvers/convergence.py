@@ -23,10 +23,10 @@ IDLE = 3
 class Convergence:
     """The tests that end a search, and how far it has come.
 
-    A search is judged by Newton's decrement, ``gradient' information^-1 gradient``: twice what the log-likelihood lacks
-    were it a parabola, and the squared distance from the optimum in standard errors. It is compared with the weight of
-    the rows times the scale of one row's log-likelihood, so that the root mean square error of the linear predictors is
-    a small multiple of ``tol`` of their scale: 1, and 5 at most where there are many rows.
+    A search is judged by Newton's decrement, ``gradient' Hessian^-1 gradient``: twice the distance of the value from
+    the minimum, were it a parabola, and the squared distance of theta from the optimum in standard errors. It is
+    compared with the weight of the rows times the scale of one row's value, so that the root mean square error of the
+    linear predictors is a small multiple of ``tol`` of their scale: 1, and 5 at most where there are many rows.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Convergence:
 
     tol: float
     weight: float
-    unit: float  #: the scale of one row's log-likelihood, as :class:`Objective` tells it
+    unit: float  #: the scale of one row's value: :attr:`Objective.unit`
     parameters: int = 1
     _least: float = math.inf  # the smallest decrement so far
     _idle: int = 0  # steps since then
@@ -55,27 +55,27 @@ class Convergence:
     def reached(self, decrement: float, by_first: float = math.inf) -> bool:
         """Whether the decrement is as small as ``tol`` asks for.
 
-        ``by_first`` is the decrement by the information at the start. Where classes are separated, the information
-        vanishes on the way, and theta has no end to come near: then that decides, within 1e4 tol standard errors.
+        ``by_first`` is the decrement by the Hessian at the start. Where classes are separated, the Hessian vanishes
+        while theta grows without end: then that one decides, within 1e4 tol standard errors.
         """
         return decrement <= self.goal or (by_first <= self.goal and decrement <= ROWS * self.tol**2 * self.unit)
 
     def slack(self, value: float) -> float:
-        """Return the difference of log-likelihoods that is rounding."""
+        """Return the difference of values that is rounding."""
         return ROUNDING * (abs(value) + 0.01 * self.weight * self.unit)  # terms of a value near zero may be larger
 
-    def stalls(self, decrement: float, gained: float, value: float) -> bool:
-        """Whether rounding keeps the decrement from falling: to be asked once a step, with what the last one gained."""
+    def stalls(self, decrement: float, decrease: float, value: float) -> bool:
+        """Whether rounding keeps the decrement from falling: to be asked once a step, with the last decrease."""
         smaller = decrement < 0.9 * self._least
         self._least = min(decrement, self._least)
-        self._idle = 0 if smaller or gained > self.slack(value) else self._idle + 1
+        self._idle = 0 if smaller or decrease > self.slack(value) else self._idle + 1
         return self._idle >= IDLE
 
     def stuck(self, decrement: float) -> tuple[bool, str]:
         """Return whether a search that finds no better point has converged, and why it stops."""
         if decrement <= self._allowed(max(self.tol, ROUNDED)):
-            return True, "the log-likelihood cannot be raised further in double precision"
-        return False, "no step along the slope raises the log-likelihood"
+            return True, "the value cannot be lowered further in double precision"
+        return False, "no step along the gradient lowers the value"
 
     def _allowed(self, tol: float) -> float:
         many = min(4 * self.parameters, MOST) if self.weight >= LARGE else 1  # passes cost, and errors are small

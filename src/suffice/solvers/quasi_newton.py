@@ -1,4 +1,4 @@
-"""Quasi-Newton steps: the curvature of a few rows, corrected by how the slopes of all rows change."""
+"""Quasi-Newton steps: the Hessian of a few rows, corrected by how the gradients of all rows change."""
 
 from __future__ import annotations
 
@@ -7,106 +7,129 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.solvers.convergence import Convergence
-from suffice.solvers.corrections import Corrections, Guess, inverse_of
-from suffice.solvers.newton import LEAST, improves
-from suffice.solvers.objective import Bend, Objective, Slope, Trace, inner
-from suffice.solvers.solution import Solution
+from suffice.solvers.corrections import Corrections, Preconditioner, inverse_of
+from suffice.solvers.newton import LEAST, decreases
+from suffice.solvers.objective import Objective, inner
+from suffice.solvers.solution import Solution, Trace
 from suffice.statistics.base import FloatArray
 
 
 @dataclass(frozen=True)
+class Point:
+    """An objective at one theta, with its Hessian where that was asked for."""
+
+    value: float
+    gradient: FloatArray
+    hessian: FloatArray | None = None
+
+
+@dataclass(frozen=True)
 class QuasiNewton:
-    """L-BFGS over a given guess of the inverse curvature; see :class:`Auto`, which makes the guess."""
+    """L-BFGS over a preconditioner; see :class:`Auto`, which makes the preconditioner."""
 
     tol: float = 1e-8
     max_iter: int = 100
-    information: bool = False  #: whether the curvature at the end is wanted
+    hessian: bool = False  #: whether the Hessian at the end is wanted
 
-    def minimise(self, objective: Objective, start: FloatArray, guess: Guess, trace: Trace | None = None) -> Solution:
-        """Return where minus the log-likelihood is least.
+    def minimise(
+        self, objective: Objective, start: FloatArray, guess: Preconditioner | None = None, trace: Trace | None = None
+    ) -> Solution:
+        """Return where the objective is least.
 
         Parameters
         ----------
         guess
-            Multiplies a slope by the inverse of some curvature; it returns a new array of the same shape.
+            Multiplies a gradient by a guess of the inverse Hessian; it returns a new array of the same shape. By
+            default the inverse of the Hessian's diagonal, or 1 where the objective does not support that.
         trace
-            What went before, if anything did.
+            The steps that went before, if any.
         """
         trace = trace or Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
-        here: Slope | Bend = objective.slope(theta)
-        trace.add(here.value, here.gradient)
+        guess = guess or _scaling(objective, theta, trace)
+        here = Point(*objective.value_gradient(theta))
+        trace.add(theta, here.value, here.gradient)
         test = Convergence.of(objective, self.tol, start.size)
-        before, gained = 0.0, np.inf  # no promise yet
+        before, decrease = 0.0, np.inf  # no decrement yet
         corrections = Corrections(guess)
-        information: FloatArray | None = None
+        hessian: FloatArray | None = None
 
-        def solution(converged: bool, why: str) -> Solution:
-            known = information
-            if self.information and known is None and np.isfinite(here.value):
-                known = objective.curvature(theta).information
+        def solution(converged: bool, reason: str) -> Solution:
+            known = hessian
+            if self.hessian and known is None and np.isfinite(here.value):
+                known = objective.value_gradient_hessian(theta).hessian
                 trace.passes += 1
-            return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps), known)
+            steps = tuple(trace.steps)
+            return Solution(theta, here.value, here.gradient, converged, reason, steps, known, trace.weight)
 
         if not np.isfinite(here.value):
-            return solution(False, "the log-likelihood is not finite at the start")
+            return solution(False, "the value is not finite at the start")
         for _ in range(self.max_iter):
-            step = corrections.solve(here.gradient)
-            promise = inner(step, here.gradient)
-            if test.reached(promise, inner(guess(here.gradient), here.gradient)):
+            step = -corrections.solve(here.gradient)
+            decrement = -inner(step, here.gradient)
+            if test.reached(decrement, inner(guess(here.gradient), here.gradient)):
                 return solution(True, "the gradient vanishes")
-            if test.stalls(promise, gained, here.value):
-                return solution(*test.stuck(promise))
-            # Where the next pass should be the last, it brings the curvature with it.
-            last = self.information and information is None and promise * promise <= test.goal * (before or promise)
-            share, there = searched(objective, theta, here, step, promise, trace, test, last)
+            if test.stalls(decrement, decrease, here.value):
+                return solution(*test.stuck(decrement))
+            # Where the next pass should be the last, it computes the Hessian too.
+            last = self.hessian and hessian is None and decrement * decrement <= test.goal * (before or decrement)
+            share, there = line_search(objective, theta, here, step, decrement, trace, test, last)
             if there is here:
                 if len(corrections):  # they may mislead: once more without
                     corrections.clear()
                     continue
-                return solution(*test.stuck(promise))
-            before, gained = promise, there.value - here.value
-            corrections.add(share * step, here.gradient - there.gradient)
+                return solution(*test.stuck(decrement))
+            before, decrease = decrement, here.value - there.value
+            corrections.add(share * step, there.gradient - here.gradient)
             theta, here = theta + share * step, there
-            if isinstance(here, Bend):
-                information = here.information
-                corrections = Corrections(inverse_of(information))
+            if here.hessian is not None:
+                hessian = here.hessian
+                corrections = Corrections(inverse_of(hessian))
         return solution(False, f"max_iter={self.max_iter} steps were made")
 
 
-def searched(
+def _scaling(objective: Objective, theta: FloatArray, trace: Trace) -> Preconditioner:
+    """Return the function that divides a gradient by the diagonal of the Hessian, where there is one."""
+    if not objective.supports("hessian_diagonal", theta):
+        return np.copy
+    diagonal = 1 / np.maximum(objective.hessian_diagonal(theta), np.finfo(np.float64).tiny)
+    trace.passes += 1
+    return lambda gradient: diagonal * gradient
+
+
+def line_search(
     objective: Objective,
     theta: FloatArray,
-    here: Slope | Bend,
+    here: Point,
     step: FloatArray,
-    promise: float,
+    decrement: float,
     trace: Trace,
     test: Convergence,
-    bend: bool = False,
-) -> tuple[float, Slope | Bend]:
-    """Return a share of the step that helps, and the slope there; the slope here where none does.
+    hessian: bool = False,
+) -> tuple[float, Point]:
+    """Return a share of the step that helps, and the objective there; that at theta where none does.
 
-    A step that helps too little is cut, at the top of the parabola through what is known; one past which the slope
-    still rises steeply is doubled.
+    A step that helps too little is cut, at the minimum of the parabola through what is known; one at whose end the
+    value still falls steeply is doubled.
     """
     share, low, high = 1.0, 0.0, np.inf
-    best: tuple[float, Slope | Bend] = (0.0, here)
+    best = 0.0, here
     for _ in range(30):
         at = theta + share * step
-        there: Slope | Bend = objective.curvature(at) if bend else objective.slope(at)
-        trace.add(there.value, there.gradient)
-        if not improves(there.value, here.value, share * promise, test):
+        there = Point(*objective.value_gradient_hessian(at)) if hessian else Point(*objective.value_gradient(at))
+        trace.add(at, there.value, there.gradient)
+        if not decreases(there.value, here.value, share * decrement, test):
             high = share
-            gained = there.value - here.value
-            cut = share * promise / (2 * (share * promise - gained)) if np.isfinite(gained) else 0.1
+            decrease = here.value - there.value
+            cut = share * decrement / (2 * (share * decrement - decrease)) if np.isfinite(decrease) else 0.1
             share = low + (share - low) * min(max(cut, 0.1), 0.5)
         else:
-            best = (share, there)
-            if inner(there.gradient, step) <= 0.9 * promise:
+            best = share, there
+            if -inner(there.gradient, step) <= 0.9 * decrement:
                 return best
             low = share
             share = 2 * share if high == np.inf else (low + high) / 2
-        if share * promise <= LEAST * test.slack(here.value):
+        if share * decrement <= LEAST * test.slack(here.value):
             break
-        bend = False
+        hessian = False
     return best

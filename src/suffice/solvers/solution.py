@@ -1,29 +1,42 @@
-"""What a solver gives back: where it stopped, why, and the way it went."""
+"""What a solver returns: where it stopped, why, and the steps it made."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+import numpy as np
+
+from suffice.solvers.objective import Objective
 from suffice.statistics.base import FloatArray
+
+#: A trace holds at most so many steps; beyond that every second one is dropped.
+MOST_STEPS = 10_000
+#: And at most so many numbers of theta; beyond that theta is dropped from every second step that has it.
+MOST_NUMBERS = 1 << 23
 
 
 class DivergenceError(ValueError):
-    """Steps so long that they lead away from where they should."""
+    """Steps so long that they lead away from the minimum."""
 
 
 class Step(NamedTuple):
-    """One line of a trace."""
+    """One line of a trace: theta as it was tried, and the objective there."""
 
     passes: float  #: passes over the rows so far; a part of the rows counts as its share
-    log_likelihood: float  #: of all rows, less the penalty; without the terms that do not depend on theta
-    gradient_norm: float  #: the largest slope, divided by the weight of the rows
+    value: float  #: the objective at theta: of a model minus its penalised log-likelihood, without constant terms
+    gradient_norm: float  #: the largest entry of the gradient, divided by the weight of the rows; NaN if not known
     seconds: float  #: since the solver was started
+    theta: FloatArray | None = None  #: (p, t); None where a long trace leaves it out
+    number: int = 1  #: of the step, from 1: a long trace leaves out some steps
 
     def __str__(self) -> str:
         return (
-            f"pass {self.passes:.4g}: log-likelihood {self.log_likelihood:.10g}, largest slope per row "
-            f"{self.gradient_norm:.2g}, {self.seconds:.3g} s"
+            f"pass {self.passes:.4g}: value {self.value:.10g}, largest gradient per row {self.gradient_norm:.2g}, "
+            f"{self.seconds:.3g} s"
         )
 
 
@@ -34,21 +47,94 @@ class Solution:
     Examples
     --------
     >>> import numpy as np
-    >>> Solution(np.zeros((1, 1)), 0.0, np.zeros((1, 1)), True, "the gradient vanishes").why
+    >>> Solution(np.zeros((1, 1)), 0.0, np.zeros((1, 1)), True, "the gradient vanishes").reason
     'the gradient vanishes'
     """
 
     theta: FloatArray  #: (p, t), one column per linear predictor
-    log_likelihood: float  #: at theta, less the penalty
-    gradient: FloatArray  #: of the log-likelihood less the penalty, at theta
+    value: float  #: the objective at theta, which was minimised
+    gradient: FloatArray  #: of the objective at theta
     converged: bool
-    why: str  #: why the solver stopped, in words
+    reason: str  #: why the solver stopped
     trace: tuple[Step, ...] = field(default=(), repr=False)
-    information: FloatArray | None = field(default=None, repr=False)
-    """The negative expected Hessian of the rows' log-likelihood, (p t, p t), theta column by column: at theta, where it
-    is known there."""
+    """Every step with its theta. Above 10,000 steps every second one is left out, as often as needed; above 8 million
+    numbers in all, so is the theta of every second step. The first and the last step are always there."""
+    hessian: FloatArray | None = field(default=None, repr=False)
+    """The (expected) Hessian of the objective at theta, (p t, p t), theta column by column, where it is known."""
+    weight: float = field(default=1.0, repr=False)  #: the weight of the rows
+
+    @property
+    def gradient_norm(self) -> float:
+        """The largest entry of the gradient at theta, divided by the weight of the rows."""
+        return gradient_norm(self.gradient, self.weight)
 
     @property
     def passes(self) -> float:
         """How many passes over the rows were made."""
         return self.trace[-1].passes if self.trace else 0.0
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps were made, those included that a long trace leaves out."""
+        return self.trace[-1].number if self.trace else 0
+
+
+def gradient_norm(gradient: FloatArray, weight: float) -> float:
+    """Return the largest entry of a gradient, per unit of weight."""
+    return float(np.abs(gradient).max(initial=0.0)) / weight
+
+
+@dataclass
+class Trace:
+    """The steps of a solver that is running.
+
+    Examples
+    --------
+    >>> trace = Trace(weight=1.0)
+    >>> for value in range(10_001):
+    ...     _ = trace.add(np.zeros((1, 1)), float(value), None)
+    >>> len(trace.steps), trace.steps[1].value, trace.steps[-1].number
+    (5001, 2.0, 10001)
+    """
+
+    weight: float = 1.0
+    steps: list[Step] = field(default_factory=list)
+    passes: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
+    _number: int = 0
+    _numbers: int = 0  # of all thetas held
+
+    @classmethod
+    def of(cls, objective: Objective) -> Self:
+        """Return the empty trace of a solver that starts now."""
+        return cls(objective.weight or 1.0)
+
+    def add(self, theta: FloatArray, value: float, gradient: FloatArray | None, passes: float = 1.0) -> float:
+        """Add a step that took so many passes; return the largest gradient per unit of weight, NaN if unknown."""
+        self.passes += passes
+        self._number += 1
+        norm = math.nan if gradient is None else gradient_norm(gradient, self.weight)
+        seconds = time.perf_counter() - self.started
+        self.steps.append(Step(self.passes, value, norm, seconds, np.array(theta), self._number))
+        self._numbers += theta.size
+        if len(self.steps) > MOST_STEPS or self._numbers > MOST_NUMBERS:
+            self.steps = list(thin_trace(self.steps))
+            self._numbers = sum(step.theta.size for step in self.steps if step.theta is not None)
+        return norm
+
+
+def thin_trace(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps of a trace, every second one where there are many, and fewer thetas where these are large."""
+    kept = tuple(steps)
+    if len(kept) > MOST_STEPS:
+        kept = _every_second(kept)
+    full = [step for step in kept if step.theta is not None]
+    if sum(step.theta.size for step in full if step.theta is not None) > MOST_NUMBERS:
+        left = {step.number for step in _every_second(full)}
+        kept = tuple(step if step.number in left else step._replace(theta=None) for step in kept)
+    return kept
+
+
+def _every_second(steps: tuple[Step, ...] | list[Step]) -> tuple[Step, ...]:
+    """Return the first, third, ... and last step."""
+    return (*steps[:-1:2], steps[-1])

@@ -1,92 +1,79 @@
-"""Newton's method without a matrix: each step is solved by conjugate gradients, as far as it pays."""
+"""Newton's method without a matrix: each step is solved by conjugate gradients, as exactly as it pays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from suffice.solvers.convergence import Convergence
-from suffice.solvers.objective import Objective, Slope, Trace, inner
-from suffice.solvers.quasi_newton import searched
-from suffice.solvers.solution import Solution
+from suffice.solvers.objective import Objective, Product, check_supports, inner
+from suffice.solvers.quasi_newton import Point, line_search
+from suffice.solvers.solution import Solution, Trace
 from suffice.statistics.base import FloatArray
 
-Product = Callable[[FloatArray], FloatArray]
-#: The most products with the information for one step.
+#: The most products with the Hessian for one step.
 MOST = 200
-#: How much of the slope the first steps may leave.
+#: How much of the gradient the first steps may leave.
 ROUGH = 0.1
-
-
-class Multiplied(Objective, Protocol):
-    """A log-likelihood whose information multiplies steps without being written down."""
-
-    def products(self, theta: FloatArray) -> Product | None:
-        """Return what multiplies a step by the information at theta, in one pass each."""
-
-    def diagonal(self, theta: FloatArray) -> FloatArray:
-        """Return the diagonal of the information at theta, in its shape."""
 
 
 @dataclass(frozen=True)
 class TruncatedNewton:
-    """Newton's method for many parameters; see :class:`Auto`, which takes it where no matrix of curvatures fits."""
+    """Newton's method for many parameters; see :class:`Auto`, which takes it where no Hessian matrix fits."""
 
     tol: float = 1e-8
     max_iter: int = 100
 
-    def minimise(self, objective: Multiplied, start: FloatArray) -> Solution:
-        """Return where minus the log-likelihood is least."""
+    def minimise(self, objective: Objective, start: FloatArray) -> Solution:
+        """Return where the objective is least."""
+        check_supports(self, objective, start, "hessian_product", "hessian_diagonal")
         trace = Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
-        here: Slope = objective.slope(theta)
-        trace.add(here.value, here.gradient)
+        here = Point(*objective.value_gradient(theta))
+        trace.add(theta, here.value, here.gradient)
 
-        def solution(converged: bool, why: str) -> Solution:
-            return Solution(theta, here.value, here.gradient, converged, why, tuple(trace.steps))
+        def solution(converged: bool, reason: str) -> Solution:
+            steps = tuple(trace.steps)
+            return Solution(theta, here.value, here.gradient, converged, reason, steps, weight=trace.weight)
 
         if not np.isfinite(here.value):
-            return solution(False, "the log-likelihood is not finite at the start")
-        across = objective.diagonal(theta)
-        across = np.where(across > 0, across, 1.0)
+            return solution(False, "the value is not finite at the start")
+        diagonal = objective.hessian_diagonal(theta)
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
         test = Convergence.of(objective, self.tol, start.size)
-        steepness = first = inner(here.gradient, here.gradient / across)
-        gained = np.inf
+        size = first = inner(here.gradient, here.gradient / diagonal)
+        decrease = np.inf
         for _ in range(self.max_iter):
-            product = objective.products(theta)
-            assert product is not None
-            # Far from the optimum a rough step does; near it, a step as exact as the slope is small.
-            exactness = min(ROUGH, float((steepness / first) ** 0.25)) if first > 0 else ROUGH
-            step, count = conjugate_gradients(product, here.gradient, across, exactness)
+            # Far from the optimum a rough step does; near it, a step as exact as the gradient is small.
+            exactness = min(ROUGH, float((size / first) ** 0.25)) if first > 0 else ROUGH
+            step, count = conjugate_gradients(objective.hessian_product(theta), -here.gradient, diagonal, exactness)
             trace.passes += count + 1
-            promise = inner(step, here.gradient)
-            if test.reached(promise, steepness):
+            decrement = -inner(step, here.gradient)
+            if test.reached(decrement, size):
                 return solution(True, "the gradient vanishes")
-            if test.stalls(promise, gained, here.value):
-                return solution(*test.stuck(promise))
-            share, there = searched(objective, theta, here, step, promise, trace, test)
+            if test.stalls(decrement, decrease, here.value):
+                return solution(*test.stuck(decrement))
+            share, there = line_search(objective, theta, here, step, decrement, trace, test)
             if there is here:
-                return solution(*test.stuck(promise))
-            gained = there.value - here.value
-            theta, here = theta + share * step, Slope(there.value, there.gradient)
-            steepness = inner(here.gradient, here.gradient / across)
+                return solution(*test.stuck(decrement))
+            decrease = here.value - there.value
+            theta, here = theta + share * step, there
+            size = inner(here.gradient, here.gradient / diagonal)
         return solution(False, f"max_iter={self.max_iter} steps were made")
 
 
 def conjugate_gradients(
-    product: Product, right: FloatArray, across: FloatArray, exactness: float
+    product: Product, right: FloatArray, diagonal: FloatArray, exactness: float
 ) -> tuple[FloatArray, int]:
-    """Return the step that solves information @ step = right, to a share of the right side, and the products it took.
+    """Return the step that solves hessian @ step = right, to a share of the right side, and the products it took.
 
     Parameters
     ----------
     product
-        Multiplies by the information.
-    across
-        The information's diagonal, or something like it: it makes the parameters' units alike.
+        Multiplies by the Hessian.
+    diagonal
+        The Hessian's diagonal, or something like it: it makes the parameters' units alike.
 
     Examples
     --------
@@ -97,19 +84,19 @@ def conjugate_gradients(
     """
     step = np.zeros_like(right)
     rest = right.copy()
-    direction = rest / across
+    direction = rest / diagonal
     size = first = inner(rest, direction)
     count = 0
     while count < MOST and size > exactness**2 * first:
-        bent = product(direction)
+        curved = product(direction)
         count += 1
-        curvature = inner(direction, bent)
+        curvature = inner(direction, curved)
         if not curvature > 0:  # nothing more is known this way
             break
         share = size / curvature
         step += share * direction
-        rest -= share * bent
-        scaled = rest / across
+        rest -= share * curved
+        scaled = rest / diagonal
         size, before = inner(rest, scaled), size
         direction = scaled + (size / before) * direction
     return (step if count and np.any(step) else direction), count
