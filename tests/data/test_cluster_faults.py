@@ -40,7 +40,7 @@ class Deadly:
         return Newton, ()  # it goes to workers with the model, where it has nothing to do
 
     def minimise(self, objective: Any, start: Any) -> Any:
-        objective.slope(start)
+        objective.value_gradient(start)
         self.kill()
         return Newton(tol=1e-12).minimise(objective, start)
 

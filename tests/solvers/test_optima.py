@@ -245,7 +245,7 @@ def test_the_array_api_leads_to_the_same_optimum() -> None:
     x, y = rows(CASES[4])
     native, array_api = (EncodedDataset.of_batch(Batch(x, y), engine) for engine in (ThreadEngine(1), ArrayEngine()))
     one, two = (
-        Newton().minimise(Likelihood(data, Response.of("poisson")), np.zeros((x.shape[1] + 1, 1)))
+        Newton().minimise(NegativeLogLikelihood(data, Response.of("poisson")), np.zeros((x.shape[1] + 1, 1)))
         for data in (native, array_api)
     )
     np.testing.assert_allclose(one.theta, two.theta, rtol=1e-8)
