@@ -164,6 +164,9 @@ REQUIREMENTS = {
         lambda: "JAVA_HOME" in os.environ or find_program("java") is not None, "apt-get install default-jre-headless"
     ),
     "postgres": Requirement(_has_postgres, "apt-get install postgresql"),
+    "s3": Requirement(
+        lambda: all(map(_has_module, ("s3fs", "moto", "flask"))), ".venv/bin/python -m pip install s3fs 'moto[server]'"
+    ),
     "mbsync": Requirement(
         lambda: find_program("mbsync") is not None and find_program("dovecot") is not None,
         "apt-get install isync dovecot-imapd",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from suffice.object_store import local_path, remote_path
 from suffice.store.contents import CURE, HEADER_LIMIT, Contents, StoreError, pack, read_about, unpack
 from suffice.store.whole import whole_file
 
@@ -21,8 +22,9 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     Parameters
     ----------
     path
-        Where to write; ``~`` is not expanded. As with ``open``, a link is followed, a new file gets the permissions
-        that the umask allows and one that is there keeps its own.
+        Where to write: a path, or a URL of an object store (``s3://``, ``gs://``). ``~`` is not expanded. As with
+        ``open``, a link is followed, a new file gets the permissions that the umask allows and one that is there keeps
+        its own.
     contents
         What to write.
 
@@ -35,7 +37,11 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     ...     read(f"{folder}/model")
     Contents(kind='Mean', settings={'alpha': 0.5}, statistics={}, arrays={'mean': array([0., 1.])})
     """
-    place = Path(os.path.realpath(path))
+    remote = remote_path(path)
+    if remote is not None:
+        remote.write(pack(contents))
+        return
+    place = Path(os.path.realpath(local_path(path)))
     with suppress(FileNotFoundError):
         _check_place(place)
     if not place.parent.is_dir():
@@ -66,28 +72,35 @@ def read(path: str | os.PathLike[str]) -> Contents:
     ...         print(str(error).removeprefix(folder))
     /model is not a model file: pass one that save() or suffice fit wrote
     """
-    place = Path(path)
-    _check_place(place)
+    name, size, opened = _open(path)
     try:
-        with place.open("rb") as file:
-            about = _about(file)
+        with opened as file:
+            about = _about(file, size)
             file.seek(0)
             data = file.read()
         return unpack(about, data)
     except StoreError as error:
-        raise StoreError(f"{place} {error}") from error.__cause__
+        raise StoreError(f"{name} {error}") from error.__cause__
     except OSError:
         raise
     except MemoryError as error:
-        raise StoreError(f"{place} does not fit in memory: read it on a larger machine, if you trust it") from error
+        raise StoreError(f"{name} does not fit in memory: read it on a larger machine, if you trust it") from error
     except Exception as error:  # what damaged bytes provoke, from KeyError to RecursionError, is all one to the reader
         why = f"{type(error).__name__}: {error}"
-        raise StoreError(f"{place} is not a model file, or is damaged ({why}): {CURE}") from error
+        raise StoreError(f"{name} is not a model file, or is damaged ({why}): {CURE}") from error
 
 
-def _about(file: BinaryIO) -> dict[str, Any]:
+def _open(path: str | os.PathLike[str]) -> tuple[str, int, AbstractContextManager[BinaryIO]]:
+    """Return the name of a file, its length in bytes, and what opens it for reading."""
+    remote = remote_path(path)
+    if remote is not None:
+        return remote.url, remote.size(), remote.open()
+    place = Path(local_path(path))
+    return str(place), _check_place(place), place.open("rb")
+
+
+def _about(file: BinaryIO, size: int) -> dict[str, Any]:
     """Return what the header says about the model, having read no more of the file than that."""
-    size = os.fstat(file.fileno()).st_size
     if size == 0:
         raise StoreError(f"is empty: {CURE}")
     start = file.read(9)
@@ -100,9 +113,10 @@ def _about(file: BinaryIO) -> dict[str, Any]:
     return read_about(start[8:] + file.read(length - 1))
 
 
-def _check_place(place: Path) -> None:
-    """Raise where there is something else than a file: a folder, or a device that has no end."""
-    mode = place.stat().st_mode
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a device"
+def _check_place(place: Path) -> int:
+    """Return the length of a file; raise where there is something else: a folder, or a device that has no end."""
+    found = place.stat()
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device"
         raise StoreError(f"{place} is {what}: name a file")
+    return found.st_size

@@ -46,7 +46,13 @@ class Stored(ABC):
             Stored.kinds[cls.__name__] = cls
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in place of one that is there; :func:`suffice.store.load` reads it."""
+        """Write the model to a file, in place of one that is there; :func:`suffice.store.load` reads it.
+
+        Parameters
+        ----------
+        path
+            A path, or a URL: ``s3://bucket/model``, ``gs://bucket/model`` (``pip install 'suffice[cloud]'``).
+        """
         write(path, self._contents())
 
     @abstractmethod
@@ -76,7 +82,7 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
     Parameters
     ----------
     path
-        The file.
+        The file: a path, or a URL such as ``s3://bucket/model``.
     families
         The classes of families of one's own (:class:`suffice.families.Family`) that the model was fitted with. The file
         names the class it needs, ``module:name``, and nothing is imported by that name. For a class that has been

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from suffice.errors import MissingExtraError as MissingExtraError
+
 _USERINFO = re.compile(r"(\w:/{1,2})\S*@")
 _PASSWORD = re.compile(r"\b(password|passwd|pwd|sslpassword)(\s*=\s*)('[^']*'|[^\s&]+)", re.IGNORECASE)
 
@@ -17,10 +19,6 @@ class TableError(ValueError):
 
 class UsageError(TableError):
     """A name that is none: of a column, a kind, a model, a file to write."""
-
-
-class MissingExtraError(ImportError):
-    """A library that an optional feature needs is not installed."""
 
 
 def digits_error(column: str) -> TableError:
