@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data.dataset import Dataset, Piece
 from suffice.data.encoded import model_for_parts, no_rows
-from suffice.data.registry import dataset_in_parts, text_columns
+from suffice.data.registry import dataset_in_parts, open_location, text_columns
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -80,6 +80,7 @@ class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
 
 def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any) -> Dataset | None:
     """Return rows in parts that a fitted model is scored by, or None for rows in memory."""
+    X = X if getattr(model, "_reads_one_text", False) else open_location(X)
     data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
     if data is not None:
         check_is_fitted(model)
@@ -99,7 +100,7 @@ def sum_over(data: Dataset, function: Callable[[Piece], Any]) -> Any:
 
 def mean_target(X: Any, y: Any, sample_weight: Any) -> FloatArray:
     """Return the mean of each target of rows in parts, (t,)."""
-    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+    data = dataset_in_parts(open_location(X), y=y, sample_weight=sample_weight)
     assert data is not None
     sums: FloatArray = sum_over(data.select("y", "sample_weight"), _target_sums)
     return np.asarray(sums[:-1] / sums[-1])
@@ -146,7 +147,9 @@ def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if isinstance(X, np.ndarray):
                 return method(*args, **kwargs)
             model, others = args[0], list(args[2:])
-            if getattr(model, "_reads_one_text", False) and validation.is_iterator(X):  # over texts, not over batches
+            if not getattr(model, "_reads_one_text", False):
+                X = open_location(X)
+            elif validation.is_iterator(X):  # over texts, not over batches
                 return method(*args, **kwargs)
             data = dataset_in_parts(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
             if data is None:

@@ -74,7 +74,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
     try:
         read = validate_data(model, x, reset=reset, **checks)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise _no_number(model, x) or error from None
     return intact(read) if is_csr(read) else read
 
@@ -110,14 +110,23 @@ def check_finite(x: Any) -> None:
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
-    """Return the complaint about the first string where a number should be, if there is one."""
+    """Return the complaint about the first string or date where a number should be, if there is one."""
+    names = [str(name) for name in getattr(x, "columns", ())]
+    if names and hasattr(x, "dtypes"):
+        for name, kind in zip(names, x.dtypes, strict=True):
+            if getattr(kind, "kind", "") in "mM":
+                return ValueError(
+                    f"column {name!r} of X holds dates or times ({kind}): {type(model).__name__} needs numbers; turn "
+                    "the column into numbers, such as days, or leave it out"
+                )
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
     if cells.ndim != 2 or cells.dtype.kind not in "USO":
         return None
     for row, column in np.ndindex(cells.shape):
         if isinstance(cells[row, column], str | bytes):
+            where = f" in column {names[column]!r}" if names else ""
             return ValueError(
-                f"X[{row}, {column}] is {str(cells[row, column])!r}: {type(model).__name__} needs numbers; use "
+                f"X[{row}, {column}] is {str(cells[row, column])!r}{where}: {type(model).__name__} needs numbers; use "
                 "CategoricalNB or MixedNB for names, or turn the column into numbers"
             )
     return None

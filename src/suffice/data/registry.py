@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +20,10 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     Parameters
     ----------
     X
-        Rows in memory (an array, a CSR matrix, a data frame, a list), a stream of batches (an iterator, a function that
-        starts one, a dataset of pyarrow, a lazy frame of Polars, an object with a method ``batches``), a collection of
-        Dask, a data frame of Spark, or a :class:`Dataset`.
+        Rows in memory (an array, a CSR matrix, a data frame, a list), a path, a URL or a list of paths of files (see
+        :func:`suffice.tables.open_table`), a stream of batches (an iterator, a function that starts one, a dataset of
+        pyarrow, a lazy frame of Polars, an object with a method ``batches``), a collection of Dask, a data frame of
+        Spark, or a :class:`Dataset`.
     **columns
         What belongs to the rows, by the name of the argument of ``fit``: one entry per row, the name of a column of X,
         or None.
@@ -30,10 +33,26 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     >>> as_dataset([[1.0]], y=[0]).in_memory
     {'X': [[1.0]], 'y': [0]}
     """
-    found = None if isinstance(X, np.ndarray) else dataset_in_parts(X, **columns)
+    found = None if isinstance(X, np.ndarray) else dataset_in_parts(open_location(X), **columns)
     if found is not None:
         return found
     return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
+
+
+def open_location(X: Any) -> Any:
+    """Return the table at a path, a URL or a list of them; anything else as it is.
+
+    Examples
+    --------
+    >>> open_location([[1.0]])
+    [[1.0]]
+    """
+    several = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
+    if not several and not isinstance(X, str | os.PathLike):
+        return X
+    source = importlib.import_module("suffice.tables").open_table(X)  # which is above this layer: it is found by name
+    source.check_same_columns()
+    return source
 
 
 def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:

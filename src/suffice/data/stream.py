@@ -184,7 +184,7 @@ def stream_dataset(X: Any, **beside: Any) -> StreamDataset:
         if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
             raise ValueError(
                 f"X is a {type(X).__name__}, a stream whose batches bring their own {name}: leave {name} out, give the "
-                "name of a column, or gather the rows of X first"
+                "name of a column of X, or gather the rows of X first"
             )
         named[name] = value
     start = _starts(X)
@@ -328,6 +328,10 @@ def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any)
     if callable(getattr(x, "to_pandas", None)):  # Arrow, Polars
         x = x.to_pandas()
     piece = columns_of_piece(x, {name: value for name, value in entries.items() if value is not None}, named)
+    if needs_targets and "y" not in piece and hasattr(piece["X"], "columns"):
+        raise ValueError(
+            f"y is missing: give the name of the column of X that holds it; its columns are {list(piece['X'].columns)}"
+        )
     if needs_targets and "y" not in piece:
         raise ValueError(
             f"a batch of the stream must be a tuple (X, y) or (X, y, sample_weight), or a dictionary with both; got "

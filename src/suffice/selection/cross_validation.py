@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from suffice.data.encoded import model_for_parts
-from suffice.data.registry import dataset_in_parts
+from suffice.data.registry import dataset_in_parts, open_location
 from suffice.selection import tuning
 from suffice.selection.folds_in_parts import scores_of
 from suffice.selection.refitting import scores_of_refits
@@ -117,6 +117,7 @@ def cross_validate(
     >>> sorted(result.best)
     ['var_smoothing']
     """
+    X = X if getattr(model, "_reads_one_text", False) else open_location(X)
     settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]
     candidates = [clone(model).set_params(**each) for each in settings]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")

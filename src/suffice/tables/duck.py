@@ -52,8 +52,44 @@ def _instance(process: int) -> Any:
     return connection
 
 
+#: The file systems of fsspec that DuckDB reads URLs by, by process and scheme.
+_file_systems: dict[tuple[int, str], Any] = {}
+
+
+def _register(connection: Any, file_system: Any) -> None:
+    """Let DuckDB read URLs by a file system of fsspec, in the place of one with other settings."""
+    scheme = file_system.protocol if isinstance(file_system.protocol, str) else file_system.protocol[0]
+    key = os.getpid(), scheme
+    if _file_systems.get(key) is file_system:
+        return
+    if connection.filesystem_is_registered(scheme):
+        connection.unregister_filesystem(scheme)
+    connection.register_filesystem(file_system)
+    _file_systems[key] = file_system
+
+
 class DuckSource(Source):
-    """A table that DuckDB reads: a query over files, or over a database of its own."""
+    """A table that DuckDB reads: a query over files, or over a database of its own.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    relation
+        What is read, in SQL, and called ``data``.
+    files
+        The files of the relation.
+    query
+        A SELECT over ``data``, or over the tables of the database.
+    database
+        A file of DuckDB's own.
+    frame
+        What is called ``data`` in the place of a relation: a table or a dataset of Arrow.
+    file_system
+        What reads the files, where they are URLs.
+    hidden
+        Columns of the relation that are not columns of the table.
+    """
 
     def __init__(
         self,
@@ -63,11 +99,15 @@ class DuckSource(Source):
         query: str | None = None,
         database: str = ":memory:",
         frame: Any = None,
+        file_system: Any = None,
+        hidden: Sequence[str] = (),
     ) -> None:
         self.name = name
         self._files = list(files)
         self._query = query
         self._database = database
+        self._relation = relation
+        self._hidden = list(hidden)
         self._rows: int | None = None
         duckdb = _duckdb()
         try:
@@ -81,6 +121,8 @@ class DuckSource(Source):
                 self.connection.sql("set enable_progress_bar = false")
         except duckdb.Error as error:
             raise self._complaint(error) from None
+        if file_system is not None:
+            _register(self.connection, file_system)
         if frame is not None:
             self.connection.register("data", frame)
         elif relation:
@@ -90,11 +132,32 @@ class DuckSource(Source):
             self._rows = int(self.connection.sql(counted).fetchall()[0][0])
 
     def _look_at(self, relation: str) -> None:
-        """Call a relation ``data``."""
+        """Call a relation ``data``, without the columns that are hidden."""
+        columns = f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"
         try:
-            self.connection.sql(f"create or replace temp view data as select * from {relation}")
+            self.connection.sql(f"create or replace temp view data as select {columns} from {relation}")
         except _duckdb().Error as error:
             raise self._complaint(error) from None
+
+    def check_same_columns(self) -> None:
+        """Raise where files of the table have other columns than the first; cells are missing there otherwise."""
+        if self._query or len(self._files) < 2:
+            return
+        first: list[str] = []
+        for file in self._files:
+            names = self.connection.sql(f"select * from {self._one(file)} limit 0").columns
+            first = first or names
+            strange = sorted(set(names) ^ set(first))
+            if strange:
+                have, lack = (file, self._files[0]) if strange[0] in names else (self._files[0], file)
+                raise TableError(
+                    f"{have} has a column {strange[0]!r}, which {lack} has not: give files with the same columns, or "
+                    "use suffice.fit, which takes cells that are not there as missing"
+                )
+
+    def _one(self, file: str) -> str:
+        """Return what one of the files holds, in SQL."""
+        return self._relation.replace(literal(self._files), literal([file]))
 
     def ask(self, query: str) -> None:
         """Read what a query gives."""
@@ -176,7 +239,14 @@ class TextSource(DuckSource):
     """Delimited text, as DuckDB reads it."""
 
     def __init__(
-        self, name: str, files: Sequence[str], dialect: Dialect, query: str | None, strings: Sequence[str]
+        self,
+        name: str,
+        files: Sequence[str],
+        dialect: Dialect,
+        query: str | None,
+        strings: Sequence[str],
+        partitions: Sequence[str] = (),
+        hidden: Sequence[str] = (),
     ) -> None:
         self.missing = dialect.gaps
         encoding = encoding_of_text(files[0], dialect)
@@ -186,9 +256,10 @@ class TextSource(DuckSource):
             files, dialect = self._in_another_encoding(files, dialect)
         self._dialect = dialect
         self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
-        self._types = dict.fromkeys(strings, "VARCHAR")
+        self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
         self._found: dict[str, Any] | None = None
-        super().__init__(name, "", files, query)
+        self._partitions = list(partitions)  # columns that the names of folders hold
+        super().__init__(name, "", files, query, hidden=hidden)
         self._settle()
 
     def _settle(self) -> None:
@@ -200,15 +271,15 @@ class TextSource(DuckSource):
             self._found = self._sniffed()
         self._look_again()
         found = self.connection.sql("from data")
-        names = list(found.columns)
+        types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
+        names = [name for name in types if name not in self._partitions]
         if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
             raise TableError(f"{self._files[0]} is no zstd file, or a damaged one: write it anew")
         ragged = ragged_line(self._suspects(names), self._dialect)
         if ragged is not None:
             raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
-        whole = [name for name, kind in zip(names, found.types, strict=True) if str(kind) == "BIGINT"]
-        whole = [name for name in whole if name not in self._types]
+        whole = [name for name in names if types[name] == "BIGINT" and name not in self._types]
         if whole:
             largest = ", ".join(f"max(abs({quoted(name)}::HUGEINT))" for name in whole)
             try:
@@ -230,7 +301,7 @@ class TextSource(DuckSource):
 
     def read_as_written(self, columns: Iterable[str]) -> None:
         """Read columns as the strings that they are written as; a query keeps what it was written for."""
-        names = set() if self._query else set(self.connection.sql("from data").columns)
+        names = set() if self._query else set(self.connection.sql("from data").columns) - set(self._partitions)
         wanted = [name for name in columns if name in names and self._types.get(name) != "VARCHAR"]
         if wanted:
             self._types.update(dict.fromkeys(wanted, "VARCHAR"))
@@ -259,16 +330,21 @@ class TextSource(DuckSource):
             "timestampformat": seen["TimestampFormat"],
         }
 
+    def _one(self, file: str) -> str:
+        """Return what one of the files holds, in SQL."""
+        return f"read_csv({self._dialect.arguments([file], {}, self._gaps)})"
+
     def _look_again(self) -> None:
         """Have the text read as it was found to be written."""
+        hive = f"hive_partitioning = {literal(bool(self._partitions))}"
         if self._found is None:
-            self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)})")
+            self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)}, {hive})")
             return
         found = {**self._found, "columns": {**self._found["columns"], **self._types}, "nullstr": ["", *self._gaps]}
         if self._dialect.codec != "utf-8":
             found["encoding"] = self._dialect.codec
         given = [f"{name} = {literal(value)}" for name, value in found.items() if value is not None]
-        self._look_at(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', *given])})")
+        self._look_at(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
 
     def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
         """Return copies of files that DuckDB can read."""
@@ -278,7 +354,8 @@ class TextSource(DuckSource):
         for number, file in enumerate(files):
             if file.endswith((".gz", ".zst")):
                 raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it anew in utf-8")
-            copy = Path(folder) / f"{number}.csv"
+            copy = Path(folder, *(part for part in Path(file).parts[:-1] if "=" in part), f"{number}.csv")
+            copy.parent.mkdir(parents=True, exist_ok=True)
             try:
                 with Path(file).open(encoding=dialect.codec, newline="") as read, copy.open("w", newline="") as write:
                     while text := read.read(1 << 20):

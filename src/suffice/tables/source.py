@@ -42,6 +42,9 @@ class Source(ABC):
     def read_as_written(self, columns: Iterable[str]) -> None:  # noqa: B027  (only text has a choice)
         """Read columns as the strings that they are written as, where the types of columns are found out by reading."""
 
+    def check_same_columns(self) -> None:  # noqa: B027  (only several files can differ)
+        """Raise where files of the table have other columns than the first; cells are missing there otherwise."""
+
     def database(self) -> TableDatabase | None:
         """Return what can sum the rows where they lie; None where they must be read."""
         return None

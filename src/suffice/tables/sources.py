@@ -1,19 +1,23 @@
-"""Any table as a stream of Arrow batches: files, folders, globs, databases, queries, data frames, standard input."""
+"""Any table as a stream of Arrow batches: files, folders, URLs, databases, queries, data frames, standard input."""
 
 from __future__ import annotations
 
 import atexit
 import glob
 import os
-import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from suffice.data.spill import Spill
+from suffice.data.stream import SpillWarning, numbered
 from suffice.kernels.sql.dialect import name_parts, quoted
+from suffice.object_store import DRIVERS, SCHEMES, RemotePath, local_path, remote_path, scheme_of
 from suffice.tables.csv import Dialect, literal
 from suffice.tables.duck import DuckSource, TextSource
 from suffice.tables.errors import TableError, UsageError, listed, masked, nearest
@@ -24,11 +28,10 @@ _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".data"), "csv"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
     **dict.fromkeys((".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"), "database"),
 }
 _COMPRESSED = (".gz", ".zst")
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):(//?)", re.IGNORECASE)  # one letter before the colon is a drive
 
 #: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched without being asked to.
 MOST_CELLS = 100_000_000
@@ -51,10 +54,13 @@ def open_table(
     Parameters
     ----------
     table
-        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder or a glob of such files,
-        "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
-        "postgresql://...::name" too; a data frame of any library; or a source. Rows of Dask's and Spark's data frames
-        are fetched, with a :class:`FetchWarning` that says how many.
+        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder, a glob or a list of such
+        files, where folders called ``column=value`` are columns (Hive partitions); a URL of them (``s3://``, ``gs://``,
+        ``file://``); "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
+        "postgresql://...::name" too; a data frame of any library, a lazy frame of Polars, a dataset of pyarrow; or a
+        source. An iterator over data frames or batches of Arrow is kept, in a temporary file where it is large; a
+        function that returns such an iterator is called for each pass. Rows of Dask's and Spark's data frames are
+        fetched, with a :class:`FetchWarning` that says how many.
     query
         A SELECT over the table, which is called ``data`` in it; over a database, a SELECT over its tables.
     dialect
@@ -74,67 +80,220 @@ def open_table(
     """
     if isinstance(table, Source):
         return table
+    how = _How(query, dialect or Dialect(), list(strings))
     if isinstance(table, str | os.PathLike):
-        return _open_location(os.fspath(table), query, dialect or Dialect(), list(strings))
+        return _open_location(os.fspath(table), how)
+    if isinstance(table, list | tuple) and table and all(isinstance(each, str | os.PathLike) for each in table):
+        return _open_list([os.fspath(each) for each in table], how)
     return _open_frame(table, query, collect)
 
 
-def _open_location(location: str, query: str | None, dialect: Dialect, strings: list[str]) -> Source:
-    scheme = _SCHEME.match(location)
+@dataclass(frozen=True)
+class _How:
+    """How files are read."""
+
+    query: str | None
+    dialect: Dialect
+    strings: list[str]
+
+
+def _open_location(location: str, how: _How) -> Source:
+    scheme = scheme_of(location)
     if scheme is not None and not Path(location).exists():
-        if scheme.group(1).casefold() in ("postgresql", "postgres") and scheme.group(2) == "//":
+        if scheme in ("postgresql", "postgres") and location[len(scheme) :].startswith("://"):
             from suffice.tables.postgres import PostgresSource
 
-            return PostgresSource(scheme.group(1).casefold() + location[scheme.end(1) :], query)
-        raise UsageError(
-            f"{masked(location)} is neither a file nor a database that can be read: write postgresql://...::name for "
-            f"PostgreSQL, and fetch files first{nearest(scheme.group(1), ['postgresql'])}"
-        )
+            return PostgresSource(scheme + location[len(scheme) :], how.query)
+        if scheme in DRIVERS:
+            return _open_remote([location], how)
+        if scheme != "file":
+            raise UsageError(
+                f"{masked(location)} is neither a file nor a database that can be read: write postgresql://...::name "
+                f"for PostgreSQL, {SCHEMES} for files, and fetch others first"
+                f"{nearest(scheme, ['postgresql', 's3', 'gs', 'file', 'memory'])}"
+            )
+        location = local_path(location)
     name = None
     if location == "-":
         location, name = _from_standard_input(), "standard input"
     path, _, inner = location.partition("::")
     files = _files(path)
-    kind = _format(files[0])
-    if kind == "database":
+    if _format(files[0]) == "database":
         if len(files) > 1:
             raise TableError(f"{path} holds {len(files)} databases: name one")
-        return _open_database(files[0], inner, query)
+        return _open_database(files[0], inner, how.query)
     if inner:
         raise TableError(f"{location}: '::' goes before the name of a table in a database, which {path} is not")
     name = name or (location if len(files) == 1 else f"{len(files)} files of {location}")
+    return _open_files(name, files, how, path if Path(path).is_dir() else "")
+
+
+def _open_list(locations: list[str], how: _How) -> Source:
+    """Open several files as one table."""
+    if len(locations) == 1:
+        return _open_location(locations[0], how)
+    if any(scheme_of(each) in DRIVERS for each in locations):
+        return _open_remote(locations, how)
+    files = [file for each in locations for file in _files(local_path(each))]
+    kinds = _kinds(f"the list of {len(files)} files", files)
+    if "database" in kinds:
+        raise TableError(f"{files[0]} is a database: name one, and its table, as {files[0]}::name")
+    return _open_files(f"{len(files)} files from {files[0]}", files, how)
+
+
+def _open_files(name: str, files: list[str], how: _How, folder: str = "") -> Source:
+    """Open files of one format; folders below ``folder`` that are called ``column=value`` are columns."""
+    partitions = _partitions(files, folder)
+    hidden = _hidden(folder, partitions)
+    kind = _format(files[0])
     if kind == "arrow":
-        return _open_arrow(name, files, query)
-    if kind == "parquet":
-        return DuckSource(name, f"read_parquet({literal(files)}, union_by_name = true)", files, query=query)
-    if kind == "json":
-        return DuckSource(name, f"read_json({literal(files)})", files, query=query)
-    if all(Path(file).stat().st_size == 0 for file in files):
-        raise TableError(f"{name} is empty: there is nothing to learn from")
-    return TextSource(name, files, dialect, query, strings)
+        return _open_arrow(name, files, how.query, partitions, folder)
+    if kind == "csv":
+        if all(Path(file).stat().st_size == 0 for file in files):
+            raise TableError(f"{name} is empty: there is nothing to learn from")
+        return TextSource(name, files, how.dialect, how.query, how.strings, partitions, hidden)
+    return DuckSource(name, _relation(files, partitions), files, query=how.query, hidden=hidden)
+
+
+def _relation(files: list[str], partitions: Sequence[str]) -> str:
+    """Return what files of Parquet or JSON lines hold, in SQL."""
+    function, union = ("read_json", "") if _format(files[0]) == "json" else ("read_parquet", ", union_by_name = true")
+    return f"{function}({literal(files)}{union}, hive_partitioning = {literal(bool(partitions))})"
+
+
+def _hidden(folder: str, partitions: Sequence[str]) -> list[str]:
+    """Return the columns that folders above a folder stand for, which are none of the table in it."""
+    return [key for key in _keys(Path(folder).parts) if key not in partitions] if partitions else []
+
+
+def _keys(parts: Sequence[str]) -> list[str]:
+    """Return the columns that folders called ``column=value`` stand for."""
+    return [part.partition("=")[0] for part in parts if part.partition("=")[0] and "=" in part]
+
+
+def _partitions(files: Sequence[str], folder: str) -> list[str]:
+    """Return the columns that the folders of files stand for, which must be the same for all."""
+    found: dict[tuple[str, ...], str] = {}
+    for file in files:
+        below = PurePosixPath(Path(file).as_posix().removeprefix(Path(folder).as_posix()) if folder else file)
+        found.setdefault(tuple(_keys(below.parent.parts)), file)
+    if len(found) > 1:
+        (one, first), (two, other) = list(found.items())[:2]
+        raise TableError(
+            f"{first} has {_said(one)} and {other} has {_said(two)}: all files of a partitioned table lie in folders "
+            "of the same columns; name those that go together, as folder/year=*/*.parquet"
+        )
+    return list(next(iter(found)))
+
+
+def _said(keys: Sequence[str]) -> str:
+    return f"the partition{'s' * (len(keys) > 1)} {listed(keys)}" if keys else "no partitions"
 
 
 def _files(path: str) -> list[str]:
     """Return the files that a path, a folder or a glob stands for."""
     place = Path(path)
     if place.is_dir():
-        found = sorted(str(file) for file in place.iterdir() if file.is_file() and _format(str(file), None))
-        plain = [file for file in found if not file.endswith((".txt", ".data"))]
-        found = plain or found  # notes beside tables are no tables
-        if not found:
-            raise TableError(f"{path} is a folder without tables (.csv, .parquet, .arrow, .jsonl ...): name another")
+        found = _tables(path, _files_below(place))
     elif place.exists():
         return [path]
     else:
         found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  (the path may be absolute)
         if not found:
             raise FileNotFoundError(f"there is no file {masked(path)}: check its name and folder")
-    kinds = {_format(file) for file in found}
+    _kinds(path, found)
+    return found
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """Yield the files of a folder, and of folders in it that are called ``column=value``."""
+    for each in sorted(folder.iterdir()):
+        if each.is_file():
+            yield str(each)
+        elif _keys([each.name]) and each.is_dir():
+            yield from _files_below(each)
+
+
+def _tables(path: str, files: Iterator[str]) -> list[str]:
+    """Return those of the files of a folder that are tables."""
+    found = [file for file in files if _format(file, None) and not PurePosixPath(file).name.startswith(("_", "."))]
+    plain = [file for file in found if not file.endswith((".txt", ".data"))]
+    found = plain or found  # notes beside tables are no tables
+    if not found:
+        raise TableError(f"{path} is a folder without tables (.csv, .parquet, .arrow, .jsonl ...): name another")
+    return found
+
+
+def _kinds(path: str, files: Sequence[str]) -> set[str | None]:
+    """Return the only format of files; raise where there are several."""
+    kinds = {_format(file) for file in files}
     if len(kinds) > 1:
         raise TableError(
             f"{path} holds tables of several formats ({', '.join(sorted(map(str, kinds)))}): name one, as *.csv"
         )
+    return kinds
+
+
+def _open_remote(locations: list[str], how: _How) -> Source:
+    """Open files of an object store: Parquet is read where it is, and others are copied to this machine."""
+    url, _, inner = locations[0].partition("::")
+    places = [_remote(each.partition("::")[0]) for each in locations]
+    if any(place.files is not places[0].files for place in places):
+        raise UsageError(f"{listed(locations)} lie in several object stores: name files of one")
+    files, folder = [], ""
+    for place in places:
+        found, folder = _remote_files(place)
+        files += found
+    folder = folder if len(places) == 1 else ""
+    name = url if len(files) == 1 else f"{len(files)} files of {url}"
+    if _kinds(name, files) == {"parquet"} and not inner:
+        partitions = _partitions(files, folder)
+        urls = [places[0].url_of(file) for file in files]
+        system, hidden = places[0].files, _hidden(folder, partitions)
+        return DuckSource(name, _relation(urls, partitions), urls, how.query, file_system=system, hidden=hidden)
+    copies = tempfile.mkdtemp(prefix="suffice-")
+    try:
+        copied = _copied(places[0], files, folder, copies)
+        if inner or (len(copied) == 1 and not folder):
+            source = _open_location(copied[0] + (f"::{inner}" if inner else ""), how)
+        else:
+            source = _open_files(name, copied, how, copies if folder else "")
+    except BaseException as error:
+        shutil.rmtree(copies, ignore_errors=True)
+        if isinstance(error, TableError):
+            raise type(error)(str(error).replace(copies, url)) from None
+        raise
+    weakref.finalize(source, shutil.rmtree, copies, ignore_errors=True)
+    source.name = name + (f"::{inner}" if inner else "")
+    return source
+
+
+def _remote(url: str) -> RemotePath:
+    found = remote_path(url)
+    if found is None:
+        raise UsageError(f"{url} is on this machine, and other files of the list are in an object store: name one kind")
     return found
+
+
+def _remote_files(place: RemotePath) -> tuple[list[str], str]:
+    """Return the tables that a URL stands for, as its file system spells them, and the folder, if it is one."""
+    files = place.find()
+    if not files:
+        raise FileNotFoundError(f"there is no file {place.url}: check its name and folder")
+    if files == [place.path] or any(mark in place.path for mark in "*?["):
+        return files, ""
+    depth = len(PurePosixPath(place.path).parts)
+    below = (file for file in files if all(_keys([part]) for part in PurePosixPath(file).parent.parts[depth:]))
+    return _tables(place.url, below), place.path
+
+
+def _copied(place: RemotePath, files: Sequence[str], folder: str, to: str) -> list[str]:
+    """Copy files to a folder of this machine, in folders of the same names; return the copies."""
+    copies = [Path(to, file.removeprefix(folder).lstrip("/")) for file in files]
+    for file, copy in zip(files, copies, strict=True):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        place.fetch(file, str(copy))
+    return list(map(str, copies))
 
 
 def _format(file: str, otherwise: str | None = "csv") -> str | None:
@@ -146,16 +305,156 @@ def _format(file: str, otherwise: str | None = "csv") -> str | None:
 
 def _open_frame(table: Any, query: str | None, collect: bool) -> Source:
     pa = arrow()
+    opened = _open_batches(table) if query is None else None
+    if opened is not None:
+        return opened
+    data = _arrow_dataset(table)
+    if data is not None:
+        return _of_dataset("the dataset", data, query)
     try:
-        frame = _arrow_table(table, collect)
+        frame = _arrow_table(_gathered(table), collect)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TableError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
-    repeated = sorted({name for name in frame.schema.names if frame.schema.names.count(name) > 1})
-    if repeated:
-        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+    _check_names(frame.schema.names)
     if query:
         return DuckSource("the data frame", "", query=query, frame=frame)
     return ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+
+
+def _arrow_dataset(table: Any) -> Any:
+    """Return a dataset of pyarrow; None for anything else."""
+    module = sys.modules.get("pyarrow.dataset")  # whoever has one has imported it
+    return table if module is not None and isinstance(table, module.Dataset) else None
+
+
+def _open_batches(table: Any) -> Source | None:
+    """Open data frames that come one after another; None for anything else."""
+    if isinstance(table, Iterator):
+        return _open_once(table)
+    if _is_lazy(table):
+        return _BatchSource("the lazy frame", table.collect_batches)
+    if callable(table) and not hasattr(table, "__arrow_c_stream__"):
+        return _BatchSource("the stream", table)
+    return None
+
+
+def _is_lazy(table: Any) -> bool:
+    return callable(getattr(table, "collect_batches", None))
+
+
+def _gathered(table: Any) -> Any:
+    """Return data frames that come one after another as one table; anything else as it is."""
+    if not isinstance(table, Iterator) and (not callable(table) or hasattr(table, "__arrow_c_stream__")):
+        return table
+    source = _open_batches(table)
+    assert source is not None
+    return arrow().Table.from_batches(list(source.batches()), source.schema())
+
+
+def _open_once(frames: Iterator[Any]) -> Source:
+    """Keep data frames that can be read once: in memory while they are small, else in a temporary file."""
+    spill = Spill()
+    try:
+        for batch in _record_batches(frames):
+            spill.add(_packed(batch))
+        source = _BatchSource("the stream", lambda: map(_unpacked, spill))
+    except BaseException:
+        spill.close()
+        raise
+    weakref.finalize(source, spill.close)
+    if spill.is_on_disk:
+        warn_user(
+            "the table is a stream that is read once, and its rows are needed several times: they were written to a "
+            "temporary file, which is deleted with the table. Give a function that starts the stream to have it read "
+            "again instead",
+            SpillWarning,
+        )
+    return source
+
+
+def _packed(batch: Any) -> Any:
+    """Return a batch as bytes, which hold no more than its rows."""
+    import numpy as np
+
+    pa = arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+def _unpacked(data: Any) -> Any:
+    return arrow().ipc.open_stream(data).read_all()
+
+
+class _BatchSource(Source):
+    """Data frames that come one after another, each time that a function is called.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    start
+        Returns an iterator over data frames, or batches of Arrow, each time with the same rows.
+    """
+
+    def __init__(self, name: str, start: Callable[[], Any]) -> None:
+        pa = arrow()
+        self.name = name
+        self._start = start
+        self._rows = 0
+        schemas: dict[Any, None] = {}
+        for batch in _record_batches(_iterated(start)):
+            schemas[batch.schema.remove_metadata()] = None
+            self._rows += batch.num_rows
+        if not schemas:
+            raise TableError(f"{name} holds no rows: there is nothing to learn from")
+        try:
+            self._schema = pa.unify_schemas(list(schemas), promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise TableError(f"the data frames of {name} do not go together ({error}): give columns one type") from None
+        _check_names(self._schema.names)
+
+    def schema(self) -> Any:
+        """Return the names and types of the columns: those of all data frames."""
+        return self._schema
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """Yield the rows in their order, of all columns or of some."""
+        pa = arrow()
+        empty = self._schema.empty_table()
+        for batch in _record_batches(_iterated(self._start)):
+            if not batch.schema.equals(self._schema):
+                table = pa.concat_tables([empty, pa.Table.from_batches([batch])], promote_options="permissive")
+                batch = table.combine_chunks().to_batches()[0]
+            yield batch if columns is None else batch.select(list(columns))
+
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return self._rows
+
+
+def _iterated(start: Callable[[], Any]) -> Iterator[Any]:
+    found = start()
+    if not hasattr(found, "__iter__") or hasattr(found, "columns"):
+        raise TypeError(
+            f"a function in the place of a table must return an iterator over data frames; it returned a "
+            f"{type(found).__name__}"
+        )
+    return iter(found)
+
+
+def _record_batches(frames: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows of data frames as batches of Arrow."""
+    for number, frame in enumerate(frames):
+        with numbered(number):
+            yield from (batch for batch in _arrow_table(frame, False).to_batches(BATCH) if batch.num_rows)
 
 
 def _arrow_table(table: Any, collect: bool) -> Any:
@@ -224,18 +523,47 @@ def _of_pandas(frame: Any) -> Any:
     return pa.table(columns)
 
 
-def _open_arrow(name: str, files: list[str], query: str | None) -> Source:
-    arrow()
+def _open_arrow(name: str, files: list[str], query: str | None, partitions: Sequence[str], folder: str) -> Source:
+    """Open files of Arrow: of its file format, which Feather is too, or of its stream format (.arrows)."""
+    pa = arrow()
     import pyarrow.dataset as ds
 
+    streams = [file for file in files if _is_arrow_stream(file)]
+    if streams and (partitions or len(streams) < len(files)):
+        raise TableError(
+            f"{streams[0]} is an Arrow stream, which is not read {'from partitioned folders' if partitions else ''}"
+            f"{'' if partitions else 'together with Arrow files'}: write it as an Arrow file (pyarrow.ipc.new_file)"
+        )
     try:
-        data = ds.dataset(files, format="feather")
-        rows = data.count_rows()
-    except (OSError, ValueError) as error:
+        if streams:
+            return _open_arrow_streams(name, files, query)
+        hive = ds.partitioning(flavor="hive") if partitions else None
+        data = ds.dataset(files, format="feather", partitioning=hive, partition_base_dir=folder or None)
+        return _of_dataset(name, data, query)
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise TableError(f"{name} is no Arrow file, or a damaged one ({error})") from None
+
+
+def _of_dataset(name: str, data: Any, query: str | None) -> Source:
+    """Return a dataset of pyarrow as a source; its rows are counted where files hold their number."""
     if query:
         return DuckSource(name, "", query=query, frame=data)
-    return ArrowSource(name, lambda: data.scanner(batch_size=BATCH).to_reader(), rows)
+    counted = getattr(getattr(data, "format", None), "default_extname", "") in ("parquet", "feather", "ipc", "arrow")
+    return ArrowSource(name, lambda: data.scanner(batch_size=BATCH).to_reader(), data.count_rows() if counted else None)
+
+
+def _is_arrow_stream(file: str) -> bool:
+    with Path(file).open("rb") as opened:
+        return opened.read(4) == b"\xff\xff\xff\xff"
+
+
+def _open_arrow_streams(name: str, files: list[str], query: str | None) -> Source:
+    pa = arrow()
+    if query:
+        tables = [pa.ipc.open_stream(pa.memory_map(file)).read_all() for file in files]
+        frame = pa.concat_tables(tables, promote_options="permissive")
+        return DuckSource(name, "", query=query, frame=frame)
+    return _BatchSource(name, lambda: (batch for file in files for batch in pa.ipc.open_stream(pa.memory_map(file))))
 
 
 def _open_database(file: str, table: str, query: str | None) -> Source:
@@ -273,7 +601,13 @@ def found_table(file: str, table: str, names: Sequence[str]) -> str:
     return table
 
 
-_STARTS = ((b"PAR1", ".parquet"), (b"ARROW1", ".arrow"), (b"\x1f\x8b", ".csv.gz"), (b"\x28\xb5\x2f\xfd", ".csv.zst"))
+_STARTS = (
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".arrow"),
+    (b"\xff\xff\xff\xff", ".arrows"),
+    (b"\x1f\x8b", ".csv.gz"),
+    (b"\x28\xb5\x2f\xfd", ".csv.zst"),
+)
 
 
 def _from_standard_input() -> str:
