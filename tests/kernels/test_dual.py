@@ -13,8 +13,7 @@ from scipy.special import logsumexp
 
 from suffice.families import Response
 from suffice.kernels import Batch
-from suffice.kernels.native import NativeKernels
-from suffice.kernels.native_stochastic import Ridge
+from suffice.kernels.native import NativeKernels, Ridge
 
 KERNELS = NativeKernels()
 RANDOM = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for, is_foreign
 from suffice.kernels.descent import Ascent
 from suffice.kernels.errors import negative_count, not_finite
-from suffice.kernels.native_stochastic import Ridge
+from suffice.kernels.native import Ridge
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.kernels import errors
+from suffice.kernels import errors, parameters
 from suffice.kernels.array_kernels import ArrayKernels
+from suffice.kernels.batch import Batch
+from suffice.kernels.descent import Ascent, Correction, Descent, Pace, check_correction, check_ridge, read_order
 from suffice.kernels.memory import check_host_memory
-from suffice.kernels.native_local import NativeLocal
-from suffice.kernels.native_regression import COMPILED, read_regression
 from suffice.kernels.native_rows import (
     Features,
     blame,
+    check_numbers,
     intact,
     is_csr,
     read_codes,
@@ -25,20 +26,42 @@ from suffice.kernels.native_rows import (
     read_features,
     read_targets,
 )
-from suffice.kernels.native_scores import NativeScores
-from suffice.kernels.native_stochastic import NativeWalks
+from suffice.kernels.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood, Shape
 from suffice.kernels.quartic_blocks import quartic_moments
+from suffice.kernels.reading import JOINT, Reading, What
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
-    from suffice.kernels.batch import Batch
 
 FloatArray = npt.NDArray[np.float64]
 R = TypeVar("R")
 Sums = TypeVar("Sums", bound=tuple[FloatArray, ...])
+#: The responses whose curve is compiled, by ``Response.kernel``; the numbers are those of Model::Family in
+#: native/kernels.hpp.
+COMPILED: dict[str | None, int] = {
+    "gaussian/identity": 0,
+    "bernoulli/logit": 1,
+    "poisson/log": 2,
+    "gamma/log": 3,
+    "exponential/log": 3,
+    "multinomial/softmax": 4,
+}
+_SOFTMAX = COMPILED["multinomial/softmax"]
+#: In the order of Local::Shape in native/kernels.hpp.
+_SHAPES = {shape: number for number, shape in enumerate(get_args(Shape))}
+#: In the order of Reading::What in native/kernels.hpp.
+_READINGS = {what: number for number, what in enumerate(get_args(What))}
 
 
-class NativeKernels(NativeLocal, NativeScores, NativeWalks):
+class Ridge(NamedTuple):
+    """A ridge penalty on theta, where scale * theta is what x is multiplied by."""
+
+    l2: float  # above 0
+    scale: FloatArray | None = None  # (d, t); 1 by default
+    symmetric: bool = False  # whether every class has its predictor, none being pinned at 0
+
+
+class NativeKernels:
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
     Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
@@ -197,6 +220,303 @@ class NativeKernels(NativeLocal, NativeScores, NativeWalks):
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
             errors.check_overflow(*sums[:-1], last, features=batch.features)
         return sums
+
+    # Scores.
+
+    def linear_scores(
+        self,
+        batch: Batch,
+        coef: FloatArray,
+        intercept: FloatArray,
+        reading: Reading = JOINT,
+        threshold: float | None = None,
+        missing: FloatArray | None = None,
+    ) -> npt.NDArray[Any]:
+        """Return the reading of x coef' + intercept."""
+        model = parameters.linear(batch.features, coef, intercept, threshold, missing)
+        return self._scores(_native.linear_scores, batch, reading, len(model.intercept), model)
+
+    def diagonal_scores(
+        self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
+    ) -> npt.NDArray[Any]:
+        """Return the reading of the features' Gaussian log-densities and the intercept."""
+        model = parameters.diagonal(batch.features, mean, variance, intercept)
+        return self._scores(_native.diagonal_scores, batch, reading, len(model.intercept), model)
+
+    def quadratic_scores(
+        self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
+    ) -> npt.NDArray[Any]:
+        """Return the reading of the intercept less half the squared length of whitener (x - mean)."""
+        model = parameters.quadratic(batch.features, mean, whitener, intercept)
+        return self._scores(_native.quadratic_scores, batch, reading, len(model.intercept), model)
+
+    def category_scores(
+        self,
+        batch: Batch,
+        tables: FloatArray,
+        sizes: tuple[int, ...],
+        intercept: FloatArray,
+        reading: Reading = JOINT,
+    ) -> npt.NDArray[Any]:
+        """Return the reading of the log-probabilities of the row's categories and the intercept."""
+        model = parameters.categories(batch.features, tables, sizes, intercept)
+        return self._scores(_native.category_scores, batch, reading, len(model.intercept), model, (model.sizes,))
+
+    def read_scores(self, scores: npt.NDArray[Any], reading: Reading) -> npt.NDArray[Any]:
+        """Return the reading of scores that are there already."""
+        scores = np.asarray(scores)
+        errors.check_scores(scores)
+        check_numbers("scores", scores)
+        scores = np.require(scores, np.float64, "A")
+        results, arguments = _results(reading, *scores.shape)
+        try:
+            _native.read_scores(scores, arguments)
+        except _native.OffenceError as offence:
+            _, row, column, value = str(offence).split()
+            raise errors.bad_score((int(row), int(column)), float(value)) from None
+        return results
+
+    def _scores(
+        self,
+        kernel: Callable[..., None],
+        batch: Batch,
+        reading: Reading,
+        classes: int,
+        model: tuple[Any, ...],
+        named: tuple[Any, ...] = (),
+    ) -> npt.NDArray[Any]:
+        results, arguments = _results(reading, batch.rows, classes)
+        self._read(batch, lambda part: kernel(*part[:3], *model, arguments), arguments=named)
+        return results
+
+    # Steps row by row.
+
+    def descend(
+        self,
+        batch: Batch,
+        response: Response,
+        theta: FloatArray,
+        intercept: bool,
+        order: npt.ArrayLike,
+        pace: Pace,
+        l2: float = 0.0,
+    ) -> Descent:
+        """Return where stochastic gradient steps lead."""
+        family = COMPILED.get(response.kernel)
+        if family is None:
+            return self._interpreted_descent(batch, response, theta, intercept, order, pace, l2)
+        rows = read_regression(batch, family, theta, intercept)
+        places = read_order(order, batch)
+        check_ridge(l2)
+        steps = float(pace.step), float(pace.decay), float(pace.power), int(pace.first), int(pace.rows)
+        more = family, rows.target, rows.offset, rows.theta, intercept
+        last, total, totals = self._walk(
+            batch, _native.descend, rows.codes, rows.theta.shape[1] + 1, places, *more, after=(steps, float(l2))
+        )
+        value, weight, slopes, made, finite = totals.tolist()
+        finite = bool(finite) and bool(np.isfinite(last).all())
+        if not finite:
+            blame(batch)
+        mean = total / made if made else last.copy()
+        return Descent(last, mean, value, weight, int(made), slopes / weight if weight else 0.0, finite)
+
+    def correct(
+        self, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: npt.ArrayLike, step: float = 1.0
+    ) -> Correction:
+        """Return where the perceptron's rule leads."""
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        check_correction(batch, theta, classes, intercept, step)
+        codes = read_codes(batch, classes)
+        places = read_order(order, batch)
+        last, total, totals = self._walk(
+            batch, _native.correct, codes, classes, places, classes, theta, intercept, after=(float(step),)
+        )
+        mistakes, overflow = totals.tolist()
+        if overflow >= 0 or not np.isfinite(last).all():
+            blame(replace(batch, offset=None))
+            raise errors.overflowing_scores(int(overflow) if overflow >= 0 else int(places[-1]))
+        return Correction(last, total, int(mistakes))
+
+    def dual_ascent(
+        self,
+        batch: Batch,
+        response: Response,
+        theta: FloatArray,
+        intercept: bool,
+        ridge: Ridge,
+        probabilities: FloatArray,
+        most: int,
+        gap: float,
+        seed: int,
+    ) -> Ascent:
+        """Return where at most so many rounds lead, by which the rows' probabilities, (n, k), move in place.
+
+        Only the intercepts of theta, (p, t), are read: the probabilities tell all else. With k predictors each class
+        has its own; with k - 1 that of the last class is 0. Of two classes and one predictor it is the first class's.
+        """
+        rows = read_regression(batch, COMPILED[response.kernel], theta, intercept, alike=ridge.symmetric)
+        more = rows.target, rows.offset, rows.theta, intercept, ridge.scale, float(ridge.l2), ridge.symmetric
+        moved, totals = self._call(
+            _native.dual_ascent,
+            batch,
+            rows.codes,
+            probabilities.shape[1],
+            *(COMPILED[response.kernel], *more, probabilities, int(most), float(gap), int(seed)),
+        )
+        if not np.isfinite(totals).all():
+            blame(batch)
+        return Ascent(moved, int(totals[0]), float(totals[1]))
+
+    def _walk(
+        self,
+        batch: Batch,
+        kernel: Callable[..., R],
+        codes: npt.NDArray[np.int64] | None,
+        classes: int,
+        places: npt.NDArray[np.int64],
+        *before: Any,
+        after: tuple[Any, ...],
+    ) -> R:
+        """Run a kernel that visits rows in an order, which comes between its other arguments."""
+        weight = None if batch.weight is None else read_column("weight", batch.weight, batch)
+
+        def act(part: Features) -> R:
+            order = places - part.origin if part.origin else places
+            return kernel(part.x, codes, weight, part.begin, part.end, *before, order, *after)
+
+        return self._read(batch, act, classes)
+
+    def _interpreted_descent(
+        self,
+        batch: Batch,
+        response: Response,
+        theta: FloatArray,
+        intercept: bool,
+        order: npt.ArrayLike,
+        pace: Pace,
+        l2: float,
+    ) -> Descent:
+        """Return what descend does for a response that is not compiled, through the array API."""
+        if not is_csr(batch.x):
+            return ArrayKernels().descend(batch, response, theta, intercept, order, pace, l2)
+        self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
+        blame(batch)
+        x = intact(batch.x)
+        places = read_order(order, batch)
+        steps = max(1, (1 << 20) // max(1, batch.features * pace.rows))  # whose rows are made dense together
+        descent: Descent | None = None
+        for start in range(0, max(1, len(places)), steps * pace.rows):
+            some = places[start : start + steps * pace.rows]
+            y, weight, offset = (
+                None if column is None else np.asarray(column)[some] for column in (batch.y, batch.weight, batch.offset)
+            )
+            few = Batch(x[some].toarray(), y, weight, offset)
+            onward = replace(pace, first=pace.first + start // pace.rows)
+            part = ArrayKernels().descend(few, response, theta, intercept, np.arange(len(some)), onward, l2)
+            theta, descent = part.theta, part if descent is None else descent.then(part)
+            if not part.finite:
+                break
+        assert descent is not None
+        return descent
+
+    # Local fits.
+
+    def local_moments(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False
+    ) -> LocalMoments:
+        """Return the weighted products of the local design and the targets around each query."""
+        nearest, shift, products, targets, squared, _ = _local_sums(batch, rows, neighbourhood, squares, None)
+        return LocalMoments(nearest, shift, products, targets, squared)
+
+    def local_curvature(
+        self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, theta: FloatArray
+    ) -> LocalCurvature:
+        """Return the local log-likelihood of Bernoulli targets and its derivatives around each query."""
+        errors.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
+        sums = _local_sums(batch, rows, neighbourhood, False, np.ascontiguousarray(theta, dtype=np.float64))
+        nearest, shift, hessian, gradient, _, value = sums
+        return LocalCurvature(nearest, shift, value, gradient[:, :, 0], hessian)
+
+
+class Regression(NamedTuple):
+    """What belongs to the rows that count, and where theta is."""
+
+    codes: npt.NDArray[np.int64] | None  # (n,), of the multinomial
+    target: FloatArray | None  # (n,), of all others
+    offset: FloatArray | None  # (n t,)
+    theta: FloatArray  # (p, t)
+
+
+def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: bool, alike: bool = False) -> Regression:
+    """Return targets, offset and theta, or raise where they fit neither the family nor each other.
+
+    With softmax, theta has a column less than there are classes, or as many where all are treated ``alike``.
+    """
+    theta = np.ascontiguousarray(theta, dtype=np.float64)
+    errors.check_theta(theta, batch.features + int(intercept))
+    predictors = theta.shape[1]
+    if predictors < 1 or (family != _SOFTMAX and predictors != 1):
+        raise errors.wrong_shape("theta", f"({theta.shape[0]}, 1)", theta.shape)
+    errors.check_offset(batch.offset, predictors)
+    offset = None if batch.offset is None else read_column("offset", batch.offset, batch)
+    if offset is not None and offset.size != batch.rows * predictors:
+        offset = np.repeat(offset, predictors)
+    codes = read_codes(batch, predictors + (not alike)) if family == _SOFTMAX else None
+    target = None if family == _SOFTMAX else np.ascontiguousarray(read_targets(batch), dtype=np.float64).reshape(-1)
+    if target is not None and target.size != batch.rows:
+        raise errors.wrong_shape("y", f"({len(batch.y)},)", batch.y.shape)
+    return Regression(codes, target, offset, theta)
+
+
+def _local_sums(
+    batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool, theta: FloatArray | None
+) -> tuple[Any, ...]:
+    errors.check_queries(batch, rows, one_target=theta is not None)
+    targets = np.ascontiguousarray(read_targets(rows), dtype=np.float64)
+    weight = None if rows.weight is None else read_column("weight", rows.weight, rows)
+    asked, known = read_features(batch), read_features(rows)
+    try:
+        nearest, *sums = _native.local_sums(
+            (*asked[:3], _left_out(batch, rows, known.origin)),
+            (*known[:3], weight, targets.reshape(rows.rows, -1 if rows.rows else errors.count_targets(rows.y))),
+            (_SHAPES[neighbourhood.kernel], neighbourhood.bandwidth, neighbourhood.degree, squares, theta),
+        )
+        return np.where(nearest < 0, -1, nearest + known.origin).astype(np.int64), *sums
+    except _native.OffenceError as offence:
+        what, *place = str(offence).split()
+        row, column, value = int(place[0]), int(place[1]), float(place[2])
+        match what:
+            case "finite":
+                raise errors.not_finite("x", (row + asked.origin, column), value) from None
+            case "row":
+                raise errors.not_finite("rows.x", (row + known.origin, column), value) from None
+            case "target":
+                at = (row + known.origin, column)[: len(rows.y.shape)]
+                raise errors.not_finite("y", at, value) from None
+            case _:
+                raise errors.bad_weight(row + known.origin, value) from None
+
+
+def _left_out(batch: Batch, rows: Batch, origin: int) -> npt.NDArray[np.int64] | None:
+    """Return the row that each query does without, as the native code counts rows; None where none does."""
+    if batch.y is None:
+        return None
+    places = np.ascontiguousarray(np.asarray(batch.y)[batch.start : batch.stop], dtype=np.int64)
+    errors.check_left_out(places, batch, rows)
+    return np.where(places < 0, -1, places - origin)
+
+
+def _results(reading: Reading, rows: int, classes: int) -> tuple[npt.NDArray[Any], tuple[Any, ...]]:
+    """Return an array for the results of a reading, and the reading as native code takes it, which fills it."""
+    results: npt.NDArray[Any]
+    match reading.what:
+        case "best":
+            results = np.empty(rows, dtype=np.int64)
+        case "evidence":
+            results = np.empty(rows)
+        case _:
+            results = np.empty((rows, classes))
+    return results, (_READINGS[reading.what], reading.temperature, reading.prior_over(classes), results)
 
 
 def _complaint(
