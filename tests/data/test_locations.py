@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from pyarrow.dataset import dataset
 import suffice
 import suffice.data.spill
 from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, MixedNB, PoissonRegression
-from suffice.data import SpillWarning
+from suffice.data import SpillWarning, as_dataset
 from suffice.tables import TableError, open_table
 from tests.object_stores import memory_folder, s3_folder, upload
 
@@ -270,3 +272,86 @@ def test_columns_that_a_regression_cannot_read_are_named(tmp_path: Path) -> None
         LogisticRegression().fit(path)
     with pytest.raises(ValueError, match="give the name of a column of X"):
         LogisticRegression().fit(path, FRAME.sold)
+
+
+@pytest.fixture
+def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.memmap[Any, Any]:
+    """Return numbers in a file, read in blocks of 40 rows; one of the columns is far from zero."""
+    monkeypatch.setattr("suffice.data.registry.MAPPED", 1000)
+    monkeypatch.setattr("suffice.data.registry.BLOCK", 40 * 3 * 8)
+    np.save(tmp_path / "rows.npy", np.column_stack([FRAME.a, FRAME.b + 1e7, FRAME.year]))
+    found: np.memmap[Any, Any] = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    return found
+
+
+def test_a_map_of_memory_is_read_in_blocks_of_rows(mapped: np.memmap[Any, Any]) -> None:
+    assert [len(part["X"]) for part in as_dataset(mapped, y=FRAME.visits).iterate()] == [40] * 7 + [20]
+    x = np.array(mapped)
+    for model, y in (
+        (LogisticRegression(), FRAME.sold),
+        (PoissonRegression(covariance="HC1"), FRAME.visits),
+        (LinearRegression(), FRAME.a * 2 + FRAME.visits),
+    ):
+        other = model.fit(x, y, sample_weight=FRAME.weight)
+        theta, summary = other.coef_, str(other.summary())
+        found = model.fit(mapped, y, sample_weight=FRAME.weight)
+        np.testing.assert_allclose(found.coef_, theta, rtol=1e-8)
+        assert str(found.summary()) == summary
+        assert isinstance(found.predict(mapped), np.ndarray)
+    posterior = GDA().fit(mapped, FRAME.sold).predict_proba(mapped)
+    np.testing.assert_allclose(posterior, GDA().fit(x, FRAME.sold).predict_proba(x), rtol=1e-8)
+
+
+def test_a_map_of_memory_is_refused_as_an_array_is(mapped: np.memmap[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="y is missing"):
+        LogisticRegression().fit(mapped, None)
+    with pytest.raises(ValueError, match="X has 300 rows and y has 299"):
+        LogisticRegression().fit(mapped, FRAME.sold[:-1])
+
+
+MAPPED_FIT = """
+import sys
+
+import numpy as np
+
+import suffice.data.registry
+import suffice.data.spill
+from suffice import LogisticRegression
+
+suffice.data.registry.MAPPED = suffice.data.spill.IN_MEMORY = 1 << 22
+suffice.data.registry.BLOCK = 1 << 20
+
+def allocated():
+    with open("/proc/self/status") as status:  # not the pages of files
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon")) // 1024
+
+rows = np.load(sys.argv[1], mmap_mode="r")
+y = np.load(sys.argv[2])
+LogisticRegression().fit(np.array(rows[:1000]), y[:1000])
+before, most = allocated(), 0
+_read = suffice.data.stream.StreamDataset.iterate
+
+def watched(self):
+    global most
+    for part in _read(self):
+        most = max(most, allocated())
+        yield part
+
+suffice.data.stream.StreamDataset.iterate = watched
+LogisticRegression().fit(rows, y)
+print(most - before)
+"""
+
+
+@pytest.mark.needs("linux")
+def test_a_map_of_memory_with_a_column_far_from_zero_is_not_copied(tmp_path: Path) -> None:
+    """Of 40 MB, which are centred, the sample, a few blocks of 1 MB, and what is kept; an array would take 100 MB."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100_000, 50))
+    np.save(tmp_path / "y.npy", rows[:, 0] + rng.logistic(size=len(rows)) > 0)
+    rows[:, 1] += 1e7
+    np.save(tmp_path / "rows.npy", rows)
+    command = [sys.executable, "-c", MAPPED_FIT, str(tmp_path / "rows.npy"), str(tmp_path / "y.npy")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 40, run.stdout

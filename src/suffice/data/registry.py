@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ import numpy as np
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.stream import is_stream, stream_dataset
 from suffice.kernels.choice import CLUSTERS, cluster_of
+
+#: A map of memory of more bytes than this is read in blocks of rows: what is made of all rows may not fit in memory.
+MAPPED = 1 << 28
+#: The bytes of such a block.
+BLOCK = 1 << 25
 
 
 def as_dataset(X: Any, **columns: Any) -> Dataset:
@@ -23,7 +28,7 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
         Rows in memory (an array, a CSR matrix, a data frame, a list), a path, a URL or a list of paths of files (see
         :func:`suffice.tables.open_table`), a stream of batches (an iterator, a function that starts one, a dataset of
         pyarrow, a lazy frame of Polars, an object with a method ``batches``), a collection of Dask, a data frame of
-        Spark, or a :class:`Dataset`.
+        Spark, or a :class:`Dataset`. A large map of memory (``np.memmap``) is a stream of blocks of its rows.
     **columns
         What belongs to the rows, by the name of the argument of ``fit``: one entry per row, the name of a column of X,
         or None.
@@ -33,10 +38,29 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     >>> as_dataset([[1.0]], y=[0]).in_memory
     {'X': [[1.0]], 'y': [0]}
     """
-    found = None if isinstance(X, np.ndarray) else dataset_in_parts(open_location(X), **columns)
+    if isinstance(X, np.memmap):
+        found = _mapped_dataset(X, **columns)
+    else:
+        found = None if isinstance(X, np.ndarray) else dataset_in_parts(open_location(X), **columns)
     if found is not None:
         return found
     return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
+
+
+def _mapped_dataset(X: np.memmap[Any, Any], **columns: Any) -> Dataset | None:
+    """Return a large map of memory in blocks of rows; None for a small one, and for one that ``fit`` refuses."""
+    beside = {name: np.asarray(value) for name, value in columns.items() if value is not None}
+    is_whole = X.ndim == 2 and all(np.shape(value)[:1] == X.shape[:1] for value in beside.values())
+    if X.nbytes <= MAPPED or not is_whole or ("y" in columns and "y" not in beside):
+        return None
+    rows = max(BLOCK * len(X) // X.nbytes, 1)
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        for at in range(0, len(X), rows):
+            block = {name: value[at : at + rows] for name, value in beside.items()}
+            yield {"X": np.asarray(X[at : at + rows]), **block}
+
+    return stream_dataset(blocks, **dict.fromkeys(columns))
 
 
 def open_location(X: Any) -> Any:
