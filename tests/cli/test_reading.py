@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import done, process, refused, written
+from tests.object_stores import memory_folder, upload
 
 
 def fit(*words: object, stdin: bytes = b"") -> Any:
@@ -192,3 +193,32 @@ def test_an_encoding_that_is_none(houses: Path) -> None:
     sentence = refused("fit", houses, "-t", "sold_fast", "--encoding", "klingon", code=2)
     assert "'klingon'" in sentence
     assert "latin-1" in sentence
+
+
+def test_partitioned_folders_and_arrow_streams(houses: Path, loss: float, tmp_path: Path) -> None:
+    table = pyarrow.csv.read_csv(houses)
+    with pa.ipc.new_stream(tmp_path / "houses.arrows", table.schema) as writer:
+        writer.write_table(table)
+    assert fit(tmp_path / "houses.arrows", "-t", "sold_fast")["candidates"][0]["loss"] == pytest.approx(loss)
+    assert fit("-", "-t", "sold_fast", stdin=(tmp_path / "houses.arrows").read_bytes())["rows"] == table.num_rows
+    pq.write_to_dataset(table, tmp_path / "parts", partition_cols=["sold_fast"])
+    about = fit(tmp_path / "parts", "-t", "sold_fast")
+    assert (about["rows"], about["classes"]) == (table.num_rows, ["no", "yes"])
+
+
+def test_models_and_tables_by_url(houses: Path, tmp_path: Path) -> None:
+    with memory_folder() as url:
+        upload(houses, f"{url}/houses.csv")
+        shown = done("fit", f"{url}/houses.csv", "-t", "sold_fast", "-m", "nb", "-o", f"{url}/model").err
+        assert f"saved to {url}/model (" in shown
+        assert done("info", f"{url}/model", "--json").json["bytes"] > 1000
+        found = done("predict", f"{url}/model", f"{url}/houses.csv").out
+        assert done("predict", f"{url}/model", houses).out == found
+        assert "there is no such file" in refused("predict", f"{url}/nothing", houses, code=2)
+        assert "only models are written to URLs" in refused(
+            "predict", f"{url}/model", houses, "-o", f"{url}/out.csv", code=2
+        )
+    file = (tmp_path / "model").as_uri()
+    done("fit", houses.as_uri(), "-t", "sold_fast", "-m", "nb", "-o", file)
+    assert done("info", file, "--json").json["target"] == "sold_fast"
+    assert "which is none of s3://" in refused("fit", houses, "-t", "sold_fast", "-o", "https://here/model", code=2)

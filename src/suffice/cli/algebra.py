@@ -10,8 +10,8 @@ from suffice.cli.options import (
     json_option,
     loaded,
     model_argument,
+    model_output_option,
     opened,
-    output_option,
     quiet_option,
     save,
     table_argument,
@@ -22,7 +22,7 @@ from suffice.cli.options import (
 @click.command()
 @model_argument
 @table_argument
-@output_option("Where to save the model; in its own place otherwise.")
+@model_output_option("Where to save the model; in its own place otherwise.")
 @table_options
 @quiet_option
 def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) -> None:
@@ -42,7 +42,7 @@ def update(model: str, table: str, output: str | None, quiet: bool, **how: Any) 
 
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=click.Path(), metavar="MODEL MODEL...")
-@output_option("Where to save the model.", required=True)
+@model_output_option("Where to save the model.", required=True)
 @quiet_option
 def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
     """Merge models that were fitted apart into the model of all their rows."""
@@ -60,7 +60,7 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
 @click.command()
 @model_argument
 @table_argument
-@output_option("Where to save the model; in its own place otherwise.")
+@model_output_option("Where to save the model; in its own place otherwise.")
 @table_options
 @json_option
 @quiet_option

@@ -88,8 +88,9 @@ def check_command(args: list[str], known: Iterable[str], context: click.Context)
 def suffice() -> None:
     """Learn from tables and text with models you can read.
 
-    A table is a file (CSV, TSV, Parquet, Arrow, JSON lines; .gz and .zst too), a folder or a glob of such files, a
-    table of a database (file.duckdb::name, file.sqlite::name, postgresql://...::name), or - for standard input.
+    A table is a file (CSV, TSV, Parquet, Arrow, JSON lines; .gz and .zst too), a folder or a glob of such files
+    (folders called column=value are columns), a URL of them (s3://, gs://), a table of a database (file.duckdb::name,
+    file.sqlite::name, postgresql://...::name), or - for standard input. A model is a file, or a URL.
     """
 
 

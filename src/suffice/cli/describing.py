@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
-from suffice.cli.options import json_option, model_argument
+from suffice.cli.options import file_size, json_option, model_argument
 
 
 @click.command()
@@ -19,7 +18,7 @@ def info(model: str, as_json: bool) -> None:
     from suffice.cli.output import show_json
 
     fitted = suffice.load(model)
-    size = os.path.getsize(model)  # noqa: PTH202
+    size = file_size(model)
     if not isinstance(fitted, suffice.TableModel):
         _other(fitted, size, as_json)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -10,10 +9,11 @@ import click
 from suffice.cli.options import (
     MODELS,
     Named,
+    file_size,
     json_option,
     kinds_of,
+    model_output_option,
     opened,
-    output_option,
     quiet_option,
     save,
     schema_options,
@@ -41,7 +41,7 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
 @table_argument
 @schema_options
 @click.option("-m", "--model", type=Named(MODELS), default="auto", show_default=True, help="Which model to fit.")
-@output_option("Where to save the model, such as model.suffice.")
+@model_output_option("Where to save the model, such as model.suffice.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
 @click.option(
     "--rows",
@@ -121,7 +121,7 @@ def fit(
         return
     _show(fitted, source.name)
     if output is not None:
-        size = os.path.getsize(output)  # noqa: PTH202
+        size = file_size(output)
         say(f"saved to {output} ({size / 1000:,.0f} kB)")
     else:
         say("the model was not saved: give -o model.suffice", "warning")

@@ -55,12 +55,28 @@ class Named(click.Choice):  # type: ignore[type-arg]
         return value
 
 
+def _model_file(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse a model's file that cannot be written, before the work is done; it may be a URL."""
+    from suffice.object_store import local_path, remote_path
+
+    try:
+        if value is not None and remote_path(value) is not None:
+            return value
+        return _in_a_folder(context, parameter, None if value is None else local_path(value))
+    except (ImportError, ValueError) as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def _in_a_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Refuse a file that cannot be written, before the work is done."""
     from pathlib import Path
 
+    from suffice.object_store import scheme_of
+
     if value is not None and value != "-":
         place = Path(value)
+        if scheme_of(value) is not None and not place.parent.is_dir():
+            raise click.BadParameter(f"{value} is a URL, and only models are written to URLs: name a file, and copy it")
         if not value:
             raise click.BadParameter("the name of the file is empty: give one")
         if place.is_dir():
@@ -72,7 +88,13 @@ def _in_a_folder(context: click.Context, parameter: click.Parameter, value: str 
 
 def output_option(what: str, **more: Any) -> Callable[[F], F]:
     """Return the option of the file that is written."""
-    return click.option("-o", "--output", type=click.Path(), metavar="FILE", help=what, callback=_in_a_folder, **more)
+    more = {"callback": _in_a_folder, **more}
+    return click.option("-o", "--output", type=click.Path(), metavar="FILE", help=what, **more)
+
+
+def model_output_option(what: str, **more: Any) -> Callable[[F], F]:
+    """Return the option of the file, or the URL, that a model is saved to."""
+    return output_option(what, callback=_model_file, **more)
 
 
 def _columns(context: click.Context, incomplete: str, suffix: str = "") -> list[CompletionItem]:
@@ -165,11 +187,23 @@ def warn_of_formulas(writer: Any, output: str | None, safe_csv: bool) -> None:
         say(f"a spreadsheet would run {cells} of {output} as formulas: --safe-csv puts an apostrophe there", "warning")
 
 
-def check_file(path: str) -> None:
-    """Raise where there is no file."""
+def file_size(path: str) -> int:
+    """Return the length of a model's file, or of what a URL names, in bytes."""
     from pathlib import Path
 
-    if not Path(path).exists():
+    from suffice.object_store import local_path, remote_path
+
+    remote = remote_path(path)
+    return Path(local_path(path)).stat().st_size if remote is None else remote.size()
+
+
+def check_file(path: str) -> None:
+    """Raise where there is no file; a URL is looked at later."""
+    from pathlib import Path
+
+    from suffice.object_store import local_path, scheme_of
+
+    if scheme_of(path) in (None, "file") and not Path(local_path(path)).exists():
         raise FileNotFoundError(f"there is no file {path}: check its name and folder")
 
 
@@ -194,4 +228,6 @@ def save(model: Any, path: str) -> None:
     try:
         model.save(path)
     except OSError as error:
+        if error.strerror is None:  # of an object store, which names the URL
+            raise
         raise OSError(error.errno, unwritten(path, error)) from None

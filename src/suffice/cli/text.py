@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import Named, check_file, json_option, output_option, quiet_option, save
+from suffice.cli.options import Named, check_file, json_option, model_output_option, quiet_option, save
 from suffice.printable import printable
 
 #: So many files that could not be read are named.
@@ -55,7 +55,7 @@ separator_option = click.option(
 )
 @click.option("--hashed", is_flag=True, help="The same memory for any vocabulary.")
 @separator_option
-@output_option("Where to save the model.")
+@model_output_option("Where to save the model.")
 @json_option
 @quiet_option
 def fit_text(
@@ -271,7 +271,7 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
 @documents_argument
 @separator_option
 @click.option("--forget", "forgetting", is_flag=True, help="Unlearn the documents instead.")
-@output_option("Where to save the model; in its own place otherwise.")
+@model_output_option("Where to save the model; in its own place otherwise.")
 def update_text(model: str, documents: str, separator: str, forgetting: bool, output: str | None) -> None:
     """Learn DOCUMENTS as well, or unlearn them."""
     from suffice.cli.output import say
