@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from suffice.loading import load
     from suffice.mail import MailFilter
+    from suffice.monitoring import Progress, progress
     from suffice.tables import TableModel, fit
 
 #: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
@@ -67,6 +68,7 @@ _ROOMS = {
     "TextClassifier": "suffice.documents",
     "load": "suffice.loading",
     "MailFilter": "suffice.mail",
+    **dict.fromkeys(("Progress", "progress"), "suffice.monitoring"),
     **dict.fromkeys(("TableModel", "fit"), "suffice.tables"),
 }
 __all__ = [
@@ -88,12 +90,14 @@ __all__ = [
     "Perceptron",
     "PoissonNB",
     "PoissonRegression",
+    "Progress",
     "SoftmaxRegression",
     "TableModel",
     "TextClassifier",
     "__version__",
     "fit",
     "load",
+    "progress",
 ]
 
 

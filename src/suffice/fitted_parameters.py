@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from suffice import monitoring
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
 from suffice.kernels import Engine
@@ -85,6 +86,7 @@ class FittedParameters:
     #: The parameters that decide what is kept of the rows: after the first rows they cannot change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ()
 
+    verbose: bool = False  #: whether each pass of a fit is printed to stderr; a parameter of models that make several
     _learned_as: Any = None  # a model that was never fitted, with the parameters of the last learning
 
     if TYPE_CHECKING:
@@ -139,7 +141,8 @@ class FittedParameters:
                     held._check_fixed(self)
                 self._hold_parameters()
                 self._unread()
-            yield
+            with monitoring.fitting(type(self).__name__, bool(self.verbose)):
+                yield
         except BaseException:
             vars(self).clear()
             vars(self).update(before)

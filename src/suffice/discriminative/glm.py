@@ -242,6 +242,8 @@ class GLM(NumberRegression):
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
         The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
+    verbose
+        Whether each pass over the rows is printed to stderr.
     n_jobs
         How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
         all cores of the machine, or a number.
@@ -284,6 +286,7 @@ class GLM(NumberRegression):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
+        verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -298,6 +301,7 @@ class GLM(NumberRegression):
             inference=inference,
             covariance=covariance,
             random_state=random_state,
+            verbose=verbose,
             n_jobs=n_jobs,
             device=device,
         )

@@ -79,6 +79,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against unequal variances; for :meth:`fit` alone.
     tol, max_iter, random_state
         For the solvers other than ``"normal"``.
+    verbose
+        Whether each pass over the rows is printed to stderr.
     n_jobs
         How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
         all cores of the machine, or a number.
@@ -131,6 +133,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = 0,
+        verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -142,6 +145,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
 

@@ -42,6 +42,7 @@ class LinearClassifier(ScoredClasses, Regression):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
+        verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -56,6 +57,7 @@ class LinearClassifier(ScoredClasses, Regression):
             inference=inference,
             covariance=covariance,
             random_state=random_state,
+            verbose=verbose,
             n_jobs=n_jobs,
             device=device,
         )
@@ -218,6 +220,8 @@ class LogisticRegression(LinearClassifier):
         ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
     random_state
         The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
+    verbose
+        Whether each pass over the rows is printed to stderr.
     n_jobs
         How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
         all cores of the machine, or a number.

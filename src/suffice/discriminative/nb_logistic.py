@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from suffice import validation
+from suffice import monitoring, validation
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.inference import Inference
@@ -204,6 +204,7 @@ class Corrected:
             seed,
         )
         self.level[:] = ascent.theta[0] if self.intercept else 0.0
+        monitoring.report(ascent.rounds, self.batch.rows, ascent.gap)
         return ascent
 
     def linear(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -259,6 +260,8 @@ class NBLogisticRegression(ScoredClasses):
         The most rounds over the rows.
     random_state
         The order in which rows are visited.
+    verbose
+        Whether each pass over the rows is printed to stderr.
     n_jobs
         How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
         cores of the machine, or a number.
@@ -307,6 +310,7 @@ class NBLogisticRegression(ScoredClasses):
         tol: float = 3e-4,
         max_iter: int = 1000,
         random_state: Any = 0,
+        verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -319,6 +323,7 @@ class NBLogisticRegression(ScoredClasses):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:

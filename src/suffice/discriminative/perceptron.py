@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import partitioned, validation
+from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts, no_rows
@@ -67,6 +67,8 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
     class_weight
         What each class's steps are multiplied by: a dict, or ``"balanced"`` for weights inverse to how often the
         classes occur.
+    verbose
+        Whether each pass over the rows is printed to stderr.
     n_jobs
         How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
         all cores of the machine, or a number.
@@ -126,6 +128,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         random_state: Any = 0,
         warm_start: bool = False,
         class_weight: Any = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -138,6 +141,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         self.random_state = random_state
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
 
@@ -191,6 +195,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         for _ in range(self.max_iter):
             self._epoch(data, random.randint(2**31 - 1) if self.shuffle else None)
             least.append(min(least[-1], self.mistakes_[-1]))
+            monitoring.report(self.n_iter_, data.n_rows, self.mistakes_[-1])
             if self.separated_ or self._stands_still(least, data.n_rows):
                 return self
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
@@ -260,7 +265,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
-        self.mistakes_.append(seen.mistakes)
+        self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: what is interrupted keeps the old one
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
         self.coef_, self.intercept_ = self._shown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice import solvers, validation
+from suffice import monitoring, solvers, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
@@ -124,6 +125,7 @@ class Regression(LinearPredictor):
         inference: bool | str = "auto",
         covariance: str = "classical",
         random_state: Any = 0,
+        verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -137,6 +139,7 @@ class Regression(LinearPredictor):
         self.inference = inference
         self.covariance = covariance
         self.random_state = random_state
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
 
@@ -225,17 +228,18 @@ class Regression(LinearPredictor):
     def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         given = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
         data, targets = self._encode(given)
-        self._forget_facts()
-        shape = self._shape(data.n_features, targets)
-        check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *shape)
-        with validation.naming_cells():
-            try:
-                self._learn(data, targets)
-            except ValueError:  # a solver may have seen a sample, or fewer columns: the rows as they came are named
-                self._likelihood(data, targets).value_gradient(np.zeros(shape))
-                raise
-            finally:
-                data.release()
+        try:
+            self._forget_facts()
+            shape = self._shape(data.n_features, targets)
+            check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *shape)
+            with validation.naming_cells():
+                try:
+                    self._learn(data, targets)
+                except ValueError:  # a solver may have seen a sample, or fewer columns: name the rows as they came
+                    self._likelihood(data, targets).value_gradient(np.zeros(shape))
+                    raise
+        finally:
+            data.release()
         return self
 
     def _forget_facts(self) -> None:
@@ -463,7 +467,8 @@ class Regression(LinearPredictor):
             sample = recode(EncodedPart(seen.summary.batch(), seen.labels))
             total = seen.summary.weight if seen.labels is None else float(np.sum(self._settled_weights(seen)))
             validation.check_weight(total)
-        except Exception:
+            monitoring.report(1.0, seen.summary.rows, math.nan)
+        except BaseException:
             kept.release()
             raise
         engine = engine_for_parts(data, self._engine)

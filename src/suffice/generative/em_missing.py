@@ -13,6 +13,7 @@ from suffice.generative.gaussians import Correlated, dense, patterns
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
 from suffice.kernels.choice import engine_for
+from suffice.monitoring import report
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Statistics
 from suffice.statistics.base import FloatArray
@@ -51,6 +52,7 @@ def learn(model: Any, rows: Rows) -> tuple[Statistics, list[float]]:
         change = _change(gaussians, conditional.family)
         statistics, gaussians = candidate, conditional.family
         trace.append(value)
+        report(len(trace), len(x), -value)
         if change <= TOLERANCE:
             break
     moments: Any = statistics  # the first step is always taken

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.data import Dataset
 from suffice.data.encoded import model_for_parts, no_rows
+from suffice.monitoring import report
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host
 from suffice.statistics import Labels, Statistics
@@ -72,6 +73,7 @@ def learn(
         settled = bool(trace) and value - trace[-1] <= TOLERANCE * total
         statistics = candidate
         trace.append(value)
+        report(len(trace), count, -value)
         if settled or weight == 0:
             break
         candidate = shared_out(joint)

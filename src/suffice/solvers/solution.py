@@ -10,13 +10,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from suffice.monitoring import report
 from suffice.solvers.objective import Objective
 from suffice.statistics.base import FloatArray
 
 #: A trace holds at most so many steps; beyond that every second one is dropped.
 MOST_STEPS = 10_000
 #: And at most so many numbers of theta; beyond that theta is dropped from every second step that has it.
-MOST_NUMBERS = 1 << 23
+MOST_NUMBERS = 1 << 20
 
 
 class DivergenceError(ValueError):
@@ -32,6 +33,11 @@ class Step(NamedTuple):
     seconds: float  #: since the solver was started
     theta: FloatArray | None = None  #: (p, t); None where a long trace leaves it out
     number: int = 1  #: of the step, from 1: a long trace leaves out some steps
+
+    @property
+    def size(self) -> int:
+        """How many numbers of theta it holds."""
+        return 0 if self.theta is None else self.theta.size
 
     def __str__(self) -> str:
         return (
@@ -57,8 +63,8 @@ class Solution:
     converged: bool
     reason: str  #: why the solver stopped
     trace: tuple[Step, ...] = field(default=(), repr=False)
-    """Every step with its theta. Above 10,000 steps every second one is left out, as often as needed; above 8 million
-    numbers in all, so is the theta of every second step. The first and the last step are always there."""
+    """Every step with its theta. Above 10,000 steps every second one is left out, as often as needed; above a million
+    numbers in all (8 MB), so is the theta of every second step. The first and the last step are always there."""
     hessian: FloatArray | None = field(default=None, repr=False)
     """The (expected) Hessian of the objective at theta, (p t, p t), theta column by column, where it is known."""
     weight: float = field(default=1.0, repr=False)  #: the weight of the rows
@@ -98,6 +104,7 @@ class Trace:
     """
 
     weight: float = 1.0
+    rows: int = 1  #: of a pass
     steps: list[Step] = field(default_factory=list)
     passes: float = 0.0
     started: float = field(default_factory=time.perf_counter)
@@ -107,10 +114,10 @@ class Trace:
     @classmethod
     def of(cls, objective: Objective) -> Self:
         """Return the empty trace of a solver that starts now."""
-        return cls(objective.weight or 1.0)
+        return cls(objective.weight or 1.0, objective.n_rows)
 
     def add(self, theta: FloatArray, value: float, gradient: FloatArray | None, passes: float = 1.0) -> float:
-        """Add a step that took so many passes; return the largest gradient per unit of weight, NaN if unknown."""
+        """Add and report a step that took so many passes; return the largest gradient per unit of weight, or NaN."""
         self.passes += passes
         self._number += 1
         norm = math.nan if gradient is None else gradient_norm(gradient, self.weight)
@@ -119,17 +126,20 @@ class Trace:
         self._numbers += theta.size
         if len(self.steps) > MOST_STEPS or self._numbers > MOST_NUMBERS:
             self.steps = list(thin_trace(self.steps))
-            self._numbers = sum(step.theta.size for step in self.steps if step.theta is not None)
+            self._numbers = sum(step.size for step in self.steps)
+        report(self.passes, self.rows, value, norm, seconds)
         return norm
 
 
 def thin_trace(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return the steps of a trace, every second one where there are many, and fewer thetas where these are large."""
     kept = tuple(steps)
+    if len(kept) <= MOST_STEPS and len(kept) * kept[-1].size <= MOST_NUMBERS:
+        return kept
     if len(kept) > MOST_STEPS:
         kept = _every_second(kept)
     full = [step for step in kept if step.theta is not None]
-    if sum(step.theta.size for step in full if step.theta is not None) > MOST_NUMBERS:
+    if full and len(full) * full[-1].size > MOST_NUMBERS:
         left = {step.number for step in _every_second(full)}
         kept = tuple(step if step.number in left else step._replace(theta=None) for step in kept)
     return kept

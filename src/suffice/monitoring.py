@@ -1,0 +1,113 @@
+"""Progress of fits: the ``suffice`` logger, ``verbose=True``, and callbacks given to :func:`progress`."""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+LOGGER = logging.getLogger("suffice")
+
+
+class Progress(NamedTuple):
+    """How far a fit has come.
+
+    Examples
+    --------
+    >>> print(Progress("LogisticRegression", 3.0, 60_000, 0.5, 2711.25, 1e-5))
+    LogisticRegression: pass 3, 60,000 rows, 0.5 s, value 2711.25, gradient 1e-05
+    """
+
+    estimator: str  #: the class of the model that is fitted; empty where a solver runs by itself
+    passes: float  #: passes over the rows so far, counted from the start of the solver; a part counts as its share
+    rows: int  #: rows of this pass: fewer than all where a solver starts from a sample
+    seconds: float  #: since the fit started
+    value: float
+    """What is minimised: minus the penalised log-likelihood, without constant terms. Of ``Perceptron`` the mistakes of
+    the epoch, of ``NBLogisticRegression`` the duality gap, after the first reading of a stream NaN."""
+    gradient_norm: float = math.nan  #: the largest entry of the gradient, divided by the weight of the rows
+
+    def __str__(self) -> str:
+        name = f"{self.estimator}: " if self.estimator else ""
+        if math.isnan(self.value):
+            return f"{name}{self.rows:,} rows read, {self.seconds:.3g} s"
+        gradient = "" if math.isnan(self.gradient_norm) else f", gradient {self.gradient_norm:.2g}"
+        return (
+            f"{name}pass {self.passes:.4g}, {self.rows:,} rows, {self.seconds:.3g} s, value {self.value:.10g}{gradient}"
+        )
+
+
+class _Fit(NamedTuple):
+    estimator: str
+    started: float
+    verbose: bool
+
+
+_FIT: ContextVar[_Fit | None] = ContextVar("fit", default=None)
+_CALLBACKS: ContextVar[tuple[Callable[[Progress], object], ...]] = ContextVar("callbacks", default=())
+
+
+@contextmanager
+def progress(callback: Callable[[Progress], object]) -> Iterator[None]:
+    """Call a function after each pass of every fit inside a ``with`` statement.
+
+    Whatever estimator is fitted there, alone, in a pipeline or in a search: it needs no parameter for it. An exception
+    of the callback stops the fit, and leaves the model as it was.
+
+    Parameters
+    ----------
+    callback
+        It is given a :class:`Progress`. It is called in the thread that fits, and not in other threads or processes
+        that the program starts inside the ``with`` statement.
+
+    Examples
+    --------
+    >>> from suffice import LogisticRegression
+    >>> values = []
+    >>> with progress(lambda now: values.append(round(now.value, 3))):
+    ...     model = LogisticRegression(l2=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> values
+    [2.773, 1.854, 1.849, 1.849, 1.849]
+    """
+    token = _CALLBACKS.set((*_CALLBACKS.get(), callback))
+    try:
+        yield
+    finally:
+        _CALLBACKS.reset(token)
+
+
+@contextmanager
+def fitting(estimator: str, verbose: bool) -> Iterator[None]:
+    """Name the estimator whose progress is reported inside; with ``verbose``, print it to stderr as well."""
+    token = _FIT.set(_Fit(estimator, time.perf_counter(), verbose))
+    try:
+        yield
+    finally:
+        _FIT.reset(token)
+
+
+def report(passes: float, rows: int, value: float, gradient_norm: float = math.nan, seconds: float = 0.0) -> None:
+    """Report a pass to the logger, the callbacks and, where the estimator is verbose, to stderr.
+
+    Parameters
+    ----------
+    seconds
+        How long a solver has run, where it runs by itself.
+    """
+    fit, callbacks, logs = _FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
+    if not (logs or callbacks or (fit is not None and fit.verbose)):
+        return
+    name, spent = ("", seconds) if fit is None else (fit.estimator, time.perf_counter() - fit.started)
+    now = Progress(name, passes, rows, spent, value, gradient_norm)
+    if logs:
+        LOGGER.info("%s", now, extra={"progress": now})
+    if fit is not None and fit.verbose:
+        sys.stderr.write(f"{now}\n")
+        sys.stderr.flush()
+    for callback in callbacks:
+        callback(now)
