@@ -225,7 +225,7 @@ def bad_folder(folder: Path, name: str) -> Any:
         write_csv(FRAME, folder / "a.csv")
         (folder / "year=2020").mkdir()
         write_csv(FRAME, folder / "year=2020" / "b.csv")
-    if name in ("columns.parquet", "columns.csv"):
+    if name.startswith("columns."):
         ending = name.partition(".")[2]
         WRITERS[ending](FRAME, folder / f"a.{ending}")
         WRITERS[ending](FRAME.rename(columns={"b": "c"}), folder / f"b.{ending}")
@@ -244,12 +244,34 @@ def bad_folder(folder: Path, name: str) -> Any:
             "columns.parquet",
             r"a\.parquet has a column 'b', which .*b\.parquet has not: give files with the same columns",
         ),
+        ("columns.feather", r"a\.feather has a column 'b', which .*b\.feather has not: give files with the same"),
+        ("columns.arrows", r"part 0 of 2 files of .* has a column 'b', which part 1 of 2 files .* has not: give files"),
         ("columns.csv", r"a\.csv has a column 'b', which .*b\.csv has not: give files with the same columns"),
     ],
 )
 def test_locations_that_cannot_be_read_are_named(name: str, words: str, tmp_path: Path) -> None:
     with pytest.raises((TableError, FileNotFoundError), match=words):
         LogisticRegression().fit(bad_folder(tmp_path, name), "sold")
+
+
+def test_a_column_that_an_arrow_file_lacks_is_missing_there(tmp_path: Path) -> None:
+    for ending in ("feather", "arrows"):
+        WRITERS[ending](pd.DataFrame({"a": [1]}), tmp_path / f"0.{ending}")
+        WRITERS[ending](pd.DataFrame({"a": [0.5], "b": ["x"]}), tmp_path / f"1.{ending}")
+        rows = pa.Table.from_batches(list(open_table(f"{tmp_path}/*.{ending}").batches()))
+        assert rows.to_pydict() == {"a": [1.0, 0.5], "b": [None, "x"]}
+
+
+def test_arrow_streams_are_read_alone(tmp_path: Path) -> None:
+    write_arrow(FRAME, tmp_path / "a.arrow")
+    write_arrow_stream(FRAME, tmp_path / "b.arrow")  # as some write it, too
+    with pytest.raises(TableError, match=r"b\.arrow is an Arrow stream, which is not read together with Arrow files"):
+        open_table(tmp_path)
+    assert open_table(tmp_path / "b.arrow").schema().names == list(FRAME.columns)
+    (tmp_path / "year=2020").mkdir()
+    write_arrow_stream(FRAME, tmp_path / "year=2020" / "c.arrows")
+    with pytest.raises(TableError, match=r"c\.arrows is an Arrow stream, which is not read from partitioned folders"):
+        open_table(tmp_path / "year=2020" / "c.arrows")
 
 
 @pytest.mark.parametrize("url", ["https://example.org/rows.csv", "s4://bucket/rows.csv", "memory://nowhere/rows.csv"])

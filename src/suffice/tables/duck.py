@@ -139,21 +139,10 @@ class DuckSource(Source):
         except _duckdb().Error as error:
             raise self._complaint(error) from None
 
-    def check_same_columns(self) -> None:
-        """Raise where files of the table have other columns than the first; cells are missing there otherwise."""
-        if self._query or len(self._files) < 2:
-            return
-        first: list[str] = []
-        for file in self._files:
-            names = self.connection.sql(f"select * from {self._one(file)} limit 0").columns
-            first = first or names
-            strange = sorted(set(names) ^ set(first))
-            if strange:
-                have, lack = (file, self._files[0]) if strange[0] in names else (self._files[0], file)
-                raise TableError(
-                    f"{have} has a column {strange[0]!r}, which {lack} has not: give files with the same columns, or "
-                    "use suffice.fit, which takes cells that are not there as missing"
-                )
+    def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the columns of each of several files."""
+        for file in self._files if len(self._files) > 1 and not self._query else ():
+            yield file, self.connection.sql(f"select * from {self._one(file)} limit 0").columns
 
     def _one(self, file: str) -> str:
         """Return what one of the files holds, in SQL."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from suffice.tables.errors import MissingExtraError
+from suffice.tables.errors import MissingExtraError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,8 +42,22 @@ class Source(ABC):
     def read_as_written(self, columns: Iterable[str]) -> None:  # noqa: B027  (only text has a choice)
         """Read columns as the strings that they are written as, where the types of columns are found out by reading."""
 
-    def check_same_columns(self) -> None:  # noqa: B027  (only several files can differ)
+    def columns_by_file(self) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return the columns of each of several files, or data frames, that the table is put together of."""
+        return ()
+
+    def check_same_columns(self) -> None:
         """Raise where files of the table have other columns than the first; cells are missing there otherwise."""
+        first: tuple[str, Sequence[str]] | None = None
+        for file, names in self.columns_by_file():
+            first = first or (file, names)
+            strange = sorted(set(names) ^ set(first[1]))
+            if strange:
+                have, lack = (file, first[0]) if strange[0] in names else (first[0], file)
+                raise TableError(
+                    f"{have} has a column {strange[0]!r}, which {lack} has not: give files with the same columns, or "
+                    "use suffice.fit, which takes cells that are not there as missing"
+                )
 
     def database(self) -> TableDatabase | None:
         """Return what can sum the rows where they lie; None where they must be read."""
@@ -53,10 +67,17 @@ class Source(ABC):
 class ArrowSource(Source):
     """A table of which Arrow can say the schema: data frames, Arrow's own files, results of other databases."""
 
-    def __init__(self, name: str, opened: Callable[[], Any], rows: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        opened: Callable[[], Any],
+        rows: int | None = None,
+        columns: Iterable[tuple[str, Sequence[str]]] = (),
+    ) -> None:
         self.name = name
         self._opened = opened
         self._rows = rows
+        self._columns = columns
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
@@ -70,6 +91,10 @@ class ArrowSource(Source):
     def rows(self) -> int | None:
         """Return how many rows there are."""
         return self._rows
+
+    def columns_by_file(self) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return the columns of each of several files."""
+        return self._columns
 
 
 def arrow() -> Any:

@@ -337,15 +337,12 @@ def _open_batches(table: Any) -> Source | None:
     """Open data frames that come one after another; None for anything else."""
     if isinstance(table, Iterator):
         return _open_once(table)
-    if _is_lazy(table):
-        return _BatchSource("the lazy frame", table.collect_batches)
+    if callable(getattr(table, "collect_batches", None)):  # a lazy frame of Polars
+        schema = table.head(0).collect().to_arrow().schema
+        return _BatchSource("the lazy frame", table.collect_batches, [schema])
     if callable(table) and not hasattr(table, "__arrow_c_stream__"):
-        return _BatchSource("the stream", table)
+        return _BatchSource("the stream", table, *_survey(_iterated(table)))
     return None
-
-
-def _is_lazy(table: Any) -> bool:
-    return callable(getattr(table, "collect_batches", None))
 
 
 def _gathered(table: Any) -> Any:
@@ -361,9 +358,8 @@ def _open_once(frames: Iterator[Any]) -> Source:
     """Keep data frames that can be read once: in memory while they are small, else in a temporary file."""
     spill = Spill()
     try:
-        for batch in _record_batches(frames):
-            spill.add(_packed(batch))
-        source = _BatchSource("the stream", lambda: map(_unpacked, spill))
+        schemas, rows = _survey(frames, spill)
+        source = _BatchSource("the stream", lambda: map(_unpacked, spill), schemas, rows)
     except BaseException:
         spill.close()
         raise
@@ -376,6 +372,18 @@ def _open_once(frames: Iterator[Any]) -> Source:
             SpillWarning,
         )
     return source
+
+
+def _survey(frames: Iterator[Any], spill: Spill | None = None) -> tuple[list[Any], int]:
+    """Return the schemas of data frames, and how many rows they have; keep them, where a spill is given."""
+    schemas: dict[Any, None] = {}
+    rows = 0
+    for batch in _record_batches(frames):
+        schemas[batch.schema.remove_metadata()] = None
+        rows += batch.num_rows
+        if spill is not None:
+            spill.add(_packed(batch))
+    return list(schemas), rows
 
 
 def _packed(batch: Any) -> Any:
@@ -402,21 +410,22 @@ class _BatchSource(Source):
         What it is called in messages.
     start
         Returns an iterator over data frames, or batches of Arrow, each time with the same rows.
+    schemas
+        The columns of all of these: each has some of them.
+    rows
+        How many rows there are, where that is known.
     """
 
-    def __init__(self, name: str, start: Callable[[], Any]) -> None:
+    def __init__(self, name: str, start: Callable[[], Any], schemas: Sequence[Any], rows: int | None = None) -> None:
         pa = arrow()
         self.name = name
         self._start = start
-        self._rows = 0
-        schemas: dict[Any, None] = {}
-        for batch in _record_batches(_iterated(start)):
-            schemas[batch.schema.remove_metadata()] = None
-            self._rows += batch.num_rows
+        self._rows = rows
+        self._schemas = schemas
         if not schemas:
             raise TableError(f"{name} holds no rows: there is nothing to learn from")
         try:
-            self._schema = pa.unify_schemas(list(schemas), promote_options="permissive")
+            self._schema = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise TableError(f"the data frames of {name} do not go together ({error}): give columns one type") from None
         _check_names(self._schema.names)
@@ -435,9 +444,13 @@ class _BatchSource(Source):
                 batch = table.combine_chunks().to_batches()[0]
             yield batch if columns is None else batch.select(list(columns))
 
-    def rows(self) -> int:
-        """Return how many rows there are."""
+    def rows(self) -> int | None:
+        """Return how many rows there are, where that is known."""
         return self._rows
+
+    def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the columns of each of several files, or data frames."""
+        return ((f"part {number} of {self.name}", each.names) for number, each in enumerate(self._schemas))
 
 
 def _iterated(start: Callable[[], Any]) -> Iterator[Any]:
@@ -538,18 +551,23 @@ def _open_arrow(name: str, files: list[str], query: str | None, partitions: Sequ
         if streams:
             return _open_arrow_streams(name, files, query)
         hive = ds.partitioning(flavor="hive") if partitions else None
-        data = ds.dataset(files, format="feather", partitioning=hive, partition_base_dir=folder or None)
-        return _of_dataset(name, data, query)
+        layout = {"format": "feather", "partitioning": hive, "partition_base_dir": folder or None}
+        data = ds.dataset(files, **layout)
+        schemas = [part.physical_schema for part in data.get_fragments()]
+        every = pa.unify_schemas([*schemas, data.schema], promote_options="permissive")
+        data = ds.dataset(files, schema=every, **layout)
+        return _of_dataset(name, data, query, [(file, found.names) for file, found in zip(files, schemas, strict=True)])
     except (OSError, ValueError, pa.ArrowException) as error:
         raise TableError(f"{name} is no Arrow file, or a damaged one ({error})") from None
 
 
-def _of_dataset(name: str, data: Any, query: str | None) -> Source:
+def _of_dataset(name: str, data: Any, query: str | None, columns: Sequence[tuple[str, Sequence[str]]] = ()) -> Source:
     """Return a dataset of pyarrow as a source; its rows are counted where files hold their number."""
     if query:
         return DuckSource(name, "", query=query, frame=data)
     counted = getattr(getattr(data, "format", None), "default_extname", "") in ("parquet", "feather", "ipc", "arrow")
-    return ArrowSource(name, lambda: data.scanner(batch_size=BATCH).to_reader(), data.count_rows() if counted else None)
+    rows = data.count_rows() if counted else None
+    return ArrowSource(name, lambda: data.scanner(batch_size=BATCH).to_reader(), rows, columns)
 
 
 def _is_arrow_stream(file: str) -> bool:
@@ -558,12 +576,20 @@ def _is_arrow_stream(file: str) -> bool:
 
 
 def _open_arrow_streams(name: str, files: list[str], query: str | None) -> Source:
+    """Open files of Arrow's stream format."""
     pa = arrow()
+
+    def batches() -> Iterator[Any]:
+        for file in files:
+            yield from pa.ipc.open_stream(pa.memory_map(file))
+
     if query:
-        tables = [pa.ipc.open_stream(pa.memory_map(file)).read_all() for file in files]
-        frame = pa.concat_tables(tables, promote_options="permissive")
+        frame = pa.concat_tables(
+            [pa.ipc.open_stream(pa.memory_map(file)).read_all() for file in files], promote_options="permissive"
+        )
         return DuckSource(name, "", query=query, frame=frame)
-    return _BatchSource(name, lambda: (batch for file in files for batch in pa.ipc.open_stream(pa.memory_map(file))))
+    schemas = [pa.ipc.open_stream(pa.memory_map(file)).schema.remove_metadata() for file in files]
+    return _BatchSource(name, batches, schemas)
 
 
 def _open_database(file: str, table: str, query: str | None) -> Source:
