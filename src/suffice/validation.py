@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
+from suffice.data.registry import is_location
 from suffice.data.stream import ENTRIES, is_stream, numbered, piece_of
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import cluster_of, is_foreign, is_sparse
@@ -46,10 +47,10 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
     reads them, which trusts them.
     """
-    if is_stream(x):
+    if is_stream(x) or is_location(x):
         raise TypeError(
-            f"X is a stream of batches, and {type(model).__name__} needs all rows here: gather them, or use "
-            "partial_fit where the model has it"
+            f"X is {'a path' if is_location(x) else 'a stream of batches'}, and {type(model).__name__} needs all rows "
+            "here: gather them, or use partial_fit where the model has it"
         )
     if isinstance(x, np.ndarray) or is_sparse(x):
         if x.ndim == 2:

@@ -290,10 +290,12 @@ TUNED = {
     "row_by_row": UNTUNED,
     "a_stream": UNTUNED,
     "a_function_that_starts_a_stream": HELD_OUT,
+    "a_folder_of_files": HELD_OUT,
     "a_sum_of_models": "each model chooses its settings by its own rows",
 }
 #: Laws of rows that are not here all at once.
-IN_PARTS = ("dask", "a_function_that_starts_a_stream")
+TEXTS_IN_PARTS = ("dask", "a_function_that_starts_a_stream")
+IN_PARTS = (*TEXTS_IN_PARTS, "a_folder_of_files")
 #: Of models whose solvers go through all rows again and again.
 ITERATED = {"a_sum_of_models": r"unsupported operand type\(s\) for \+"}
 NO_UNLABELLED = {
@@ -569,7 +571,9 @@ OTHERS = [
         refuses=ITERATED,
         differs={
             **dict.fromkeys(["units_of_x", "units_of_each_column", "zero_of_x", "order_of_rows"], STEPS),
-            **dict.fromkeys(["a_stream", "a_function_that_starts_a_stream"], STEPS),  # which have another order
+            **dict.fromkeys(
+                ["a_stream", "a_function_that_starts_a_stream", "a_folder_of_files"], STEPS
+            ),  # which have another order
             "weights_are_repetitions": "a weight makes a step longer, a copy makes another one",
             **dict.fromkeys(
                 ["batch_by_batch", "row_by_row"], "batches are visited once, rows of fit until all is right"
@@ -590,7 +594,7 @@ TEXT = [
         texts,
         x="texts",
         tolerance=1e-3,
-        refuses=dict.fromkeys(IN_PARTS, "keeps all documents"),
+        refuses=dict.fromkeys(TEXTS_IN_PARTS, "keeps all documents"),
     ),
     Entry(
         "TextClassifier, nb_logistic",
@@ -598,7 +602,7 @@ TEXT = [
         texts,
         x="texts",
         tolerance=0.1,  # its solver stops within 3e-4 of log-likelihood per document
-        refuses=dict.fromkeys(IN_PARTS, "keeps all documents"),
+        refuses=dict.fromkeys(TEXTS_IN_PARTS, "keeps all documents"),
     ),
     *(
         Entry(type(make()).__name__, make, untargeted, x="texts", y="none", refuses={"saved_and_loaded": "'save'"})

@@ -425,6 +425,24 @@ def a_function_that_starts_a_stream(entry: Entry) -> None:
     same(entry, entry.make().fit(partial(batches, entry), **more))
 
 
+@law(lambda entry: has_targets(entry) and has_columns(entry) and not is_table(entry))
+def a_folder_of_files(entry: Entry) -> None:
+    data = drawn(entry.name)
+    y = ["y"] if np.ndim(data.y) == 1 else [f"y{place}" for place in range(np.shape(data.y)[1])]
+    with TemporaryDirectory() as folder, TemporaryDirectory() as other:
+        more = {} if data.unlabelled is None else {"unlabelled": f"{other}/rows.parquet"}
+        for path in more.values():
+            pd.DataFrame(data.unlabelled).rename(columns=str).to_parquet(path)
+        for number, part in enumerate(parts(entry)):
+            frame = pd.DataFrame(part.x).rename(columns=str).reset_index(drop=True)
+            frame[y] = np.reshape(np.asarray(part.y), (len(frame), -1))
+            frame.assign(**part.beside).to_parquet(f"{folder}/{number:03}.parquet")
+        model = entry.make().fit(folder, y[0] if len(y) == 1 else y, **{name: name for name in data.beside}, **more)
+    if isinstance(data.x, np.ndarray):  # whose columns have no names
+        vars(model).pop("feature_names_in_", None)
+    same(entry, model)
+
+
 @law(has_targets)
 def a_sum_of_models(entry: Entry) -> None:
     same(entry, sum(learn(entry, part) for part in parts(entry, 21)))
@@ -657,6 +675,7 @@ BY_CLASS = (
     "read_only",
     "any_layout_in_memory",
     "data_frames",
+    "a_folder_of_files",
     "dask",
     "any_number_of_threads",
 )

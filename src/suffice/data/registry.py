@@ -63,6 +63,18 @@ def _mapped_dataset(X: np.memmap[Any, Any], **columns: Any) -> Dataset | None:
     return stream_dataset(blocks, **dict.fromkeys(columns))
 
 
+def is_location(X: Any) -> bool:
+    """Whether X is a path, a URL or a list of them.
+
+    Examples
+    --------
+    >>> is_location("rows.csv"), is_location(["a.csv", "b.csv"]), is_location([["a"], ["b"]])
+    (True, True, False)
+    """
+    several = X if isinstance(X, list | tuple) and X else [X]
+    return all(isinstance(each, str | os.PathLike) for each in several)
+
+
 def open_location(X: Any) -> Any:
     """Return the table at a path, a URL or a list of them; anything else as it is.
 
@@ -71,8 +83,7 @@ def open_location(X: Any) -> Any:
     >>> open_location([[1.0]])
     [[1.0]]
     """
-    several = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
-    if not several and not isinstance(X, str | os.PathLike):
+    if not is_location(X):
         return X
     source = importlib.import_module("suffice.tables").open_table(X)  # which is above this layer: it is found by name
     source.check_same_columns()
