@@ -1,4 +1,4 @@
-"""The door: what comes in is checked and named once, here, and never again behind it."""
+"""Input validation shared by all estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample of rows that adds up: two samples together, thinned, are a sample of both."""
+"""A mergeable sample of rows: two samples together, thinned, are a sample of both."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _TOGETHER = 4096
 
 
 class Arrived(NamedTuple):
-    """Some documents that passed the door."""
+    """Some validated documents."""
 
     documents: Documents
     labels: npt.NDArray[Any] | None

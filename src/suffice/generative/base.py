@@ -59,7 +59,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     _memory: RunningSum
     _chosen: dict[str, float]
 
-    # What a subclass says.
+    # What a subclass defines.
 
     @abstractmethod
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
@@ -437,11 +437,11 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         return self._ask(self._joint, x, what)
 
     def _readable(self, joint: Joint, x: Any) -> Any:
-        """Return rows that have passed the door as p(x, y) reads them."""
+        """Return validated rows as p(x, y) reads them."""
         return x
 
     def _ask(self, joint: Joint, x: Any, what: What) -> Any:
-        """Return one reading of every row, which has passed the door."""
+        """Return one reading of every validated row."""
         x = self._readable(joint, x)
         return joint.read(engine_for(self._engine, x), x, what)
 

@@ -81,7 +81,7 @@ class CategoricalNB(DiscreteNB):
         self.n_jobs = n_jobs
         self.device = device
 
-    # The door.
+    # Validation.
 
     def _sum_shape(self) -> dict[str, Any]:
         edges = getattr(self, "bin_edges_", None)

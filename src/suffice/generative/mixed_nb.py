@@ -113,7 +113,7 @@ class MixedNB(PriorsGiven):
         self.temperature = temperature
         self.n_jobs = n_jobs
 
-    # The door.
+    # Validation.
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -1,4 +1,4 @@
-"""Which engine reads an array, where the user has not said."""
+"""Which engine reads an array, under the settings n_jobs and device of an estimator."""
 
 from __future__ import annotations
 

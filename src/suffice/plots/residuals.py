@@ -164,7 +164,7 @@ class ResidualsDisplay(Display):
 
     def _draw_counts(self) -> None:
         ax = self.ax_
-        assert self.counts is not None  # checked at the door
+        assert self.counts is not None  # checked when they came
         assert self.observed is not None
         assert self.expected is not None
         roots = np.sqrt(self.expected)

@@ -138,7 +138,7 @@ def cross_validate(
             scores.update(zip(alike, scores_of(models, data, folds, scoring), strict=True))
             continue
         rows = first._prepare(X, y, sample_weight).with_codes_here()
-        # What the door has learnt about the features holds for all of them.
+        # What the first model has set about the features holds for all of them.
         models = [copy.copy(first).set_params(**settings[place]) for place in alike]
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
     return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)

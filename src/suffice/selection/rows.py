@@ -35,7 +35,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that passed a model's door."""
+    """Rows that a model has validated."""
 
     x: Any
     codes: Any  # (n,), whole numbers, here or on the device of x

@@ -1,4 +1,4 @@
-"""How fused kernels are launched: tiles of rows, programs that go round, parts added in a fixed order."""
+"""Launching fused kernels: tiles of rows, persistent programs, partial sums added in a fixed order."""
 
 from __future__ import annotations
 
