@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -156,6 +157,16 @@ def test_copies_of_an_object_store_are_deleted(tmp_path: Path, monkeypatch: pyte
         assert [batch.num_rows for batch in source.batches()] == [2]
         del source
         assert list(tmp_path.iterdir()) == []
+
+
+def test_an_object_whose_name_leads_elsewhere_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with memory_folder() as url:
+        files = fsspec.filesystem("memory")
+        files.pipe_file("/suffice-tests/year=1/../../rows.csv", b"a,y\n1,2\n")
+        with pytest.raises(TableError, match=r"rows\.csv has '\.\.' in its name: copy it to another name"):
+            open_table(f"{url}/*/*/*/*.csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 def frames(rows: int = 100) -> Iterator[pd.DataFrame]:

@@ -172,10 +172,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         ----------
         X
             Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that starts one, which
-            may be larger than memory; or a collection of Dask or a data frame of Spark, which is summed where it lives.
+            may be larger than memory; a path, a URL or a list of paths of files; or a collection of Dask or a data
+            frame of Spark, which is summed where it lives.
         y
             One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
-            and of Spark's must be.
+            and of files and Spark's must be.
         sample_weight
             How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too.
         """

@@ -200,12 +200,13 @@ class Regression(LinearPredictor):
         ----------
         X
             Rows, (n, d): NumPy, a data frame, CSR, an array of torch, CuPy or JAX; a collection of Dask or a data frame
-            of Spark, whose workers hold it and sum it once for every pass; or a function that starts a stream of
-            batches (X, y), (X, y, sample_weight) or {"X": X, "y": y, ...}, which is called for every pass. An iterator
-            over such batches is kept in a temporary file where it does not fit into memory.
+            of Spark, whose workers hold it and sum it once for every pass; a path, a URL or a list of paths of files,
+            which are read for every pass; or a function that starts a stream of batches (X, y), (X, y, sample_weight)
+            or {"X": X, "y": y, ...}, which is called for every pass. An iterator over such batches is kept in a
+            temporary file where it does not fit into memory.
         y
             The target of each row; None where batches bring them. Of data frames in a stream or on a cluster, this and
-            what follows may be the names of columns, and on Spark must be.
+            what follows may be the names of columns, and of files and on Spark must be.
         sample_weight
             How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too. Where y
             holds shares between 0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), weights are what

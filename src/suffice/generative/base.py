@@ -134,11 +134,11 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         ----------
         X
             Rows, (n, d); a stream of batches (X, y) or (X, y, sample_weight), which may be larger than memory: an
-            iterator, or a function that starts one; a collection of Dask or a data frame of Spark, which is summed
-            where it lives; or a :class:`~suffice.data.Dataset`.
+            iterator, or a function that starts one; a path, a URL or a list of paths of files; a collection of Dask or
+            a data frame of Spark, which is summed where it lives; or a :class:`~suffice.data.Dataset`.
         y
             The class of each row, (n,): numbers, strings or booleans. Of a cluster's data frame, it may be the name of
-            its column, and of Spark's must be.
+            its column, and of files and Spark's must be.
         sample_weight
             One weight per row; every row counts once by default.
         unlabelled

@@ -289,6 +289,9 @@ def _remote_files(place: RemotePath) -> tuple[list[str], str]:
 
 def _copied(place: RemotePath, files: Sequence[str], folder: str, to: str) -> list[str]:
     """Copy files to a folder of this machine, in folders of the same names; return the copies."""
+    strange = next((file for file in files if ".." in PurePosixPath(file).parts), None)
+    if strange is not None:  # it would be written elsewhere
+        raise TableError(f"{place.url_of(strange)} has '..' in its name: copy it to another name")
     copies = [Path(to, file.removeprefix(folder).lstrip("/")) for file in files]
     for file, copy in zip(files, copies, strict=True):
         copy.parent.mkdir(parents=True, exist_ok=True)
