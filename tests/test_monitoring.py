@@ -109,6 +109,13 @@ def test_pipelines_and_searches_are_watched():
     assert sum(now.passes == 1 for now in found) == 5
 
 
+def test_paths_are_watched():
+    found: list[suffice.Progress] = []
+    with suffice.progress(found.append):
+        LogisticRegression().path(X, Y, count=3)
+    assert {now.estimator for now in found} == {"LogisticRegression"}
+
+
 def test_a_solver_by_itself_is_watched():
     class Parabola(Objective):
         def value_gradient(self, theta):

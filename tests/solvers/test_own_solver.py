@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
-from suffice.solvers import Objective, Solution, Trace
+from suffice.solvers import Auto, Newton, Objective, Solution, Trace
 from suffice.solvers.convergence import Convergence
+from suffice.solvers.quasi_newton import QuasiNewton
+from suffice.solvers.truncated_newton import TruncatedNewton
+from suffice.store import StoreError
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,30 @@ def test_standard_errors_follow_from_the_theta_of_a_solver_of_ones_own():
 def test_a_solver_of_ones_own_that_does_not_converge_is_told_of():
     with pytest.warns(UserWarning, match="LogisticRegression did not converge: max_iter=2 steps were made; pass 3"):
         LogisticRegression(solver=BarzilaiBorwein(max_iter=2)).fit(X, CLASSES)
+
+
+def test_a_saved_model_names_the_solver_it_needs(tmp_path):
+    model = LogisticRegression(solver=BarzilaiBorwein(tol=1e-7)).fit(X, CLASSES)
+    model.save(tmp_path / "model")
+    message = r"model needs the solver tests\.solvers\.test_own_solver:BarzilaiBorwein, .* families=\[BarzilaiBorwein\]"
+    with pytest.raises(StoreError, match=message):
+        suffice.load(tmp_path / "model")
+    again = suffice.load(tmp_path / "model", families=[BarzilaiBorwein])
+    assert again.solver == model.solver
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+def test_a_solver_whose_settings_are_not_known_cannot_be_saved(tmp_path):
+    class Plain:
+        def minimise(self, objective, start):
+            return BarzilaiBorwein().minimise(objective, start)
+
+    model = LogisticRegression(solver=Plain()).fit(X, CLASSES)
+    with pytest.raises(TypeError, match="cannot be saved, as its settings are not known: make Plain a dataclass"):
+        model.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("solver", [TruncatedNewton(), QuasiNewton(), Newton(1e-6), Auto()], ids=repr)
+def test_every_solver_of_the_library_can_be_saved(solver, tmp_path):
+    LogisticRegression(solver=solver).fit(X, CLASSES).save(tmp_path / "model")
+    assert suffice.load(tmp_path / "model").solver == solver

@@ -6,7 +6,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice import monitoring, solvers, validation
+from suffice import monitoring, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
@@ -34,7 +34,14 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
-from suffice.discriminative.solver_settings import CollinearityWarning, dependence, solver_of, warn_unless_converged
+from suffice.discriminative.solver_settings import (
+    CollinearityWarning,
+    dependence,
+    read_solver,
+    solver_of,
+    warn_unless_converged,
+    write_solver,
+)
 from suffice.families import Response
 from suffice.families.links import Link
 from suffice.fitted_parameters import read_parameters, write_parameters
@@ -729,7 +736,8 @@ class Regression(LinearPredictor):
         if first:  # the intercepts alone
             free = np.zeros(start.shape)
             free[0] = 1.0
-            start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
+            with monitoring.fitting(type(self).__name__, self.verbose):
+                start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
         gradient = likelihood.value_gradient(start).gradient[first:]
         values = strengths(float(np.abs(gradient).max(initial=0.0)), penalties, count, least, ratio)
         moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
@@ -748,7 +756,8 @@ class Regression(LinearPredictor):
             coef, intercept = model._linear(layout.outward(inner))
             return coef, intercept, penalty - solution.value, inner
 
-        return solve_path(values, ratio, start, solve)
+        with monitoring.fitting(type(self).__name__, self.verbose):
+            return solve_path(values, ratio, start, solve)
 
     # Inference.
 
@@ -1047,8 +1056,7 @@ def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
     plain = dict(settings)
     for name, value in settings.items():
         if hasattr(value, "minimise"):
-            each = {field.name: getattr(value, field.name) for field in fields(value)}
-            plain[name] = {"solver": type(value).__name__, **each}
+            plain[name] = write_solver(value)
         elif isinstance(value, Link):
             plain[name] = value.name
     return write_parameters(plain)
@@ -1059,6 +1067,5 @@ def solvers_read(plain: dict[str, Any], families: Mapping[str, type]) -> dict[st
     settings = read_parameters(plain, families)
     for name, value in settings.items():
         if isinstance(value, dict) and "solver" in value:
-            kind = getattr(solvers, value.pop("solver"))
-            settings[name] = kind(**value)
+            settings[name] = read_solver(value, families)
     return settings

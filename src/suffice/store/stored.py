@@ -84,15 +84,15 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
     path
         The file: a path, or a URL such as ``s3://bucket/model``.
     families
-        The classes of families of one's own (:class:`suffice.families.Family`) that the model was fitted with. The file
-        names the class it needs, ``module:name``, and nothing is imported by that name. For a class that has been
-        renamed or moved, a dictionary from the name in the file to the class.
+        The classes of families (:class:`suffice.families.Family`) and solvers of one's own that the model was fitted
+        with. The file names the class it needs, ``module:name``, and nothing is imported by that name. For a class that
+        has been renamed or moved, a dictionary from the name in the file to the class.
 
     Raises
     ------
     StoreError
         Where :func:`read` would, where the file holds a kind of model that is not known, and where it needs a family
-        that was not given.
+        or a solver that was not given.
 
     Examples
     --------
