@@ -129,9 +129,9 @@ class _Search:
         """Return the modified score, Newton's step and its length in standard errors."""
         pulls = partial(_pulls, point.rows.theta, self.intercept, point.inverse)
         score, information = np.array(point.rows.gradient), np.array(point.rows.hessian)
-        for slope, curvature in self.data.map(pulls):
-            score += slope
-            information += curvature
+        for score_part, information_part in self.data.map(pulls):
+            score += score_part
+            information += information_part
         if np.isinf(point.value):
             return score, np.zeros_like(score), np.inf
         inner = np.linalg.solve(self.basis.T @ information @ self.basis, self.basis.T @ score)

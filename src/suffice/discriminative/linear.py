@@ -392,8 +392,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         first = int(self.fit_intercept)
 
         def solve_one(l1: float, l2: float, theta: FloatArray) -> Any:
-            bent = products.xx + l2 * np.eye(len(products.xx))
-            coef, solved = elastic_net(bent, products.xy, l1, theta[first:])
+            matrix = products.xx + l2 * np.eye(len(products.xx))
+            coef, solved = elastic_net(matrix, products.xy, l1, theta[first:])
             if not solved:
                 warn_unsolved(model, l1)
             theta = with_intercept(sums, coef) if first else coef

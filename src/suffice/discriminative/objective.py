@@ -227,10 +227,10 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
     def _score(self, sums: Curvature) -> FloatArray:
         """Return the gradient of the log-likelihood."""
-        slopes = sums.gradient
+        score = sums.gradient
         if self.symmetric:
-            slopes = np.concatenate([slopes, -slopes.sum(axis=1, keepdims=True)], axis=1)
-        return slopes if self.free is None else slopes * self.free
+            score = np.concatenate([score, -score.sum(axis=1, keepdims=True)], axis=1)
+        return score if self.free is None else score * self.free
 
     def _information(self, sums: Curvature) -> FloatArray:
         information = np.array(sums.hessian)

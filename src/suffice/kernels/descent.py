@@ -1,4 +1,4 @@
-"""Walks along rows, one after another: how long a step is, and where the walk has led."""
+"""Steps along rows, one after another: how long a step is, and where the steps have led."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long the steps of a walk along rows are: step number s is ``step / (1 + decay s) ** power`` long.
+    """How long the steps along rows are: step number s is ``step / (1 + decay s) ** power`` long.
 
     Examples
     --------
@@ -66,10 +66,10 @@ class Descent(NamedTuple):
     weight: float  # of the rows
     steps: int
     slope: float  # how far the predictors pull: the weighted mean over rows of the sum of their absolute slopes
-    finite: bool  # whether theta and slopes stayed finite, and predictors within 1e100; if not, the walk ended there
+    finite: bool  # whether theta and slopes stayed finite, and predictors within 1e100; if not, the steps ended there
 
     def then(self, later: Descent) -> Descent:
-        """Return this walk and the one that went on from its end as one."""
+        """Return these steps and those that went on from their end as one."""
         steps, weight = self.steps + later.steps, self.weight + later.weight
         return Descent(
             later.theta,
