@@ -22,6 +22,7 @@ import suffice
 import suffice.data.spill
 from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, MixedNB, PoissonRegression
 from suffice.data import SpillWarning, as_dataset
+from suffice.selection import cross_validate
 from suffice.tables import TableError, open_table
 from tests.object_stores import memory_folder, s3_folder, upload
 
@@ -124,6 +125,20 @@ def test_every_kind_of_model_takes_a_location(tmp_path: Path) -> None:
     for model in (PoissonRegression(), LinearRegression(), LinearRegression(covariance="HC3")):
         coef = model.fit(tmp_path / "numbers.parquet", "visits").coef_
         np.testing.assert_allclose(coef, model.fit(x, FRAME.visits).coef_, rtol=1e-8)
+
+
+def test_folds_of_files_are_those_of_their_rows_in_memory(tmp_path: Path) -> None:
+    for number in range(3):
+        write_parquet(FRAME[number * 100 : (number + 1) * 100], tmp_path / f"{number}.parquet")
+    expected = cross_validate(GaussianNB(), FRAME.drop(columns="sold"), FRAME.sold)
+    for rows in (tmp_path, frames):
+        np.testing.assert_allclose(cross_validate(GaussianNB(), rows, "sold").scores, expected.scores, rtol=1e-12)
+    with pytest.raises(ValueError, match="X is a stream that is read once, and folds are read twice: give a function"):
+        cross_validate(GaussianNB(), frames(), "sold")
+    with pytest.raises(
+        ValueError, match=r"LogisticRegression is fitted anew for every fold, .* in files: read it first"
+    ):
+        cross_validate(LogisticRegression(), tmp_path, "sold")
 
 
 STORES = {"memory": memory_folder, "s3": s3_folder}
@@ -240,13 +255,14 @@ def bad_folder(folder: Path, name: str) -> Any:
         ending = name.partition(".")[2]
         WRITERS[ending](FRAME, folder / f"a.{ending}")
         WRITERS[ending](FRAME.rename(columns={"b": "c"}), folder / f"b.{ending}")
-    return {"missing": folder / "nowhere.csv", "glob": f"{folder}/*.csv"}.get(name, folder)
+    return {"nothing": "", "missing": folder / "nowhere.csv", "glob": f"{folder}/*.csv"}.get(name, folder)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
         ("missing", r"there is no file .*nowhere\.csv: check its name and folder"),
+        ("nothing", "the name of the table is empty: name a file, a folder or a URL"),
         ("glob", r"there is no file .*\*\.csv: check its name and folder"),
         ("empty", r"is a folder without tables \(\.csv, \.parquet"),
         ("formats", r"the list of 2 files holds tables of several formats \(csv, parquet\)"),

@@ -315,7 +315,7 @@ def test_parts_are_added_up_in_order() -> None:
 
     rows = stream_dataset(batches(X, CLASSES), y=None)
     assert rows.map_parts(operator.itemgetter("X")).map_parts(len).reduce(operator.add) == ROWS
-    assert rows.select("y").fold(lambda seen, piece: [*seen, *piece], []) == ["y"] * 9
+    assert rows.select("y").fold(lambda seen, piece: [*seen, *piece], []) == ["y", "place"] * 9
 
 
 @pytest.mark.parametrize("average", [False, True])

@@ -241,7 +241,7 @@ class _Passes:
             if not rows and found != self._head:
                 raise _changed("another first batch")
             rows, total = rows + length(piece["X"]), crc32(found.to_bytes(4, "little"), total)
-            yield piece
+            yield {**piece, "place": (number, 0)}
         if not rows:
             raise _changed("no rows")
         if self._first is None:
@@ -367,7 +367,7 @@ def _first(one: R, _: R) -> R:
 
 
 def _less(names: tuple[str, ...], piece: Piece) -> Piece:
-    return {name: value for name, value in piece.items() if name in names}
+    return {name: value for name, value in piece.items() if name in (*names, "place")}
 
 
 def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Piece) -> Any:

@@ -86,7 +86,8 @@ def cross_validate(
         A classifier or regression; it is not changed. Generative classifiers of this package are read from sums; any
         other model, such as a logistic regression, is fitted anew for every fold and setting.
     X, y, sample_weight
-        Rows, their classes and weights; or a collection of Dask or a data frame of Spark, as for ``fit``.
+        Rows, their classes and weights; or a collection of Dask, a data frame of Spark, files or a function that starts
+        a stream, as for ``fit``.
     grid
         For each setting the values to try, as scikit-learn's ``ParameterGrid`` takes them; the model as it is by
         default.
@@ -132,6 +133,10 @@ def cross_validate(
         alike = list(places)  # they read the same sums
         first = candidates[alike[0]]
         data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        if data is not None and not data.is_rereadable:
+            raise ValueError(
+                "X is a stream that is read once, and folds are read twice: give a function that starts it"
+            )
         if data is not None:
             first._set_features(data)
             models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
+from suffice.data.stream import is_stream
 from suffice.kernels.choice import cluster_of
 from suffice.selection import tuning
 from suffice.selection.rows import Index, indices_of
@@ -34,6 +35,11 @@ def scores_of_refits(
             f"{name} is fitted anew for every fold, to rows of this machine, and X is spread over {cluster_of(X)}: "
             "fetch it (compute(), toPandas()); split it yourself (random_split, randomSplit), then fit and score on "
             "the parts; or cross-validate a model that is read from sums, such as GaussianNB"
+        )
+    if is_stream(X):
+        raise ValueError(
+            f"{name} is fitted anew for every fold, to rows of this machine, and X is a stream or in files: read it "
+            "first (pandas.read_parquet), or cross-validate a model that is read from sums, such as GaussianNB"
         )
     classifies = is_classifier(models[0])
     if scoring in ("accuracy", "neg_log_loss") and not classifies:

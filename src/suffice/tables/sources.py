@@ -98,6 +98,8 @@ class _How:
 
 
 def _open_location(location: str, how: _How) -> Source:
+    if not location:
+        raise UsageError("the name of the table is empty: name a file, a folder or a URL")
     scheme = scheme_of(location)
     if scheme is not None and not Path(location).exists():
         if scheme in ("postgresql", "postgres") and location[len(scheme) :].startswith("://"):
