@@ -196,9 +196,9 @@ def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
     [
         (suffice.MultinomialNB(), 1 / 24, "sums and parameters of 2 classes"),
         (suffice.GaussianNB(), 1 / 40, "sums and parameters of 2 classes"),
-        (suffice.LogisticRegression(l2=1.0), 1 / 24, "theta, its slope and coef_"),
-        (suffice.SoftmaxRegression(l2=1.0), 1 / 24, "theta, its slope and coef_"),
-        (suffice.GLM("poisson"), 1 / 24, "theta, its slope and coef_"),
+        (suffice.LogisticRegression(l2=1.0), 1 / 24, "theta, its gradient and coef_"),
+        (suffice.SoftmaxRegression(l2=1.0), 1 / 24, "theta, its gradient and coef_"),
+        (suffice.GLM("poisson"), 1 / 24, "theta, its gradient and coef_"),
     ],
 )
 def test_parameters_that_do_not_fit_in_memory_are_refused_before_they_are_made(monkeypatch, model, share, what):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from suffice.data.registry import is_location
 from suffice.data.stream import ENTRIES, is_stream, numbered, piece_of
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import cluster_of, is_foreign, is_sparse
+from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.memory import check_host_memory
 from suffice.kernels.native_rows import intact, intact_sparse, is_csr
 from suffice.kernels.targets import all_finite, are_together, discovered
@@ -85,12 +85,11 @@ def naming_cells() -> Iterator[None]:
     """Say in scikit-learn's words, too, which cell of X is NaN or infinite: kernels know it as x."""
     try:
         yield
-    except ValueError as error:
-        found = re.match(r"x\[.*\] is (nan|-?inf)", str(error))
-        if found is None:
+    except NonFiniteError as error:
+        if error.argument != "x":
             raise
-        kind = "NaN" if found.group(1) == "nan" else "infinity"
-        cell = found.group().replace("x[", "X[")
+        kind = "NaN" if np.isnan(error.value) else "infinity"
+        cell = NonFiniteError("X", error.position, error.value).entry
         said = ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in")
         for note in getattr(error, "__notes__", []):
             said.add_note(note)

@@ -56,7 +56,6 @@ def well(kernel: str) -> Batch:
 def complains(backend: Backend, kernel: str, host: Batch, error: type[Exception], message: str, **more: Any) -> None:
     with pytest.raises(error) as caught:
         ask(backend, kernel, host, **more)
-    assert type(caught.value) is error
     assert str(caught.value) == message
 
 
@@ -268,7 +267,7 @@ def test_any_input_is_summed_or_refused(kernels_and_arrays, host, kernel):
         assert re.fullmatch(rf"{sums}|the scores of x\[\d+\] overflow float64; rescale the features", str(seen))
         assert largest_of(host) > 1e100
     elif isinstance(seen, Exception):
-        assert (type(seen), str(seen)) in allowed
+        assert any(isinstance(seen, kind) and str(seen) == message for kind, message in allowed)
     elif allowed:
         assert host.rows == 0  # without rows nothing needs to be read
     elif kernel != "curvature":

@@ -20,7 +20,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import engine_for, is_foreign
 from suffice.kernels.descent import Ascent
-from suffice.kernels.errors import negative_count, not_finite
+from suffice.kernels.errors import NegativeCountError, NonFiniteError
 from suffice.kernels.native import Ridge
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
@@ -428,8 +428,9 @@ class NBLogisticRegression(ScoredClasses):
             row = int(np.searchsorted(x.indptr, bad[0], side="right")) - 1
             cell, value = (row, int(x.indices[bad[0]])), float(x.data[bad[0]])
             if not np.isfinite(value):
-                raise not_finite("x", cell, value)
-            raise ValueError(f"Negative values in data passed to {type(self).__name__}: {negative_count(cell, value)}")
+                raise NonFiniteError("x", cell, value)
+            error = NegativeCountError("x", cell, value)
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: {error}")
         binarize = self._params.binarize
         values = x.data if binarize is None else x.data > binarize
         return sparse.csr_array((values.astype(np.float64), x.indices, x.indptr), shape=x.shape)

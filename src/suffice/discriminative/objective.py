@@ -145,7 +145,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             return False
         logistic = self.response.name in ("bernoulli/logit", "multinomial/softmax")
         kernels = self.data.engine_for_part(rows).kernels
-        return bool(logistic and self.l2 > 0 and self.free is None and hasattr(kernels, "dual_ascent"))
+        return bool(logistic and self.l2 > 0 and self.free is None and "dual_ascent" in kernels.capabilities)
 
     def dual_ascent(self, start: FloatArray) -> Callable[[float, int], DualAscentResult]:
         """Return the function that raises the dual row by row."""

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from suffice.kernels import Batch
 from suffice.kernels.choice import is_sparse
+from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.protocol import Kernels
 from suffice.kernels.reading import JOINT, Reading
 from suffice.statistics.base import FloatArray
@@ -114,8 +115,8 @@ class Linear(Conditional):
         if is_sparse(batch.x):
             try:  # sparse rows seldom miss a cell, and are read faster where they must not
                 return kernels.linear_scores(batch, self.coef, level, reading, self.threshold)
-            except ValueError as error:
-                if " is nan" not in str(error):
+            except NonFiniteError as error:
+                if not np.isnan(error.value):
                     raise
         missing = np.zeros_like(self.coef) if self.missing is None else self.missing
         return kernels.linear_scores(batch, self.coef, level, reading, self.threshold, missing)

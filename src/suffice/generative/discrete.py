@@ -15,6 +15,7 @@ from suffice.generative.base import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
 from suffice.kernels.choice import is_sparse
+from suffice.kernels.errors import NegativeCountError
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
@@ -93,9 +94,7 @@ class EventNB(DiscreteNB):
     def _sum(self, x: Any, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
         try:
             return super()._sum(x, codes, weight, labels)
-        except ValueError as error:
-            if "must not be negative" not in str(error):
-                raise
+        except NegativeCountError as error:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: {error}") from None
 
     @abstractmethod

@@ -26,6 +26,7 @@ from suffice.generative.structures import (
     without_gaps,
 )
 from suffice.kernels import Batch
+from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
@@ -143,13 +144,13 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     def _sum(self, x: Any, codes: Any, weight: FloatArray | None, labels: Labels) -> Statistics:
         try:
             return super()._sum(x, codes, weight, labels)
-        except ValueError as error:
-            if " is nan" not in str(error):
+        except NonFiniteError as error:
+            if not np.isnan(error.value):
                 raise
             cure = "give missing='em', or fill the cell"
             if self._params.missing == "em":
                 cure = "rows with missing cells can be learnt by fit, all at once, not added or taken out later"
-            raise ValueError(f"Input X contains NaN: {str(error).partition(';')[0]}; {cure}") from None
+            raise ValueError(f"Input X contains NaN: {error.entry}; {cure}") from None
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         if len(rows) == 1:

@@ -152,7 +152,7 @@ class Block:
     def observed(self) -> Array:
         """Return x, (n, d), every entry finite or NaN, which is a missing cell."""
         x = self._real("x")
-        self._refuse(self.xp.isinf(x), lambda at: errors.not_finite("x", self._row(at), float(x[at])))
+        self._refuse(self.xp.isinf(x), lambda at: errors.NonFiniteError("x", self._row(at), float(x[at])))
         return x
 
     def observed_categories(self, sizes: list[int]) -> Array:
@@ -175,14 +175,14 @@ class Block:
         x = self._real("x")
         if self.xp.isfinite(self.xp.sum(x)):
             return x, None
-        self._refuse(self.xp.isinf(x), lambda at: errors.not_finite("x", self._row(at), float(x[at])))
+        self._refuse(self.xp.isinf(x), lambda at: errors.NonFiniteError("x", self._row(at), float(x[at])))
         known = ~self.xp.isnan(x)
         return (x, None) if self.xp.all(known) else (self.xp.where(known, x, self.xp.zeros_like(x)), known)
 
     def counts(self, missing: bool) -> tuple[Array, Array | None]:
         """Return x and where it is known, as :meth:`cells` does; no entry is negative."""
         x, known = self.cells(missing)
-        self._refuse(x < 0, lambda at: errors.negative_count(self._row(at), float(x[at])))
+        self._refuse(x < 0, lambda at: errors.NegativeCountError("x", self._row(at), float(x[at])))
         return x, known
 
     def categories(self, sizes: tuple[int, ...], missing: bool) -> Array:
@@ -257,7 +257,7 @@ class Block:
         # NaN and infinity survive in a sum, so one number tells; finite rows whose sum overflows pass the closer look.
         if not self.xp.isfinite(self.xp.sum(values)):
             self._refuse(
-                ~self.xp.isfinite(values), lambda at: errors.not_finite(name, self._row(at), float(values[at]))
+                ~self.xp.isfinite(values), lambda at: errors.NonFiniteError(name, self._row(at), float(values[at]))
             )
         return values
 

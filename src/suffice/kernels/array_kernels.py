@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class ArrayKernels(ArrayScores, ArrayWalks):
     array([[4., 1.],
            [2., 5.]])
     """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset()
 
     @in_blocks
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +28,40 @@ def bad_weight(row: int, value: float) -> ValueError:
     return ValueError(f"weight[{row}] is {value:g}; weights must be finite and not negative")
 
 
-def not_finite(name: str, position: Sequence[int], value: float) -> ValueError:
-    """Return the complaint about a NaN or infinite entry.
+class EntryError(ValueError):
+    """An entry of an argument that a kernel refuses."""
 
-    >>> not_finite("x", (2, 4), float("nan"))
-    ValueError('x[2, 4] is nan; it must be finite')
+    rule: ClassVar[str]  #: what entries must be
+
+    def __init__(self, argument: str, position: Sequence[int], value: float) -> None:
+        super().__init__(argument, tuple(position), value)
+        self.argument = argument
+        self.position = tuple(position)
+        self.value = value
+
+    @property
+    def entry(self) -> str:
+        """The entry and its value, as "x[2, 4] is nan"."""
+        return f"{_entry(self.argument, self.position)} is {self.value:g}"
+
+    def __str__(self) -> str:
+        return f"{self.entry}; {self.rule}"
+
+
+class NonFiniteError(EntryError):
+    """A NaN or infinite entry.
+
+    >>> print(NonFiniteError("x", (2, 4), float("nan")))
+    x[2, 4] is nan; it must be finite
     """
-    return ValueError(f"{_entry(name, position)} is {value:g}; it must be finite")
+
+    rule = "it must be finite"
 
 
-def negative_count(position: Sequence[int], value: float) -> ValueError:
-    """Return the complaint about a negative count."""
-    return ValueError(f"{_entry('x', position)} is {value:g}; counts must not be negative")
+class NegativeCountError(EntryError):
+    """A count below 0."""
+
+    rule = "counts must not be negative"
 
 
 def bad_category(position: Sequence[int], value: float, size: int) -> ValueError:
@@ -152,7 +174,7 @@ def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> No
     if mean.shape != (classes, features):
         raise wrong_shape("mean", f"({classes}, {features})", mean.shape)
     for place in np.argwhere(~np.isfinite(mean)):
-        raise not_finite("mean", tuple(place), mean[tuple(place)])
+        raise NonFiniteError("mean", tuple(place), mean[tuple(place)])
 
 
 def check_entries(name: str, array: npt.NDArray[Any], valid: npt.NDArray[np.bool_], rule: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,8 @@ class NativeKernels:
     >>> NativeKernels().class_weights(Batch(np.zeros((3, 1)), np.array([0, 1, 1])), 2)
     array([1., 2.])
     """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"dual_ascent"})
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
@@ -487,12 +489,12 @@ def _local_sums(
         row, column, value = int(place[0]), int(place[1]), float(place[2])
         match what:
             case "finite":
-                raise errors.not_finite("x", (row + asked.origin, column), value) from None
+                raise errors.NonFiniteError("x", (row + asked.origin, column), value) from None
             case "row":
-                raise errors.not_finite("rows.x", (row + known.origin, column), value) from None
+                raise errors.NonFiniteError("rows.x", (row + known.origin, column), value) from None
             case "target":
                 at = (row + known.origin, column)[: len(rows.y.shape)]
-                raise errors.not_finite("y", at, value) from None
+                raise errors.NonFiniteError("y", at, value) from None
             case _:
                 raise errors.bad_weight(row + known.origin, value) from None
 
@@ -528,9 +530,9 @@ def _complaint(
         case "weight":
             return errors.bad_weight(row, value)
         case "finite":
-            return errors.not_finite("x", (row, column), value)
+            return errors.NonFiniteError("x", (row, column), value)
         case "negative":
-            return errors.negative_count((row, column), value)
+            return errors.NegativeCountError("x", (row, column), value)
         case "category":
             return errors.bad_category((row, column), value, arguments[-1][column])
         case "overflow":

@@ -231,7 +231,7 @@ def blame(batch: Batch, missing: bool = False) -> None:
         if bad.size:
             rows = np.searchsorted(x.indptr, bad, side="right") - 1
             row, column, stored = min(zip(rows, x.indices[bad], bad, strict=True))
-            raise errors.not_finite("x", (row, column), x.data[stored])
+            raise errors.NonFiniteError("x", (row, column), x.data[stored])
     else:
         _blame_array("x", x, batch, missing)
     for name, column in (("y", batch.y), ("offset", batch.offset)):
@@ -248,4 +248,4 @@ def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch, missing: bool
         bad = np.argwhere(_bad(array[start : min(start + 4096, batch.stop)], missing))
         if bad.size:
             place = (int(bad[0][0]) + start, *(int(index) for index in bad[0][1:]))
-            raise errors.not_finite(name, place, float(array[place]))
+            raise errors.NonFiniteError(name, place, float(array[place]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ class Kernels(Protocol):
     that say so then return one more array at the end, ``cells``: the weight of the rows of each class in which each
     cell is known, (k, d), or (k, 0) where no cell of the batch is missing.
     """
+
+    #: Kernels beyond this list that these have, by name: "dual_ascent" where rows may be CSR in host memory.
+    capabilities: ClassVar[frozenset[str]]
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""

@@ -227,7 +227,7 @@ class Cells:
         if row is not None:
             value = np.nan if value is None else float(value)
             one = name == "y" and isinstance(self.batch.y, Expression)
-            return errors.not_finite(name, (row,) if one else (row, column), value)
+            return errors.NonFiniteError(name, (row,) if one else (row, column), value)
         shown = "NULL" if value is None else f"{value:g}"
         return ValueError(f"{self.called(j)} holds {shown}; it must be finite")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class SqlKernels:
     (array([1., 2.]), array([[ 2.5],
            [10. ]]))
     """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -161,7 +163,7 @@ class SqlKernels:
         row = cells.first_row(f"{cells.feature(column)} < 0")
         if row is None:
             return ValueError(f"{cells.called(column)} is negative in some rows; counts must not be negative")
-        return errors.negative_count((row, column), self._cell(cells, column, row))
+        return errors.NegativeCountError("x", (row, column), self._cell(cells, column, row))
 
     def _bad_category(self, cells: Cells, column: int, value: Any, size: int) -> Exception:
         shown = np.nan if value is None else float(value)
