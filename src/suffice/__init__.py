@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from suffice.tables import TableModel, fit
 
 #: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
-_ROOMS = {
+_MODULES = {
     **dict.fromkeys(
         (
             "GDA",
@@ -106,9 +106,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # it takes longer to import than all else that a small command needs
 
         return version("suffice")
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ROOMS[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import suffice
 from suffice.discriminative import CollinearityWarning, SeparationWarning
-from suffice.discriminative.local_validation import FarFromDataWarning
+from suffice.discriminative.local_fit import FarFromDataWarning
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 2))

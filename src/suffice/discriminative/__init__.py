@@ -3,7 +3,7 @@
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
-from suffice.discriminative.local_validation import FarFromDataWarning
+from suffice.discriminative.local_fit import FarFromDataWarning
 from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.path import Path

@@ -18,9 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
-from suffice.discriminative.local_fit import Answer
-from suffice.discriminative.local_rows import LocalRows
-from suffice.discriminative.local_validation import beside, check_rows, numbers, warn_of
+from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.kernels.results import joined

@@ -1,21 +1,107 @@
-"""Local fits at queries: polynomials by least squares, and logistic curves by Newton's method."""
+"""Fits around queries: rows weighted by their distance, systems solved one by one, bandwidths by leaving rows out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_expit
+from sklearn.exceptions import ConvergenceWarning
 
-from suffice.discriminative.local_solve import inner, solve_semidefinite
-from suffice.kernels import Batch
+from suffice import validation
+from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.choice import Execution, engine_for, is_foreign, is_sparse
 from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
+
+#: A direction that has less than this share of its size left, once what it has in common with others is taken out, is
+#: one that the rows do not determine.
+_RANK = 1e-12
+
+
+def solve_semidefinite(matrices: FloatArray, size: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the solutions of systems with positive semi-definite matrices; of least norm where there are many.
+
+    Parameters
+    ----------
+    matrices
+        (m, k, k), symmetric.
+    size
+        The size of each diagonal entry before rounding can have cut it down, (m, k): the scale of each unknown, in
+        which ranks are judged and norms are taken.
+    right
+        The right-hand sides, (m, k).
+
+    Returns
+    -------
+    (m, k)
+
+    Examples
+    --------
+    >>> solve_semidefinite(np.array([[[2.0, 0.0], [0.0, 0.0]]]), np.array([[2.0, 0.0]]), np.array([[1.0, 0.0]]))
+    array([[0.5, 0. ]])
+    """
+    scale = np.sqrt(np.where(size > 0, size, 1.0))
+    scaled = matrices / (scale[:, :, None] * scale[:, None, :])
+    wanted = right / scale
+    solution, determined = _eliminate(scaled, wanted)
+    if not determined.all():
+        solution[~determined] = _least_norm(scaled[~determined], wanted[~determined])
+    return solution / scale
+
+
+def inner(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the sums of left * right over their second axis, added in its order whatever the shapes.
+
+    NumPy's own sums take another order where there is one row: then an answer would depend on what else is asked.
+
+    >>> inner(np.array([[1.0, 2.0]]), np.array([[[3.0], [4.0]]]))
+    array([[11.]])
+    """
+    left = left.reshape(left.shape + (1,) * (right.ndim - left.ndim))
+    total = np.zeros(right.shape[:1] + right.shape[2:])
+    for column in range(right.shape[1]):
+        total = total + left[:, column] * right[:, column]
+    return total
+
+
+def _eliminate(matrices: FloatArray, right: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Return the solutions, (m, k), and where every pivot was large enough for them to mean something, (m,)."""
+    # The systems lie last, so that every step is one pass over all of them.
+    rest = np.array(np.moveaxis(matrices, 0, -1), order="C")
+    x = np.array(right.T, order="C")
+    k = len(x)
+    determined = np.ones(x.shape[1], dtype=bool)
+    for j in range(k):
+        determined &= rest[j, j] > _RANK  # False for NaN
+        rest[j, j] = np.where(rest[j, j] > _RANK, rest[j, j], 1.0)
+        share = rest[j + 1 :, j] / rest[j, j]
+        for i in range(j + 1, k):
+            rest[i, j + 1 : i + 1] -= share[i - j - 1] * rest[j + 1 : i + 1, j]
+        x[j + 1 :] -= share * x[j]
+    for j in reversed(range(k)):
+        for i in range(j + 1, k):
+            x[j] -= rest[i, j] * x[i]
+        x[j] /= rest[j, j]
+    return x.T.copy(), determined
+
+
+def _least_norm(matrices: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the solutions of least norm, (m, k), without the directions that the matrices hardly know."""
+    values, vectors = np.linalg.eigh(matrices)
+    kept = values > _RANK * np.maximum(values[:, -1:], 1e-300)
+    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
+    along = inverse * inner(right, vectors)
+    return inner(along, np.swapaxes(vectors, 1, 2))
+
 
 #: What holds every coefficient of a local logistic curve, so that a neighbourhood of one class has a finite fit: the
 #: weight of half the mean square that the coefficient adds to the log-odds around the query, beside the log-likelihood
@@ -188,3 +274,256 @@ def _some(queries: Batch, places: npt.NDArray[np.intp]) -> Batch:
         xp = array_api_compat.array_namespace(x)
         x = xp.take(x, xp.asarray(places, device=array_api_compat.device(x)), axis=0)
     return Batch(x, None if queries.y is None else queries.y[places], work=queries.work)
+
+
+#: Below this kernel weight of the nearest row, a query counts as far from all of them (Gaussian: 7.4 bandwidths).
+_FAR = float(np.log(1e-12))
+
+
+class FarFromDataWarning(UserWarning):
+    """A query lies so far from all rows that its answer rests on the nearest of them alone."""
+
+
+def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
+    """Warn about queries far from all rows, and about fits that were not finished."""
+    count = len(answer.value)
+    far = np.flatnonzero(answer.log_weight < _FAR)
+    if far.size:
+        warn_user(
+            f"{far.size} of the {count} queries lie far from all rows for bandwidth {bandwidth:g}, the first of them "
+            f"X[{far[0]}]: their answers rest on the nearest rows alone",
+            FarFromDataWarning,
+        )
+    lost = np.flatnonzero(~answer.converged)
+    if lost.size:
+        warn_user(
+            f"the fits at {lost.size} of the {count} queries, the first of them X[{lost[0]}], have not converged after "
+            f"max_iter={max_iter} steps: allow more, or raise l2 or tol",
+            ConvergenceWarning,
+        )
+
+
+def check_rows(x: Any) -> None:
+    """Raise where X is sparse, or about its first number that is NaN or infinite."""
+    if is_sparse(x):
+        raise TypeError("LocallyWeightedRegression keeps dense rows, and X is sparse: use X.toarray()")
+    validation.check_finite(x)
+
+
+def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
+    """Return targets in float64, (n, t), every one finite, and the shape of one row's."""
+    if y is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    column = np.asarray(to_host(y) if is_foreign(y) else y)
+    if column.dtype.kind not in "biufO" or column.ndim not in (1, 2):
+        raise ValueError(
+            f"y must hold numbers, (n,) or (n, t); got {column.dtype} of shape {column.shape}. Use family='bernoulli' "
+            "for classes"
+        )
+    if column.shape[0] != rows:
+        raise ValueError(f"X has {rows} rows and y has {column.shape[0]}: there must be one target per row")
+    column = column.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(column))
+    if bad.size:
+        at = tuple(int(index) for index in bad[0])
+        value = column[at]
+        raise ValueError(
+            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{', '.join(map(str, at))}] is {value:g}; "
+            "targets must be finite"
+        )
+    return column.reshape(rows, -1), column.shape[1:]
+
+
+def beside(X: Any, answer: npt.NDArray[Any]) -> Any:
+    """Return an answer in the array library of the queries, on their device; labels that are words stay NumPy's."""
+    if not is_foreign(X) or answer.dtype.kind not in "biuf":
+        return answer
+    return array_api_compat.array_namespace(X).asarray(answer, device=array_api_compat.device(X))
+
+
+_GRID = 16  # bandwidths tried first, evenly spaced on a logarithmic scale
+_REFINEMENTS = 10  # steps of golden section around the best of them: each leaves 0.618 of the interval
+_STRIP = 64  # rows that native kernels weigh or skip together
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def choose_bandwidth(score: Callable[[float], float], low: float, high: float) -> tuple[float, FloatArray]:
+    """Return the bandwidth of the lowest score, and all that were tried with their scores, (g, 2), in their order.
+
+    A grid from low to high comes first, then golden section between the neighbours of its best.
+
+    Examples
+    --------
+    >>> best, table = choose_bandwidth(lambda bandwidth: (np.log(bandwidth) - 0.3) ** 2, 0.01, 100)
+    >>> round(float(np.log(best)), 2)
+    0.3
+    """
+    tried: dict[float, float] = {}
+
+    def ask(logarithm: float) -> float:
+        bandwidth = float(np.exp(logarithm))
+        if bandwidth not in tried:
+            value = score(bandwidth)
+            tried[bandwidth] = value if np.isfinite(value) else np.inf
+        return tried[bandwidth]
+
+    grid = [float(each) for each in np.linspace(np.log(low), np.log(high), _GRID)]
+    best = int(np.argmin([ask(each) for each in grid]))
+    left, right = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    for _ in range(_REFINEMENTS):
+        inner_left, inner_right = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
+        if ask(inner_left) <= ask(inner_right):
+            right = inner_right
+        else:
+            left = inner_left
+    table = np.array(sorted(tried.items()))
+    return float(table[np.argmin(table[:, 1]), 0]), table
+
+
+def neighbours_together(x: FloatArray) -> npt.NDArray[np.intp]:
+    """Return an order of rows, (n,), in which those that lie near each other stand near each other.
+
+    The rows are halved across their widest side again and again, until a strip holds them.
+
+    Examples
+    --------
+    >>> neighbours_together(np.array([[3.0], [1.0], [2.0]]))
+    array([1, 2, 0])
+    """
+    order = np.argsort(x[:, 0], kind="stable")
+    waiting = [(0, len(x))] if x.shape[1] > 1 else []
+    while waiting:
+        first, last = waiting.pop()
+        if last - first <= _STRIP:
+            continue
+        part = order[first:last]
+        widest = int(np.argmax(np.ptp(x[part], axis=0)))
+        middle = -(-((last - first) // 2) // _STRIP) * _STRIP  # whole strips on the left
+        order[first:last] = part[np.argpartition(x[part, widest], middle)]
+        waiting += [(first, first + middle), (first + middle, last)]
+    return order
+
+
+#: How many rows are asked about themselves at most, to choose a bandwidth or to estimate a variance.
+_ASKED = 2000
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """Rows with their targets and weights, on the device they came from."""
+
+    batch: Batch  # x, (n, d), y, (n, t), and weight, (n,) or None: float64, of one array library
+    targets: FloatArray  # (n, t), on the host
+    weight: FloatArray  # (n,), on the host
+
+    @classmethod
+    def of(cls, x: Any, targets: FloatArray, weight: FloatArray | None, in_order: bool = False) -> LocalRows:
+        """Return the rows that weigh anything; those of NumPy in an order that keeps neighbours together."""
+        check_rows(x)
+        if is_foreign(x):
+            return cls._foreign(x, targets, weight)
+        x = np.asarray(x, dtype=np.float64)
+        if not in_order:
+            kept = np.arange(len(x)) if weight is None else np.flatnonzero(weight)
+            kept = kept[neighbours_together(x[kept])]
+            x, targets, weight = x[kept], targets[kept], None if weight is None else weight[kept]
+        return cls(Batch(x, targets, weight), targets, np.ones(len(x)) if weight is None else weight)
+
+    @classmethod
+    def _foreign(cls, x: Any, targets: FloatArray, weight: FloatArray | None) -> LocalRows:
+        xp, device = array_api_compat.array_namespace(x), array_api_compat.device(x)
+        x = xp.astype(x, xp.float64)
+        y = xp.asarray(targets, device=device)
+        scale = None if weight is None else xp.asarray(weight, device=device)
+        return cls(Batch(x, y, scale), targets, np.ones(len(targets)) if weight is None else weight)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the rows as a model's file holds them."""
+        weight = {} if self.batch.weight is None else {"weight": self.weight}
+        return {"x": np.asarray(to_host(self.batch.x)), "y": self.targets, **weight}
+
+    def ask(
+        self,
+        x: Any,
+        settings: Mapping[str, Any],
+        bandwidth: float,
+        engine: Engine | Execution | None,
+        with_variance: bool = False,
+        left_out: npt.NDArray[np.int64] | None = None,
+    ) -> Answer:
+        """Return what the fits say at queries, each without one of the rows where ``left_out`` says so."""
+        queries = Batch(self._beside(x), left_out, work=max(1, self.batch.rows))
+        fit = self._fit(settings, bandwidth, with_variance)
+        return Answer.joined(engine_for(engine, self.batch.x).map(fit, queries))
+
+    def _fit(self, settings: Mapping[str, Any], bandwidth: float, with_variance: bool) -> LocalFit:
+        neighbourhood = Neighbourhood(settings["kernel"], bandwidth, settings["degree"])
+        what = self.batch, self.targets, neighbourhood, settings["l2"]
+        if settings["family"] == "bernoulli":
+            return Logistic(*what, settings["max_iter"], settings["tol"])
+        return LeastSquares(*what, with_variance)
+
+    def _beside(self, x: Any) -> Any:
+        """Return queries in the array library of the rows, on their device."""
+        home = self.batch.x
+        if isinstance(home, np.ndarray):
+            return to_host(x) if is_foreign(x) else x
+        xp, device = array_api_compat.array_namespace(home), array_api_compat.device(home)
+        if is_foreign(x) and array_api_compat.array_namespace(x) is xp:
+            return array_api_compat.to_device(x, device)
+        return xp.asarray(to_host(x) if is_foreign(x) else np.array(x), device=device)
+
+    def _themselves(self) -> tuple[Any, npt.NDArray[np.int64]]:
+        """Return rows to be asked about, all or evenly chosen from their order, and their places."""
+        count = self.batch.rows
+        places = np.unique(np.linspace(0, count - 1, min(count, _ASKED)).astype(np.int64))
+        if isinstance(self.batch.x, np.ndarray):
+            return self.batch.x[places], places
+        return to_host(self.batch.x)[places], places
+
+    def residual_variance(
+        self, settings: Mapping[str, Any], bandwidth: float, engine: Engine | Execution | None
+    ) -> FloatArray:
+        """Return the variance of the targets about the fit, (t,), for the degrees of freedom that it leaves."""
+        x, places = self._themselves()
+        answer = self.ask(x, settings, bandwidth, engine, with_variance=True)
+        weight = self.weight[places]
+        residual = self.targets[places] - answer.value
+        # Of a row of weight w, w residual^2 has the expectation of the variance times this.
+        free = float(np.sum(weight * (1 - 2 * weight * answer.influence / weight + answer.variance)))
+        if free <= 1e-9 * float(weight.sum()):
+            raise ValueError(
+                f"bandwidth {bandwidth:g} leaves no degrees of freedom: the fit runs through every row, and its errors "
+                "cannot be told; choose a larger bandwidth"
+            )
+        return np.asarray((weight[:, None] * residual**2).sum(axis=0) / free)
+
+    def tuned(self, settings: Mapping[str, Any], engine: Engine | Execution | None) -> tuple[float, FloatArray]:
+        """Return the bandwidth that predicts best the rows left out, and the table of all that were tried."""
+        if self.batch.rows < 2:
+            raise ValueError("bandwidth='auto' needs two rows at least, to predict one from the others: pass a number")
+        x, places = self._themselves()
+        weight = self.weight[places] / self.weight[places].sum()
+        y = self.targets[places]
+
+        def score(bandwidth: float) -> float:
+            value = self.ask(x, settings, bandwidth, engine, left_out=places).value
+            if settings["family"] == "bernoulli":
+                return float(-weight @ log_expit(np.where(y > 0, value, -value))[:, 0])
+            return float(weight @ ((y - value) ** 2).mean(axis=1))
+
+        low, high = self._scales(x, places, engine)
+        if high == 0:
+            return 1.0, np.array([[1.0, score(1.0)]])
+        return choose_bandwidth(score, low, high)
+
+    def _scales(self, x: Any, places: npt.NDArray[np.int64], engine: Engine | Execution | None) -> tuple[float, float]:
+        """Return the distance of a row from its neighbour, and of the rows farthest apart, twice."""
+        high = 2 * float(np.linalg.norm(np.ptp(x, axis=0)))
+        constant = {"family": "gaussian", "degree": 0, "kernel": "gaussian", "l2": 0.0}
+        if high == 0:
+            return 0.0, 0.0
+        # In bandwidths of the whole extent, the Gaussian kernel at the nearest other row tells how far that is.
+        log_weight = self.ask(x, constant, high, engine, left_out=places).log_weight
+        low = high * float(np.median(np.sqrt(-2 * log_weight)))
+        return max(low, high * 1e-4), high
