@@ -34,20 +34,38 @@ def merge_samples(
     one: tuple[Piece, npt.NDArray[np.float64]], two: tuple[Piece, npt.NDArray[np.float64]]
 ) -> tuple[Piece, npt.NDArray[np.float64]]:
     """Return two samples as one, no larger than a sample may be."""
-    both = {key: _stacked(one[0][key], two[0][key]) for key in one[0]}
-    return _thinned(both, np.concatenate([one[1], two[1]]), max(MOST // _width(one[0]["X"]), 1))
+    stands_for = np.concatenate([one[1], two[1]])
+    chosen = _choose(stands_for, max(MOST // _width(one[0]["X"]), 1))
+    if chosen is None:
+        return {key: _stacked(one[0][key], two[0][key]) for key in one[0]}, stands_for
+    places, each = chosen
+    split = len(one[1])
+    first = int(np.searchsorted(places, split))  # rows are taken before they are stacked: of both, half are left out
+    both = {
+        key: _stacked(_taken(one[0][key], places[:first]), _taken(two[0][key], places[first:] - split))
+        for key in one[0]
+    }
+    return both, np.full(len(places), each)
 
 
 def _thinned(piece: Piece, stands_for: npt.NDArray[np.float64], most: int) -> tuple[Piece, npt.NDArray[np.float64]]:
+    chosen = _choose(stands_for, most)
+    if chosen is None:
+        return piece, stands_for
+    places, each = chosen
+    return {key: _taken(value, places) for key, value in piece.items()}, np.full(len(places), each)
+
+
+def _choose(stands_for: npt.NDArray[np.float64], most: int) -> tuple[npt.NDArray[np.intp], float] | None:
+    """Return which rows to take, in order, and how many each then stands for; None for all."""
     rows = len(stands_for)
     if rows <= most:
-        return piece, stands_for
+        return None
     # One row of each stretch that stands for as many, whatever period the rows may have.
     ends = np.cumsum(stands_for)
     each = ends[-1] / most
     aims = (np.arange(most) + np.random.default_rng((rows, most)).random(most)) * each
-    places = np.minimum(np.searchsorted(ends, aims, "right"), rows - 1)
-    return {key: _taken(value, places) for key, value in piece.items()}, np.full(most, each)
+    return np.minimum(np.searchsorted(ends, aims, "right"), rows - 1), float(each)
 
 
 def _width(x: Any) -> int:

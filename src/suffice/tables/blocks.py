@@ -62,7 +62,7 @@ class Block:
     first: int = 0
 
     def __getitem__(self, rows: Any) -> Block:
-        count = len(np.arange(self.rows)[rows])
+        count = len(range(self.rows)[rows]) if isinstance(rows, slice) else len(np.arange(self.rows)[rows])
         return Block(self.features, tuple(_some(column, rows) for column in self.columns), count, self.first)
 
     @classmethod

@@ -74,7 +74,7 @@ class CompactRows:
             (column[1] if isinstance(column, tuple) else column).nbytes for column in columns
         )
         if self._most is None:
-            self._most = int(_SHARE_OF_FREE * shutil.disk_usage(tempfile.gettempdir()).free)
+            self._most = free_temporary_space()
         if self.size > self._most:
             self.close()
         else:
@@ -99,6 +99,11 @@ class CompactRows:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def free_temporary_space() -> int:
+    """Return how many bytes of temporary files may still be written."""
+    return int(_SHARE_OF_FREE * shutil.disk_usage(tempfile.gettempdir()).free)
 
 
 def _compact(column: Any) -> Any:

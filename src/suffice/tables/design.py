@@ -30,6 +30,8 @@ from suffice.tables.terms import (
 
 #: A matrix of more columns than this is kept sparse.
 WIDE = 300
+#: Rows of a matrix that are written at a time, so that they stay in a cache.
+_CACHED = 4096
 #: A category with more levels than this is no use to a linear model.
 LEVELS = 1000
 
@@ -74,19 +76,70 @@ class Design:
     @property
     def is_sparse(self) -> bool:
         """Whether the matrix is CSR."""
-        return self.width > WIDE or any(isinstance(term, Words) for term in self.terms)
+        return self.width > WIDE or self.has_words
 
-    def encode(self, block: Block) -> Any:
+    @property
+    def has_words(self) -> bool:
+        """Whether some columns are words of a text."""
+        return any(isinstance(term, Words) for term in self.terms)
+
+    @cached_property
+    def stored(self) -> int:
+        """How many numbers a row of the matrix stores where it is CSR: one for each category; words apart."""
+        return sum(map(_stored, self._without_words))
+
+    @cached_property
+    def _without_words(self) -> list[Number | Levels]:
+        return [term for term in self.terms if not isinstance(term, Words)]
+
+    def encode(self, block: Block, is_sparse: bool | None = None) -> Any:
         """Return rows as a matrix, (n, d), dense or CSR."""
         columns = _columns(block)
-        if self.is_sparse:
-            parts = [_sparse(term, columns[term.feature], block.rows) for term in self.terms]
-            return sparse.hstack(parts, format="csr", dtype=np.float64)
-        matrix = np.empty((block.rows, self.width), order="F")  # written, and mostly read, column after column
-        for term in self.terms:
-            assert not isinstance(term, Words)
-            term.encode(columns[term.feature], matrix[:, self.spans[term.feature]])
-        return matrix
+        if not (self.is_sparse if is_sparse is None else is_sparse):
+            matrix = np.empty((block.rows, self.width))
+            self._write_numbers(columns, matrix, self.spans)
+            for term in self._without_words:
+                if isinstance(term, Levels):
+                    term.encode(columns[term.feature], matrix[:, self.spans[term.feature]])
+            return matrix
+        if not self.has_words:
+            return self._encode_sparse(columns, block.rows)
+        parts = [
+            term.encode(columns[term.feature])
+            if isinstance(term, Words)
+            else Design(self.features, (term,))._encode_sparse(columns, block.rows)
+            for term in self.terms
+        ]
+        return sparse.hstack(parts, format="csr", dtype=np.float64)
+
+    def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
+        """Return rows without words as CSR, in which every row stores as many numbers; some of them may be 0."""
+        data, indices = np.ones((rows, self.stored)), np.empty((rows, self.stored), dtype=np.int32)
+        spans: dict[str, slice] = {}
+        end = 0
+        for term in self._without_words:
+            first, start = self.spans[term.feature].start, end
+            end += _stored(term)
+            spans[term.feature] = slice(start, end)
+            if isinstance(term, Number):
+                indices[:, start:end] = np.arange(first, first + end - start, dtype=np.int32)
+            elif start < end:
+                places = term.places(columns[term.feature])
+                unseen = np.flatnonzero(places < 0)
+                places[unseen] = 0
+                data[unseen, start] = 0.0
+                np.add(places, np.int32(first), out=indices[:, start])
+        self._write_numbers(columns, data, spans)
+        ends = np.arange(0, self.stored * rows + 1, self.stored or 1, dtype=np.int32)[: rows + 1]
+        return sparse.csr_array((data.ravel(), indices.ravel(), ends), shape=(rows, self.width))
+
+    def _write_numbers(self, columns: Mapping[str, Any], matrix: FloatArray, spans: Mapping[str, slice]) -> None:
+        """Write the columns of numbers to some columns of a matrix, (n, ...)."""
+        numbers = [term for term in self.terms if isinstance(term, Number)]
+        for start in range(0, len(matrix), _CACHED):
+            some = slice(start, start + _CACHED)
+            for term in numbers:
+                term.encode(columns[term.feature][some], matrix[some, spans[term.feature]])
 
     def grouped(self, contributions: Any) -> FloatArray:
         """Return what the columns of each feature add together, (n, features), of what each column adds, (n, d)."""
@@ -166,12 +219,9 @@ class Design:
         return cls(tuple(Feature(*each) for each in plain["features"]), tuple(terms))
 
 
-def _sparse(term: Term, column: Any, rows: int) -> Any:
-    if not isinstance(term, Number):
-        return term.encode_sparse(column)
-    matrix = np.empty((rows, len(term.names)))
-    term.encode(column, matrix)
-    return sparse.csr_array(matrix)
+def _stored(term: Number | Levels) -> int:
+    """Return how many numbers of each row are stored of a term where the matrix is CSR."""
+    return len(term.names) if isinstance(term, Number) else min(len(term.names), 1)
 
 
 def _columns(block: Block) -> dict[str, Any]:

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
+from suffice.kernels.memory import host_memory
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block
+from suffice.tables.compact_rows import free_temporary_space
 from suffice.tables.describing import Description
 from suffice.tables.design import Design, design_of
 from suffice.tables.errors import TableError, digits_error
@@ -33,8 +35,14 @@ _NEWTON = 600
 _PRODUCTS = 1e11
 #: Second derivatives of a regression's rows by the scores of two classes, at most: 1,000 rows of 1,000 classes.
 _DERIVATIVES = 1e9
+#: With more parameters than these, passes with curvature take long beside those without.
+_FEW = 128
+#: Numbers of a matrix by which a solver finds where to start.
+_START = 1 << 23
 #: Numbers of a matrix that is made of some rows in a pass.
-_PIECE = 1 << 20
+_PIECE = 1 << 21
+#: The share of memory that a matrix in a temporary file may take, so that passes over it need not wait for the disk.
+_SHARE_OF_MEMORY = 0.25
 #: Bytes that the covariances of all classes may take.
 _COVARIANCES = 1 << 30
 
@@ -81,32 +89,71 @@ class Designed(Predictor):
             self.inner.fit(matrix, self._targets(values))
         return self
 
-    def learn_in_passes(self, read: Callable[[], Iterator[Learnt]]) -> Self:
-        """Learn from rows that are read once for each pass of a solver, and are never all in memory as a matrix.
+    def learn_in_passes(
+        self, read: Callable[[], Iterator[Learnt]], rows: int, sample: Iterable[Learnt], sample_rows: int
+    ) -> Self:
+        """Learn from rows that a solver goes through several times, and that are never all in memory as a matrix.
 
         Parameters
         ----------
         read
-            Starts a pass.
+            Starts a pass over them.
+        rows
+            How many there are.
+        sample, sample_rows
+            Some of them, by which the solver finds where to start, and how many these are.
         """
-        # Rows of words are encoded once and kept, as that takes long; others in each pass.
-        is_read_once = self.design.is_sparse and self.task != "numbers"
         pieces = partial(self._pieces, read)
+        self._start_from(sample, sample_rows)
         with closing(pieces()) as started:
             head = next(started)
         with quiet():
-            self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=is_read_once, head=head))
+            self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=self._keeps_matrix(rows), head=head))
+        if "warm_start" in self.inner.get_params():
+            self.inner.set_params(warm_start=False, solver="auto")
         if self.task == "classes":  # it was given codes
             self.inner = _with(self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {})
         return self
 
+    def _start_from(self, sample: Iterable[Learnt], sample_rows: int) -> None:
+        """Fit to a sample, whose theta is near that of all rows: Newton's method then takes two or three passes."""
+        parameters = (self.design.width + 1) * max(len(self.labels) - 1, 1)
+        if self.task == "numbers" or self.design.is_sparse or parameters > _FEW:
+            return
+        every = slice(None, None, -(-sample_rows * self._row_size // _START))
+        some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in sample)
+        with stacked(some) as (matrix, values), quiet():
+            if self.task != "classes" or len(np.unique(values)) == len(self.labels):
+                self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values)
+
+    def _keeps_matrix(self, rows: int) -> bool:
+        """Whether rows are encoded once, and their matrix kept in a temporary file; otherwise, once in each pass.
+
+        They are kept where the file fits into the memory that the system has for files, and where words take long to be
+        found. Least squares are summed in one pass.
+        """
+        size = rows * self._row_size * (12 if self._is_mostly_zero else 8)
+        room = min(_SHARE_OF_MEMORY * host_memory(), free_temporary_space())
+        return self.task != "numbers" and (self.design.has_words or size <= room)
+
+    @property
+    def _is_mostly_zero(self) -> bool:
+        """Whether the matrix is CSR where a solver goes through it: most cells of many categories are 0."""
+        return self.design.is_sparse or 2 * self.design.stored <= self.design.width
+
+    @property
+    def _row_size(self) -> int:
+        """How many numbers are stored of each row of that matrix, words apart."""
+        return self.design.stored if self._is_mostly_zero else self.design.width
+
     def _pieces(self, read: Callable[[], Iterator[Learnt]]) -> Generator[Piece, None, None]:
-        """Yield rows as matrices of a size that fits a cache, with their codes or numbers."""
-        step = max(1, _PIECE // self.design.width)
+        """Yield rows as matrices of two million numbers at most, with their codes or numbers."""
+        is_sparse = self._is_mostly_zero
+        step = max(1, _PIECE // max(self._row_size, 16))
         for block, values in read():
             for start in range(0, block.rows, step):
                 some = slice(start, start + step)
-                yield {"X": self.design.encode(block[some]), "y": values[some]}
+                yield {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
 
     def row_products(self, sample: Block) -> float:
         """Return how many products a row takes in one pass of a solver."""

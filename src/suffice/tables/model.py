@@ -245,7 +245,7 @@ class TableModel(Stored, Algebra):
         if form.exact:
             return predictor.learn(found.again())
         if isinstance(predictor, Designed) and not found.holds_all and self._takes_all_rows(predictor, found, sample):
-            return predictor.learn_in_passes(found.again)
+            return predictor.learn_in_passes(found.again, found.rows, found.drawn(), found.sample.num_rows)
         if self.most_rows is None:
             return predictor.learn(found.again())
         self.fitted_rows_ = found.sample.num_rows

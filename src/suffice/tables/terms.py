@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Names
@@ -40,12 +39,11 @@ class Number:
 
     def encode(self, cells: FloatArray, out: FloatArray) -> None:
         """Write the columns to ``out``, (n, width); a missing cell counts as the mean."""
-        z = out[:, 0]
-        np.subtract(cells, self.centre, out=z)
-        z /= self.scale
+        z = (cells - self.centre) / self.scale
         missing = np.isnan(z)
         if missing.any():
             z[missing] = 0.0
+        out[:, 0] = z
         for place, bend in enumerate(self.bends, 1):
             np.maximum(z - (bend - self.centre) / self.scale, 0.0, out=out[:, place])
         if self.gaps:
@@ -78,23 +76,16 @@ class Levels:
 
     def encode(self, column: Names, out: FloatArray) -> None:
         """Write the columns to ``out``, (n, width)."""
-        places = self._places(column)
+        places = self.places(column)
         out[:] = 0.0
         seen = np.flatnonzero(places >= 0)
         out[seen, places[seen]] = 1.0
 
-    def encode_sparse(self, column: Names) -> Any:
-        """Return the columns, (n, width) CSR."""
-        places = self._places(column)
-        seen = places >= 0
-        ends = np.concatenate([[0], np.cumsum(seen)])
-        return sparse.csr_array((np.ones(ends[-1]), places[seen], ends), shape=(len(places), len(self.names)))
-
-    def _places(self, column: Names) -> npt.NDArray[np.int64]:
+    def places(self, column: Names) -> npt.NDArray[np.int32]:
         """Return the column that is 1 in each row, (n,); -1 where none is."""
         column_of = {level: place for place, level in enumerate(self.shown)}
         places = [column_of.get(str(name), -1) for name in column.vocabulary]
-        return np.array([*places, len(self.shown) if self.gaps else -1], dtype=np.int64)[column.codes]
+        return np.array([*places, len(self.shown) if self.gaps else -1], dtype=np.int32)[column.codes]
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ class Words:
         """The names of the columns."""
         return [f"{self.feature}: {word}" for word in self.words]
 
-    def encode_sparse(self, texts: list[str]) -> Any:
+    def encode(self, texts: list[str]) -> Any:
         """Return the columns, (n, width) CSR."""
         from suffice.text import CountVectorizer
 
