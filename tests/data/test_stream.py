@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from suffice import (
 )
 from suffice.data import SpillWarning
 from suffice.data.spill import Spill
+from suffice.discriminative.separation import SeparationWarning
 
 ROWS = 600
 RNG = np.random.default_rng(0)
@@ -335,3 +337,21 @@ def test_a_perceptron_visits_the_rows_of_a_stream_in_order(average: bool) -> Non
         assert found.mistakes_ == expected.mistakes_
     with pytest.raises(ValueError, match="needs rows of at least 2 classes; those with weight are of 1 class, 'no'"):
         clone(model).fit(iter([(x[y == "no"], y[y == "no"])]))
+
+
+def test_rows_of_a_stream_that_are_separated_are_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 2))
+    y = x[:, 0] > 0.2
+    start = partial(batches_of, x, y)
+    with pytest.warns(SeparationWarning, match="x0 separates the classes completely: all 300 rows"):
+        assert LogisticRegression().fit(start).separation_.columns == ("x0",)
+    monkeypatch.setattr("suffice.data.sample.MOST", 100)
+    with pytest.warns(SeparationWarning, match="and a sample of 50 of the 300 rows is separated"):
+        assert not LogisticRegression().fit(start).solution_.converged
+    y[:10] = ~y[:10]
+    assert LogisticRegression(tol=1e-3).fit(partial(batches_of, x, y)).solution_.converged
+
+
+def batches_of(x: np.ndarray, y: np.ndarray) -> Iterator[Any]:
+    for start in range(0, len(x), 100):
+        yield x[start : start + 100], y[start : start + 100]

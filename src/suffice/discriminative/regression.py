@@ -47,7 +47,7 @@ from suffice.families.links import Link
 from suffice.fitted_parameters import read_parameters, write_parameters
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.choice import default_engine, engine_for, is_foreign, is_sparse
 from suffice.kernels.descent import Pace
 from suffice.kernels.memory import check_host_memory
 from suffice.kernels.results import beside, taken
@@ -382,25 +382,28 @@ class Regression(LinearPredictor):
         """Say so where theta would grow for ever: that is no fit, though its gradient vanishes."""
         if self._penalised() or not can_separate(likelihood.response) or not _may_have_far_to_go(solution, likelihood):
             return
-        rows = likelihood.data.batch
-        if rows is None:
-            why = words = "theta had far to go still: the rows are separated, or nearly; give l2 > 0"
-        else:
-            names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
-            found = find_separation(
-                likelihood.data.engine_for_part(rows),
-                separable_rows(likelihood.response, rows),
-                solution.theta.shape[1] + 1,
-                solution.theta,
-                self.fit_intercept,
-                names,
-                counts=likelihood.response.likelihood.positive_targets,
-            )
-            if found is None:
-                return
+        rows = likelihood.data.some_rows  # a direction that separates all rows separates these
+        names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
+        found = find_separation(
+            likelihood.data.engine_for_part(rows) if likelihood.data.batch is rows else default_engine(),
+            separable_rows(likelihood.response, rows),
+            solution.theta.shape[1] + 1,
+            solution.theta,
+            self.fit_intercept,
+            names,
+            counts=likelihood.response.likelihood.positive_targets,
+        )
+        if found is None:
+            return
+        if rows.rows == likelihood.data.n_rows:
             self.separation_ = found
             words = found.message(firth=hasattr(self, "penalty"))
             why = f"the {found.of} are separated: no finite theta is best"
+        else:
+            why = words = (
+                f"theta had far to go still, and a sample of {rows.rows} of the {likelihood.data.n_rows} rows is "
+                "separated: so are all rows, or nearly; give l2 > 0"
+            )
         self.solution_ = replace(self.solution_, converged=False, reason=why)
         self._notes.append(words)
         warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
