@@ -41,7 +41,9 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     if isinstance(X, np.memmap):
         found = _mapped_dataset(X, **columns)
     else:
-        found = None if isinstance(X, np.ndarray) else dataset_in_parts(open_location(X), **columns)
+        of_rows = isinstance(X, list) and any(not _is_named(value) for value in columns.values())
+        table = X if of_rows else open_location(X)  # a list of strings with an entry of y for each is no list of files
+        found = None if isinstance(X, np.ndarray) else dataset_in_parts(table, **columns)
     if found is not None:
         return found
     return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
@@ -61,6 +63,12 @@ def _mapped_dataset(X: np.memmap[Any, Any], **columns: Any) -> Dataset | None:
             yield {"X": np.asarray(X[at : at + rows]), **block}
 
     return stream_dataset(blocks, **dict.fromkeys(columns))
+
+
+def _is_named(value: Any) -> bool:
+    """Whether what belongs to the rows is left out, or given by the names of columns."""
+    names = value if isinstance(value, list | tuple) else [value]
+    return value is None or all(isinstance(name, str) for name in names)
 
 
 def is_location(X: Any) -> bool:
