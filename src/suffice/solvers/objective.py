@@ -40,18 +40,18 @@ class Objective(Protocol):
     Everything else is optional. What is there is declared in :attr:`capabilities`, and solvers ask :meth:`supports`
     before they use it:
 
-    =====================  ============================================  ==========================================
-    capability             method                                        used by
-    =====================  ============================================  ==========================================
-    ``"hessian"``          :meth:`value_gradient_hessian`                ``Newton``, ``ElasticNet``; the others for
-                                                                         step sizes and the test at the end
-    ``"hessian_diagonal"`` :meth:`hessian_diagonal`                      ``TruncatedNewton``; the others for scales
-    ``"hessian_product"``  :meth:`hessian_product`                       ``TruncatedNewton``
-    ``"epoch"``            :meth:`SGDObjective.epoch`                    ``StochasticGradient``
-    ``"dual"``             :meth:`DualObjective.dual_ascent`             ``DualAscent``
-    ``"sample"``           :meth:`SampledObjective.sample`               ``Auto``
-    ``"columns"``          :meth:`ColumnObjective.columns`               ``ElasticNet``, above 2,000 parameters
-    =====================  ============================================  ==========================================
+    =======================  ============================================  ==========================================
+    capability               method                                        used by
+    =======================  ============================================  ==========================================
+    ``"hessian"``            :meth:`value_gradient_hessian`                ``Newton``, ``ElasticNet``; the others for
+                                                                           step sizes and the test at the end
+    ``"hessian_diagonal"``   :meth:`hessian_diagonal`                      ``TruncatedNewton``; the others for scales
+    ``"hessian_product"``    :meth:`hessian_product`                       ``TruncatedNewton``
+    ``"epoch"``              :meth:`SGDObjective.epoch`                    ``StochasticGradient``
+    ``"dual"``               :meth:`DualObjective.dual_ascent`             ``DualAscent``
+    ``"sample"``             :meth:`SampledObjective.sample`               ``Auto``
+    ``"columns"``            :meth:`ColumnObjective.columns`               ``ElasticNet``, above 2,000 parameters
+    =======================  ============================================  ==========================================
 
     Where it is a sum over rows, each call costs one pass over them.
 
