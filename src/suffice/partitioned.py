@@ -30,10 +30,7 @@ Learned = tuple[Labels, Statistics, npt.NDArray[Any]]
 
 
 def sample_rows(data: Dataset) -> Piece:
-    """Return some of the rows, with what belongs to them: all rows in memory, a sample of others."""
-    if data.in_memory is not None:
-        whole: Piece = data.in_memory
-        return whole
+    """Return a sample of rows in parts, with what belongs to them."""
     sample = data.map_parts(draw_rows).reduce(merge_samples)
     if sample is None:
         raise no_rows()

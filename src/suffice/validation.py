@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from suffice.data.registry import is_location
-from suffice.data.stream import ENTRIES, is_stream, numbered, piece_of
+from suffice.data.stream import is_stream
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.choice import cluster_of, is_foreign, is_sparse
 from suffice.kernels.errors import NonFiniteError
@@ -27,18 +27,6 @@ from suffice.statistics.base import FloatArray
 def is_iterator(x: Any) -> bool:
     """Whether x is a stream of batches that is read once."""
     return isinstance(x, Iterator)
-
-
-def batches(stream: Iterator[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield X, y and the weights of each batch of a stream."""
-    for number, item in enumerate(stream):
-        with numbered(number):
-            piece = piece_of({}, True, item)
-            more = [name for name in piece or () if name not in ENTRIES]
-            if more:
-                raise ValueError(f"a batch of the stream brings {more[0]!r}; it may bring {', '.join(ENTRIES)}")
-        if piece is not None:
-            yield piece["X"], piece["y"], piece.get("sample_weight")
 
 
 def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:

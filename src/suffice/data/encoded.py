@@ -126,7 +126,7 @@ class EncodedDataset:
         sample = function(self.held_sample, default_engine())
         found = replace(self, parts=parts, n_features=sample.features, held_sample=sample)
         if persist:
-            found = replace(found, parts=parts.persist(_nothing, _first)[0])
+            found = replace(found, parts=parts.persist(_nothing, operator.add)[0])
         return found
 
     def sample(self, count: int, strided: bool = False) -> EncodedDataset:
@@ -240,7 +240,3 @@ def _reduce_part(engine: Callable[[Batch], Engine], function: Callable[[Batch, E
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _first(one: R, _: R) -> R:
-    return one

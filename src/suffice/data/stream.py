@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,7 +113,7 @@ class StreamDataset(Dataset):
 
     def rereadable(self) -> Self:
         """Return the same batches, kept where they are read once."""
-        return self.persist(_nothing, _first)[0] if self._is_read_once else self
+        return self.persist(_nothing, operator.add)[0] if self._is_read_once else self
 
     def release(self) -> None:
         """Delete what is kept."""
@@ -360,10 +361,6 @@ def _described(value: Any) -> str:
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _first(one: R, _: R) -> R:
-    return one
 
 
 def _less(names: tuple[str, ...], piece: Piece) -> Piece:

@@ -59,7 +59,7 @@ def _threads(n_jobs: Any) -> ThreadEngine:
 def _on_device(device: Any) -> ArrayEngine:
     if not isinstance(device, str) or device.partition(":")[0] != "cuda":
         raise ValueError(f"device must be None, 'cpu', 'cuda' or the like of 'cuda:1'; got {device!r}")
-    return ArrayEngine(device=device)
+    return ArrayEngine(device=device)  # on a GPU
 
 
 def cluster_of(x: Any) -> str | None:

@@ -82,8 +82,7 @@ class CompactRows:
 
     def read(self, labels: Labels) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield the rows in their order, with codes of these classes, or numbers where there are none."""
-        if self._spill is None:
-            raise ValueError("these rows are no longer kept")
+        assert self._spill is not None  # rows are read before they are let go
         for columns, names, values, rows, first in self._spill:
             block = Block(self._features, tuple(map(_restored, columns)), rows, first)
             yield block, labels._places(names)[values] if len(labels) else values.astype(np.float64, copy=False)
@@ -119,10 +118,6 @@ def _restored(column: Any) -> Any:
         names, codes = column
         return Names(Labels(names), codes.astype(np.int64) - 1)
     return column.astype(np.float64, copy=False) if isinstance(column, np.ndarray) else column.to_pylist()
-
-
-def _size(column: Any) -> int:
-    return int((column[1] if isinstance(column, tuple) else column).nbytes)
 
 
 def _narrow_codes(codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
