@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suffice import FamilyNB, GaussianNB, Perceptron, validation
-from suffice.data import ArrayDataset, EncodedDataset, StreamDataset
+from suffice.data import ArrayDataset, EncodedDataset, StreamDataset, as_dataset
 from suffice.data.sample import draw_rows
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.kernels.errors import NonFiniteError
@@ -77,3 +77,10 @@ def test_an_entry_of_another_argument_keeps_its_name() -> None:
 def test_an_engine_of_arrays_has_no_number_of_threads() -> None:
     assert ArrayEngine().n_jobs is None
     assert EncodedDataset.of_batch(Batch(X), ArrayEngine()).n_rows == 30
+
+
+def test_a_stream_that_is_read_once_is_not_read_again() -> None:
+    data = as_dataset(iter([(X, Y)]), y=None)
+    assert len(list(data.iterate())) == 1
+    with pytest.raises(TypeError, match="read once, and its rows are needed several times: give a function"):
+        list(data.iterate())

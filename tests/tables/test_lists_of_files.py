@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables import TableError, open_table
+from suffice.tables.ahead import Started
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5]})
 
@@ -51,3 +52,11 @@ def test_arrow_streams_are_queried(tmp_path: Path) -> None:
         writer.write_table(table)
     found = open_table(str(tmp_path / "rows.arrows"), query="select a + b as c from data where a > 1")
     assert [value for batch in found.batches() for value in batch.column("c").to_pylist()] == [3.5, 5.5]
+
+
+def test_a_source_that_was_started_is_read_again_from_its_beginning(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    started = Started(open_table(str(tmp_path / "rows.csv")))
+    for _ in range(2):
+        assert [batch.column("b").to_pylist() for batch in started.batches(["b"])] == [[0.5, 1.5, 2.5]]
+    assert list(started.columns_by_file()) == []
