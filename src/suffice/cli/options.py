@@ -198,7 +198,7 @@ def file_size(path: str) -> int:
 
 
 def check_file(path: str) -> None:
-    """Raise where there is no file; a URL is looked at later."""
+    """Raise if a local file does not exist; URLs are checked when they are opened."""
     from pathlib import Path
 
     from suffice.object_store import local_path, scheme_of

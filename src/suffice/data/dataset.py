@@ -93,7 +93,7 @@ class Dataset(ABC):
 
 
 def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> Piece:
-    """Return X with what comes beside it, part of which may be columns of X.
+    """Return X with the entries that belong to its rows, some of which may be columns of X.
 
     Parameters
     ----------

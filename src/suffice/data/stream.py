@@ -253,7 +253,7 @@ class _Passes:
 
 
 def _fingerprint(piece: Piece) -> int:
-    """Return a checksum of the first row of a piece, and of what comes with it."""
+    """Return a checksum of the first row of a piece, its target and weight included."""
     firsts = [value.iloc[:1].to_numpy() if hasattr(value, "iloc") else value[:1] for value in piece.values()]
     return crc32(pickle.dumps(firsts))
 

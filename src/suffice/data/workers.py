@@ -15,13 +15,13 @@ class ClusterError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that a worker met. It travels as a value: a wrong row is no reason to try a part again."""
+    """An exception raised on a worker, returned as a value so that the cluster does not retry the task."""
 
     error: Exception
 
 
 def guarded(function: Callable[[Any], Any], number: int, part: Any) -> Any:
-    """Return function(part) on a worker; an error is told with the part's number, and returned."""
+    """Return function(part) on a worker, or the exception it raised, with the number of the part."""
     if part is None or isinstance(part, Failure):
         return part
     try:

@@ -259,7 +259,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         self.mistakes_, self.n_iter_ = [], 0
 
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
-        """Go once through the rows, in the order of a seed, or as they come."""
+        """Run one epoch over the rows, shuffled by a seed or in their order."""
         visit = partial(_visit, len(self._labels), self.fit_intercept, self.step, seed)
         with validation.naming_cells():
             seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))

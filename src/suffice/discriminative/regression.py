@@ -614,7 +614,7 @@ class Regression(LinearPredictor):
         return layout.outward(descent.theta), -descent.log_likelihood
 
     def _batch_pace(self, likelihood: NegativeLogLikelihood, theta: FloatArray, before: float) -> Pace:
-        """Return the pace at which to go through a batch: where the last one ended, as given, or as this batch bears.
+        """Return the step sizes for a batch: continued from the last batch, as given, or chosen for this batch.
 
         The rows that were learnt before, all at once, count as steps: the next ones do not start anew.
         """
@@ -899,7 +899,7 @@ class Regression(LinearPredictor):
 
 
 def _may_have_far_to_go(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
-    """Whether theta may still have far to go though its gradient vanishes, or every row is predicted already."""
+    """Whether Newton's next step is not small beside theta, or every row is predicted: signs of separation."""
     if solution.hessian is None:
         return solution.value < 1e-3 * likelihood.weight
     step = shaped(Symmetric.of(solution.hessian).solve(flat(solution.gradient)), solution.theta)

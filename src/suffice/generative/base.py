@@ -201,7 +201,7 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         self._memory.replace(labels, statistics)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Return rows and classes as they come to a model that has learnt nothing yet."""
+        """Return validated rows and class codes for the first fit of a model."""
         x = self._first_features(X, sample_weight)
         labels, codes, like = validation.coded(validation.beside_rows(x, y), x.shape[0])
         return Rows(x, codes, validation.weights(sample_weight, x.shape[0]), labels, like)

@@ -25,7 +25,7 @@ Places = npt.NDArray[np.int64]
 
 
 class ArrayWalks(InBlocks):
-    """The kernels that walk along rows; see :class:`~suffice.kernels.protocol.Kernels` for what each returns."""
+    """The kernels that step row by row; see :class:`~suffice.kernels.protocol.Kernels` for what each returns."""
 
     @in_blocks
     def descend(

@@ -1,4 +1,4 @@
-"""The one seam: sum what a model wants to know over batches, or apply a function to each."""
+"""Engine: sums statistics over batches with its kernels, or applies a function to each batch."""
 
 from __future__ import annotations
 

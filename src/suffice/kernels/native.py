@@ -325,7 +325,7 @@ class NativeKernels:
     def correct(
         self, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: npt.ArrayLike, step: float = 1.0
     ) -> Correction:
-        """Return where the perceptron's rule leads."""
+        """Return theta after the perceptron's rule."""
         theta = np.ascontiguousarray(theta, dtype=np.float64)
         check_correction(batch, theta, classes, intercept, step)
         codes = read_codes(batch, classes)
@@ -351,7 +351,7 @@ class NativeKernels:
         gap: float,
         seed: int,
     ) -> Ascent:
-        """Return where at most so many rounds lead, by which the rows' probabilities, (n, k), move in place.
+        """Return theta after at most ``most`` rounds; the rows' probabilities, (n, k), are updated in place.
 
         Only the intercepts of theta, (p, t), are read: the probabilities tell all else. With k predictors each class
         has its own; with k - 1 that of the last class is 0. Of two classes and one predictor it is the first class's.

@@ -123,7 +123,7 @@ class SGDObjective(Objective, Protocol):
 
     @abstractmethod
     def epoch(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
-        """Return where one epoch over all rows leads, in the order of a seed, or in the order of the rows.
+        """Return theta after one epoch of stochastic steps, shuffled by a seed or in the order of the rows.
 
         The result's ``log_likelihood`` is minus the sum of the rows' values, each before its own step.
         """
