@@ -404,3 +404,25 @@ def test_a_map_of_memory_with_a_column_far_from_zero_is_not_copied(tmp_path: Pat
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) < 40, run.stdout
+
+
+WITHOUT_PANDAS = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+
+sys.meta_path.insert(0, Absent())
+import suffice
+suffice.LinearRegression().fit(sys.argv[1], "y")
+"""
+
+
+def test_the_package_that_files_need_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,y\n1,0\n2,1\n3,1\n4,0\n")
+    call = [sys.executable, "-c", WITHOUT_PANDAS, tmp_path / "rows.csv"]
+    found = subprocess.run(call, check=False, capture_output=True, text=True)
+    assert "through pandas, which is not installed" in found.stderr
+    assert "pip install pandas, or use suffice.fit" in found.stderr

@@ -327,7 +327,7 @@ def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any)
         raise ValueError(f"a batch of the stream must hold X; it holds {', '.join(map(str, entries)) or 'nothing'}")
     x = entries.pop("X")
     if callable(getattr(x, "to_pandas", None)):  # Arrow, Polars
-        x = x.to_pandas()
+        x = _as_pandas(x)
     piece = columns_of_piece(x, {name: value for name, value in entries.items() if value is not None}, named)
     if needs_targets and "y" not in piece and hasattr(piece["X"], "columns"):
         raise ValueError(
@@ -339,6 +339,17 @@ def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any)
             f"{_described(batch)}"
         )
     return piece if length(piece["X"]) else None
+
+
+def _as_pandas(x: Any) -> Any:
+    """Return a batch of Arrow or Polars as a data frame of pandas, whose columns models know by name."""
+    try:
+        return x.to_pandas()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"estimators read files, Arrow and Polars batches through pandas, which is not installed ({error}): "
+            "pip install pandas, or use suffice.fit, which does without it"
+        ) from None
 
 
 def _entries(batch: Any) -> dict[str, Any]:
