@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         PoissonRegression,
         SoftmaxRegression,
     )
-    from suffice.documents import TextClassifier
     from suffice.generative import (
         GDA,
         BernoulliNB,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from suffice.mail import MailFilter
     from suffice.monitoring import Progress, progress
     from suffice.tables import TableModel, fit
+    from suffice.text import TextClassifier
 
 #: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
 _MODULES = {
@@ -65,7 +65,7 @@ _MODULES = {
         ),
         "suffice.discriminative",
     ),
-    "TextClassifier": "suffice.documents",
+    "TextClassifier": "suffice.text",
     "load": "suffice.loading",
     "MailFilter": "suffice.mail",
     **dict.fromkeys(("Progress", "progress"), "suffice.monitoring"),

@@ -17,13 +17,13 @@ from sklearn.metrics import mean_poisson_deviance, r2_score
 
 import suffice
 from suffice.discriminative import LocallyWeightedRegression
-from suffice.documents import TextClassifier
 from suffice.statistics import Labels
 from suffice.tables import TableError, reading
 from suffice.tables.blocks import Block, names
 from suffice.tables.forms import FORMS
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Feature
+from suffice.text import TextClassifier
 from tests.tables.tables_data import KINDS, houses, near, unheated
 
 TABLE = houses(300)

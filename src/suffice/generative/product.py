@@ -34,7 +34,7 @@ from suffice.statistics import (
 )
 from suffice.statistics.base import FloatArray
 from suffice.text import Documents, Features
-from suffice.text.rows import new_rows
+from suffice.text.count_matrix import new_rows
 
 #: What is summed over the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {

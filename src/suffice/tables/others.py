@@ -27,7 +27,7 @@ class Written(Predictor):
 
     def prepare(self, sample: Block) -> None:
         """See that there is text."""
-        from suffice.documents import TextClassifier
+        from suffice.text import TextClassifier
 
         if not any(feature.kind == "text" for feature in sample.features):
             raise TableError("the model 'text' reads text, and no column holds any: give --kind COLUMN=text")

@@ -1,4 +1,4 @@
-"""Text: documents to words, words to columns, and what is counted of them."""
+"""Text: tokeniser, vocabularies, counts of words, vectorisers, and TextClassifier."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 
 if TYPE_CHECKING:
+    from suffice.text.classifier import TextClassifier
+    from suffice.text.explanation import TextExplanation, WordReason
     from suffice.text.hashing_vectorizer import HashingVectorizer
     from suffice.text.vectorizers import CountVectorizer, TfidfVectorizer
 
 
-_VECTORISERS = {
+#: The modules that import scikit-learn, which takes a second: each is imported when its name is first used.
+_MODULES = {
     "CountVectorizer": "vectorizers",
     "HashingVectorizer": "hashing_vectorizer",
+    "TextClassifier": "classifier",
+    "TextExplanation": "explanation",
     "TfidfVectorizer": "vectorizers",
+    "WordReason": "explanation",
 }
 __all__ = [
     "CountVectorizer",
@@ -29,15 +35,17 @@ __all__ = [
     "Features",
     "HashedVocabulary",
     "HashingVectorizer",
+    "TextClassifier",
+    "TextExplanation",
     "TfidfVectorizer",
     "Vocabulary",
+    "WordReason",
     "folder",
     "lines",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the vectorisers when they are asked for: scikit-learn takes a second to import."""
-    if name not in _VECTORISERS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'suffice.text' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"suffice.text.{_VECTORISERS[name]}"), name)
+    return getattr(importlib.import_module(f"suffice.text.{_MODULES[name]}"), name)

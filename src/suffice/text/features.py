@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice import _native
-from suffice.text.alphabet import Accents, alphabet
+from suffice.text.character_tables import Accents, alphabet
 
 Unit = Literal["words", "characters", "characters_in_words", "bytes", "chunks"]
 _UNITS: tuple[Unit, ...] = ("words", "characters", "characters_in_words", "bytes", "chunks")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.text.rows import known_rows
+from suffice.text.count_matrix import known_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import HashedVocabulary
 

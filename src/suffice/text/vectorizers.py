@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from suffice.kernels.native_rows import intact_sparse
-from suffice.text.rows import known_rows, new_rows
+from suffice.text.count_matrix import known_rows, new_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import Vocabulary
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.documents import TextExplanation, WordReason
-from suffice.text import HashedVocabulary
+from suffice.text import HashedVocabulary, TextExplanation, WordReason
 
 from .corpora import (
     FORMS,

@@ -11,19 +11,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
-from suffice.documents.arriving import read as read_documents
-from suffice.documents.arriving import source_of
-from suffice.documents.explanation import TextExplanation
-from suffice.documents.forms import GENERATIVE
-from suffice.documents.kept import Kept
-from suffice.documents.learning import Learning
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 from suffice.text import DocumentCounts, Documents, Features
+from suffice.text.document_rows import Kept
 from suffice.text.documents import decoded, gathered, is_utf8
+from suffice.text.event_models import GENERATIVE
+from suffice.text.explanation import TextExplanation
+from suffice.text.inputs import read as read_documents
+from suffice.text.inputs import source_of
+from suffice.text.learning import Learning
 from suffice.text.sources import folder, lines
 from suffice.text.vocabulary import Columns, Vocabulary, under
 

@@ -15,10 +15,10 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.preprocessing import normalize
 
 from suffice import TextClassifier
-from suffice.documents.smoothing import BETWEEN, DECADES, left_out_scores, scored_sample
 from suffice.kernels import Batch, ThreadEngine
 from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary
-from suffice.text.rows import known_rows
+from suffice.text.count_matrix import known_rows
+from suffice.text.smoothing import BETWEEN, DECADES, left_out_scores, scored_sample
 
 from .corpora import (
     GENERATIVE,

@@ -21,7 +21,7 @@ from suffice.text.sources import folder, lines
 from tests.rights import open_folder, without_rights
 
 from .corpora import SPAM, SPAM_CLASSES, classifier, corpus, each, each_discriminative, each_form, each_generative
-from .test_laws import assert_same
+from .test_classifier_laws import assert_same
 
 TEXTS, CLASSES = corpus(30)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.documents.forms import DISCRIMINATIVE, GENERATIVE, Form
 from suffice.kernels import Engine
 from suffice.text import Vocabulary
+from suffice.text.event_models import DISCRIMINATIVE, GENERATIVE, Form
 
 
 @dataclass(frozen=True)

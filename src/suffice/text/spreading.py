@@ -10,10 +10,10 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import Piece
 from suffice.data.encoded import model_for_parts, no_rows
-from suffice.documents.arriving import Arrived, arrived
-from suffice.documents.choosing import candidates
-from suffice.documents.forms import GENERATIVE, Form
 from suffice.statistics import Labels
+from suffice.text.candidates import candidates
+from suffice.text.event_models import GENERATIVE, Form
+from suffice.text.inputs import Arrived, arrived
 
 
 def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from suffice.documents.forms import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
-from suffice.documents.kept import Kept
-from suffice.documents.reading import discriminative
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
 from suffice.kernels import Engine
 from suffice.selection import tuning
 from suffice.selection.rows import Folds, Rows
 from suffice.statistics.base import FloatArray
 from suffice.text import Vocabulary
+from suffice.text.document_rows import Kept
+from suffice.text.event_models import COUNTING, DISCRIMINATIVE, GENERATIVE, Form
+from suffice.text.scorer import discriminative
 
 FOLDS = 5
 #: Of more documents than this, so many are drawn to choose by.

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from suffice import _native
-from suffice.documents.forms import Form
 from suffice.kernels import Batch, Engine
 from suffice.selection import tuning
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts
+from suffice.text.event_models import Form
 from suffice.text.sample import DocumentSample
 
 #: The smoothings that are tried: every decade first, then those between the best and its neighbours.

@@ -14,17 +14,17 @@ from sklearn.preprocessing import normalize
 
 from suffice import validation
 from suffice.discriminative import LogisticRegression, NBLogisticRegression
-from suffice.documents.forms import Form, naive_bayes
-from suffice.documents.kept import Kept
-from suffice.documents.settings import Settings
-from suffice.documents.smoothing import choose
 from suffice.generative.conditional import Theta
 from suffice.generative.joint import What
 from suffice.kernels import Batch, Engine
 from suffice.kernels.reading import Reading as KernelReading
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
-from suffice.text.rows import known_rows
+from suffice.text.count_matrix import known_rows
+from suffice.text.document_rows import Kept
+from suffice.text.event_models import Form, naive_bayes
+from suffice.text.settings import Settings
+from suffice.text.smoothing import choose
 from suffice.text.vocabulary import Columns, Places
 
 #: The penalty of plain logistic regression, over documents of length 1.

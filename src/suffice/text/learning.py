@@ -14,21 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data.registry import dataset_in_parts
 from suffice.data.stream import numbered
-from suffice.documents.arriving import Arrived, arrived, batches, is_stream, source_of
-from suffice.documents.choosing import Candidate, candidates
-from suffice.documents.forms import COUNTING, GENERATIVE, Form
-from suffice.documents.kept import Kept
-from suffice.documents.reading import Reading, read
-from suffice.documents.settings import Settings, check
-from suffice.documents.spreading import learnt_from
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
 from suffice.kernels.choice import Execution, engine_for
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
+from suffice.text.candidates import Candidate, candidates
+from suffice.text.count_matrix import new_rows
 from suffice.text.counts import SAMPLED
+from suffice.text.document_rows import Kept
+from suffice.text.event_models import COUNTING, GENERATIVE, Form
 from suffice.text.features import features_of
-from suffice.text.rows import new_rows
+from suffice.text.inputs import Arrived, arrived, batches, is_stream, source_of
+from suffice.text.scorer import Reading, read
+from suffice.text.settings import Settings, check
+from suffice.text.spreading import learnt_from
 from suffice.text.vocabulary import Columns, vocabulary_of
 from suffice.user_warnings import warn_user
 

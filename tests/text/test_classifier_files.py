@@ -33,7 +33,7 @@ from .corpora import (
     each_form,
     each_vocabulary,
 )
-from .test_laws import assert_same
+from .test_classifier_laws import assert_same
 
 FEATURES = {
     "words": "words",
@@ -237,7 +237,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 import suffice
-assert "suffice.documents" not in sys.modules
+assert "suffice.text.classifier" not in sys.modules
 home = Path(sys.argv[1])
 texts = json.loads((home / "texts.json").read_text(encoding="utf-8"))
 files = sorted(home.glob("*.model"))

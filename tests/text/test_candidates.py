@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from suffice import TextClassifier
-from suffice.documents import choosing
-from suffice.text import HashedVocabulary
+from suffice.text import HashedVocabulary, candidates
 
 from .corpora import FORMS, SPAM, SPAM_CLASSES, corpus
 
@@ -55,7 +54,7 @@ def test_slots_leave_out_the_form_that_asks_for_absent_words() -> None:
 def test_many_documents_are_judged_by_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, y = corpus(80, seed=3)
     every = TextClassifier("auto").fit(texts, y)
-    monkeypatch.setattr(choosing, "MOST", 40)
+    monkeypatch.setattr(candidates, "MOST", 40)
     some = TextClassifier("auto").fit(texts, y)
     assert [one.log_score for one in some.selection_] != [one.log_score for one in every.selection_]
     assert some.statistics_.rows.sum() == 80
