@@ -358,8 +358,8 @@ def test_the_demo_leaves_what_is_not_its_own(tmp_path):
 
 def test_the_demo_s_new_mail_is_told_apart(tmp_path):
     path = tmp_path / "mail.db"
-    done("mail", "learn", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"), "--filter", path)
-    ran = done("mail", "classify", demo.letters("new"), "--json", "--filter", path)
+    done("mail", "learn", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"), "--filter", path)
+    ran = done("mail", "classify", demo.mailbox("new"), "--json", "--filter", path)
     verdicts = [json.loads(line)["verdict"] for line in ran.lines]
     assert len(verdicts) == len(demo_mail("new"))
     assert {"spam", "ham"} <= set(verdicts)

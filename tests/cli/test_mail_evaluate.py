@@ -121,7 +121,7 @@ def test_the_reader_s_own_filter_is_neither_read_nor_made(corpus, monkeypatch):
     done("mail", "evaluate", corpus / "index", "--json")
     assert not place.exists()
     place.write_bytes(b"junk")
-    done("mail", "evaluate", "--json", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"))
+    done("mail", "evaluate", "--json", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"))
     assert place.read_bytes() == b"junk"
 
 

@@ -30,7 +30,7 @@ def test_a_terminal_sees_a_bar_and_colours(nb: Path, houses: Path, tmp_path: Pat
 def test_commands_that_read_much_show_a_bar(
     command: str, nb: Path, houses: Path, messages: Path, tmp_path: Path
 ) -> None:
-    spam, ham = (demo.letters(name) for name in ("spam", "ham"))
+    spam, ham = (demo.mailbox(name) for name in ("spam", "ham"))
     words = {
         "impute": (nb, houses),
         "text fit": (messages, "-m", "multinomial"),

@@ -1,6 +1,6 @@
-"""The table of houses for sale: made up, row by row, from a seed.
+"""Generator of the demo table of houses, from a seed.
 
-``python -m tests.demo.make_houses`` writes it anew.
+``python -m tests.demo.make_houses`` writes the file again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ COLUMNS = (
 ROWS = 800
 FIRST_DAY = date(2022, 1, 3)
 DAYS = 730
-#: The share of cells that are missing, in the columns that have some.
+#: Share of missing cells in WITH_MISSING.
 MISSING = 0.05
 WITH_MISSING = ("area", "garden", "heating", "energy")
 
-#: How much dearer a district is, in logarithms; how eager its buyers are, in log-odds; and its share of the houses.
+#: Per district: effect on log price, effect on the log-odds of a fast sale, share of houses.
 DISTRICTS = {
     "Old Town": (0.30, 0.7, 0.14),
     "Harbour": (0.20, 0.3, 0.16),
@@ -55,7 +55,7 @@ PLACES = {
     "Mill Quarter": ("beside the old mill", "near the brewery", "on a main road"),
 }
 OUTSIDE = {True: ("sunny garden", "garden with apple trees", "large lawn"), False: ("balcony", "yard", "no garden")}
-#: What an agent writes of a house that will go, of one that will not, and of any.
+#: Phrases in the notes of houses that sell fast, of those that do not, and of any.
 WISHES = {
     "yes": ("ready to move in", "new kitchen", "recently painted", "offers welcome soon", "owner is moving abroad"),
     "no": (
@@ -71,7 +71,7 @@ WISHES = {
 
 @dataclass(frozen=True)
 class House:
-    """What a house is, before anyone asks for it."""
+    """Attributes of a house, before price, viewings and sale."""
 
     area: float
     rooms: int
@@ -83,13 +83,13 @@ class House:
 
     @property
     def value(self) -> float:
-        """The logarithm of what it is worth, in thousands."""
-        dearer = DISTRICTS[self.district][0] + 0.08 * self.garden - 0.035 * (self.energy - 3)
-        return 5.75 + 0.85 * math.log(self.area / 110) + 0.03 * (self.rooms - 4) + dearer
+        """Logarithm of the expected price, in thousands."""
+        premium = DISTRICTS[self.district][0] + 0.08 * self.garden - 0.035 * (self.energy - 3)
+        return 5.75 + 0.85 * math.log(self.area / 110) + 0.03 * (self.rooms - 4) + premium
 
 
 def draw(random: Random) -> House:
-    """Return a house whose size, age and comfort belong together."""
+    """Return a house with correlated size, age, heating and energy class."""
     names, shares = list(DISTRICTS), [share for _, _, share in DISTRICTS.values()]
     district = random.choices(names, shares)[0]
     area = 110 * math.exp(random.gauss(0, 0.33))
@@ -105,7 +105,7 @@ def draw(random: Random) -> House:
 
 
 def poisson(random: Random, mean: float) -> int:
-    """Return a count: how many draws it takes until their product is below exp(-mean)."""
+    """Return a Poisson count: draws until their product is below exp(-mean) (Knuth)."""
     product, count = random.random(), 0
     while product > math.exp(-mean):
         product *= random.random()
@@ -114,7 +114,7 @@ def poisson(random: Random, mean: float) -> int:
 
 
 def describe(random: Random, house: House, sold_fast: str) -> str:
-    """Return the agent's sentence, whose words tell a little of how the sale will go."""
+    """Return the note: its words depend on the attributes and, weakly, on the sale."""
     size = "small" if house.area < 90 else "middle" if house.area < 135 else "large"
     age = "old" if house.built < 1940 else "middle" if house.built < 1995 else "new"
     wish = WISHES[sold_fast if random.random() < 0.4 else random.choice(("yes", "no", "any", "any"))]
@@ -124,15 +124,15 @@ def describe(random: Random, house: House, sold_fast: str) -> str:
 
 
 def row(random: Random, number: int, listed: date) -> dict[str, str]:
-    """Return the cells of one house: what it is, what is asked for it, who came, and whether it sold in a month."""
+    """Return the cells of one house: attributes, price, viewings, and whether it sold within a month."""
     house = draw(random)
-    too_dear = random.gauss(0, 0.16)
-    price = math.exp(house.value + too_dear)
-    eager = DISTRICTS[house.district][1]
+    overpricing = random.gauss(0, 0.16)
+    price = math.exp(house.value + overpricing)
+    appeal = DISTRICTS[house.district][1]
     season = 0.4 * math.sin(2 * math.pi * (listed.timetuple().tm_yday - 30) / 365)
-    wanted = -0.4 - 10 * too_dear + 1.5 * eager - 0.6 * (house.energy - 3) + 0.8 * house.garden + season
-    viewings = poisson(random, math.exp(1.8 + 0.11 * wanted - 0.2 * (math.log(price) - 5.75)))
-    odds = 2.0 * (wanted + 0.3 * (viewings - 6)) - 0.6
+    demand = -0.4 - 10 * overpricing + 1.5 * appeal - 0.6 * (house.energy - 3) + 0.8 * house.garden + season
+    viewings = poisson(random, math.exp(1.8 + 0.11 * demand - 0.2 * (math.log(price) - 5.75)))
+    odds = 2.0 * (demand + 0.3 * (viewings - 6)) - 0.6
     sold_fast = "yes" if random.random() < 1 / (1 + math.exp(-odds)) else "no"
     cells = {
         "id": f"H-{number:05d}",

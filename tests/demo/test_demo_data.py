@@ -1,4 +1,4 @@
-"""The data that come along: what is in them, and how hard they are."""
+"""The demo tables: contents, and difficulty of the prediction tasks."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def test_lines_are_short_and_printable(path) -> None:
     assert all(cell.isprintable() and cell == cell.strip() for line in lines for cell in line.split("\t"))
 
 
-def test_both_files_are_small() -> None:
+def test_files_are_small() -> None:
     assert houses().stat().st_size + messages().stat().st_size < 200_000
 
 
-def test_the_messages_are_of_three_classes() -> None:
+def test_messages_have_three_classes() -> None:
     head, *rows = MESSAGES
     assert head == ["label", "text"]
     assert Counter(label for label, _ in rows) == {"spam": 80, "work": 80, "family": 80}
 
 
-def test_no_message_comes_twice() -> None:
+def test_messages_are_distinct() -> None:
     texts = [re.sub(r"\W+", " ", text).strip().lower() for _, text in MESSAGES[1:]]
     assert [text for text, times in Counter(texts).items() if times > 1 or not text] == []
 
 
-def test_links_lead_nowhere() -> None:
+def test_links_are_reserved_for_examples() -> None:
     links = [link for _, text in MESSAGES for link in re.findall(r"\S+://\S+|www\.\S+|\S+@\S+", text)]
     assert links
     assert all(re.fullmatch(r"http://\w+\.example\.(com|org)", link) for link in links)
 
 
-def test_all_readers_of_the_messages_agree() -> None:
+def test_pandas_and_polars_read_the_same_messages() -> None:
     head, *rows = MESSAGES
     as_pandas = pd.read_csv(messages(), sep="\t")
     as_polars = pl.read_csv(messages(), separator="\t")
@@ -70,19 +70,19 @@ def test_all_readers_of_the_messages_agree() -> None:
     assert as_pandas.to_numpy().tolist() == [list(row) for row in as_polars.rows()] == rows
 
 
-def test_messages_are_neither_trivial_nor_hopeless() -> None:
-    """The accuracy is 0.93; a guess has 0.33."""
+def test_message_classification_is_of_medium_difficulty() -> None:
+    """Accuracy is 0.93; the baseline is 0.33."""
     labels, texts = np.array(MESSAGES[1:], dtype=object).T
     accuracy = cross_val_score(TextClassifier(), texts, labels.astype(str), cv=FOLDS).mean()
     assert 0.8 <= accuracy <= 0.99
 
 
-def test_the_houses_can_be_made_anew() -> None:
+def test_houses_are_reproducible_from_the_seed() -> None:
     assert houses().read_bytes() == make_houses().encode("utf-8")
     assert make_houses(seed=2) != HOUSES
 
 
-def test_the_houses_are_what_their_columns_say() -> None:
+def test_values_of_the_columns_of_houses() -> None:
     rows = list(csv.DictReader(HOUSES.splitlines()))
     assert len(rows) == ROWS
     assert tuple(rows[0]) == COLUMNS
@@ -98,7 +98,7 @@ def test_the_houses_are_what_their_columns_say() -> None:
     assert all(float(row["price"]) > 0 and int(row["viewings"]) >= 0 and int(row["rooms"]) >= 1 for row in rows)
 
 
-def test_some_cells_are_missing_in_four_columns() -> None:
+def test_four_columns_have_missing_cells() -> None:
     frame = pl.read_csv(houses())
     shares = {name: frame[name].null_count() / ROWS for name in COLUMNS}
     assert [name for name, share in shares.items() if share] == list(WITH_MISSING)
@@ -106,7 +106,7 @@ def test_some_cells_are_missing_in_four_columns() -> None:
 
 
 @pytest.mark.parametrize("read", [pd.read_csv, pl.read_csv], ids=["pandas", "polars"])
-def test_the_columns_suggest_their_kinds(read) -> None:
+def test_inferred_column_kinds(read) -> None:
     frame = read(houses())
     model = MixedNB(columns=dict.fromkeys(LEFT_OUT, "ignore")).fit(frame, frame["sold_fast"].to_numpy())
     kinds = {
@@ -119,8 +119,8 @@ def test_the_columns_suggest_their_kinds(read) -> None:
     assert {name: model.column_kinds_[name] for name in kinds} == kinds
 
 
-def test_naive_bayes_is_good_but_too_sure_and_logistic_regression_better() -> None:
-    """The accuracies are 0.80 and 0.85; naive Bayes expects 0.88 of itself, logistic regression 0.83."""
+def test_naive_bayes_is_overconfident_and_logistic_regression_better() -> None:
+    """Accuracies are 0.80 and 0.85; mean confidences are 0.88 (naive Bayes) and 0.83 (logistic regression)."""
     frame = pd.read_csv(houses())
     y = frame["sold_fast"].to_numpy() == "yes"
     frame = frame.drop(columns=LEFT_OUT)
@@ -144,6 +144,6 @@ def test_naive_bayes_is_good_but_too_sure_and_logistic_regression_better() -> No
     assert abs(expected["logistic"] - accuracy["logistic"]) < 0.05
 
 
-def test_size_and_price_go_together() -> None:
+def test_size_and_price_are_correlated() -> None:
     between = pd.read_csv(houses())[["area", "rooms", "price"]].corr().to_numpy()
     assert between.min() > 0.6

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli.app import suffice
-from suffice.demo import houses, letters, messages
+from suffice.demo import houses, mailbox, messages
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -25,7 +25,7 @@ PAGES = [
 def test_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(houses(), tmp_path)
     for name in ("spam", "ham", "new"):
-        shutil.copy(letters(name), tmp_path)
+        shutil.copy(mailbox(name), tmp_path)
     monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "mail.db"))
     rows = messages().read_text(encoding="utf-8").splitlines()[1:]
     (tmp_path / "messages.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 import suffice
 from suffice import _native, store
-from suffice.demo import letters as demo
+from suffice.demo import mailbox as demo
 from suffice.mail import portable
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.filter import MailFilter

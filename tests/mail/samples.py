@@ -41,7 +41,7 @@ def stream(
 
 def demo_mail(which: str) -> list[bytes]:
     """Return the messages of the small mailbox."""
-    return [each.data for each in letters([demo.letters(which)]) if isinstance(each, Letter)]
+    return [each.data for each in letters([demo.mailbox(which)]) if isinstance(each, Letter)]
 
 
 def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:

@@ -218,7 +218,7 @@ def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(make=True)
-    words = [*COMMAND, "mail", "learn", "--spam", demo.letters("spam"), "--ham", demo.letters("ham"), "--filter", path]
+    words = [*COMMAND, "mail", "learn", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"), "--filter", path]
     both = [subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
     for each in both:
         _, err = each.communicate(timeout=60)
@@ -226,7 +226,7 @@ def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
     pairs = [
         (each.data, label)
         for label in ("ham", "spam")
-        for each in letters([demo.letters(label)])
+        for each in letters([demo.mailbox(label)])
         if isinstance(each, Letter)
     ]
     assert check_counts(path, pairs, tmp_path) == len(pairs)

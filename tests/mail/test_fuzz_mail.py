@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice import _native
-from suffice.demo import letters as demo
+from suffice.demo import mailbox as demo
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.identity import identity
 from suffice.mail.reading import read

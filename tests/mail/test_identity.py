@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from suffice.demo import letters as demo
+from suffice.demo import mailbox as demo
 from suffice.mail.boxes import letters
 from suffice.mail.identity import identity
 from suffice.mail.marking import marked

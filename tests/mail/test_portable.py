@@ -317,7 +317,7 @@ def test_without_a_number_of_messages_bogofilter_s_counts_say_nothing(mine):
 @pytest.mark.needs("bogofilter")
 def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
     for flag, which in (("-s", "spam"), ("-n", "ham")):
-        with demo.letters(which).open("rb") as box:
+        with demo.mailbox(which).open("rb") as box:
             subprocess.run(["bogofilter", "-d", tmp_path, "-M", flag], stdin=box, check=True, timeout=60)
     text = subprocess.run(
         ["bogoutil", "-d", tmp_path / "wordlist.db"], capture_output=True, check=True, timeout=60

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import pytest
 
-from suffice.demo import letters as demo
+from suffice.demo import mailbox as demo
 from suffice.mail.boxes import Letter, letters
 from suffice.mail.reading import decoded, read, subject_of, threads
 from tests.mail.samples import pieces

@@ -33,7 +33,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a filter that has learned a small mailbox."""
     place = tmp_path_factory.mktemp("learned") / "mail.db"
     with MailFilter(place) as made:
-        made.learn_all(mixed({"spam": [demo.letters("spam")], "ham": [demo.letters("ham")]}, lambda _: None))
+        made.learn_all(mixed({"spam": [demo.mailbox("spam")], "ham": [demo.mailbox("ham")]}, lambda _: None))
     return place
 
 
@@ -42,7 +42,7 @@ def new(learned: Path) -> dict[str, list[bytes]]:
     """Return new mail by what the filter says of it."""
     found: dict[str, list[bytes]] = {}
     with MailFilter(learned) as judge:
-        for letter in letters([demo.letters("new")]):
+        for letter in letters([demo.mailbox("new")]):
             assert isinstance(letter, Letter)
             message = letter.data.rstrip() + SPOILT
             found.setdefault(judge.classify(message).label, []).append(message)
@@ -226,7 +226,7 @@ def test_what_bogofilter_learned_is_taken_over(home, new):
     words = home.path / ".bogofilter"
     words.mkdir()
     for option, label in (("-s", "spam"), ("-n", "ham")):
-        home.run("bogofilter", "-d", words, "-M", option, message=demo.letters(label).read_bytes())
+        home.run("bogofilter", "-d", words, "-M", option, message=demo.mailbox(label).read_bytes())
     command = replaced(shell("bogoutil"), {"suffice mail load": f"{home.command} mail load"})
     assert home.run("/bin/sh", "-c", command).returncode == 0
     assert home.learned() == {"ham": 65, "spam": 47}

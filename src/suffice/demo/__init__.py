@@ -1,52 +1,53 @@
-"""Small data to try things on: houses for sale, messages, and a mailbox."""
+"""Small example data sets: houses for sale, text messages, and a mailbox."""
 
 from importlib.resources import files
 from pathlib import Path
 
-_LETTERS = ("ham", "spam", "new")
+_MAILBOXES = ("ham", "spam", "new")
 
 
 def houses() -> Path:
-    """Return the file of a table of houses for sale: numbers, counts, categories, dates and notes, some missing.
+    """Return the path of a table of houses for sale, as CSV.
 
-    Areas are in square metres, prices in thousands; ``sold_fast`` says whether a house was sold within a month.
+    Columns are numeric, count, boolean, category, date and text; some cells are missing. Areas are in square metres,
+    prices in thousands; ``sold_fast`` says whether a house was sold within a month.
 
     Examples
     --------
     >>> houses().read_text(encoding="utf-8").splitlines()[0]
     'id,listed,area,rooms,built,garden,district,heating,energy,note,price,viewings,sold_fast'
     """
-    return _file("houses.csv")
+    return _path("houses.csv")
 
 
 def messages() -> Path:
-    """Return the file of short messages: spam, work or family, a tab and the text, line by line.
+    """Return the path of a table of text messages of the classes spam, work and family, as TSV.
 
     Examples
     --------
     >>> messages().read_text(encoding="utf-8").split()[:2]
     ['label', 'text']
     """
-    return _file("messages.tsv")
+    return _path("messages.tsv")
 
 
-def letters(which: str) -> Path:
-    """Return the file, in mbox format, of letters that somebody received in ten weeks: wanted, unwanted, or new.
+def mailbox(which: str) -> Path:
+    """Return the path of a mailbox in mbox format: messages that one person received within ten weeks.
 
     Parameters
     ----------
     which
-        "ham": letters that were wanted; "spam": letters that were not; "new": later ones that nobody has sorted yet.
+        "ham": wanted messages; "spam": unwanted messages; "new": later messages without a label.
 
     Examples
     --------
-    >>> letters("new").read_text(encoding="utf-8").split()[:2]
+    >>> mailbox("new").read_text(encoding="utf-8").split()[:2]
     ['From', 'marek.dvorsky@tidemark.example']
     """
-    if which not in _LETTERS:
-        raise ValueError(f"the letters are {', '.join(_LETTERS)}; got {which!r}")
-    return _file(f"{which}.mbox", "mail")
+    if which not in _MAILBOXES:
+        raise ValueError(f"which must be one of {', '.join(_MAILBOXES)}; got {which!r}")
+    return _path(f"{which}.mbox", "mail")
 
 
-def _file(name: str, folder: str = "data") -> Path:
+def _path(name: str, folder: str = "data") -> Path:
     return Path(str(files(__name__) / folder / name))

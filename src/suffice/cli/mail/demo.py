@@ -31,7 +31,7 @@ def tour(place: Path) -> None:
     """Learn the small mailbox into a filter in a folder, judge the new letters, and explain one of them."""
     from suffice.cli.mail.options import terminal_width
     from suffice.cli.output import print_line
-    from suffice.demo import letters
+    from suffice.demo import mailbox
     from suffice.mail import MailFilter
     from suffice.mail.boxes import Letter
     from suffice.mail.boxes import letters as read
@@ -39,7 +39,7 @@ def tour(place: Path) -> None:
     from suffice.mail.reading import subject_of
 
     for name in ("spam", "ham", "new"):
-        shutil.copy(letters(name), place)
+        shutil.copy(mailbox(name), place)
     for ending in ("", "-wal", "-shm"):
         (place / f"mail.db{ending}").unlink(missing_ok=True)
     chosen = f"--filter {place / 'mail.db'}"
