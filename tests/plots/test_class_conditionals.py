@@ -24,8 +24,14 @@ from suffice import (
     PoissonNB,
     TextClassifier,
 )
-from suffice.plots import ClassConditionalsDisplay, ClassDensities, ClassEllipses, ClassShares, ClassWords
-from suffice.plots.describing import telling
+from suffice.plots import (
+    ClassConditionalsDisplay,
+    ClassDensitiesDisplay,
+    ClassEllipsesDisplay,
+    ClassFrequenciesDisplay,
+    ClassWordsDisplay,
+)
+from suffice.plots.class_parameters import telling
 from tests.plots.conftest import Rows
 
 draw = ClassConditionalsDisplay.from_estimator
@@ -64,7 +70,7 @@ def test_densities_are_those_of_the_model(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     display: Any = draw(model, x, y, features=1)
-    assert isinstance(display, ClassDensities)
+    assert isinstance(display, ClassDensitiesDisplay)
     expected = norm.pdf(display.grid, model.theta_[:, [1]], np.sqrt(model.var_[:, [1]]))
     np.testing.assert_allclose(display.densities, expected, rtol=1e-10)
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), display.densities[0])
@@ -106,7 +112,7 @@ def test_bars_of_counts_are_the_parameters(make: Any) -> None:
     x, y = counts()
     model = make().fit(x, y)
     display: Any = draw(model, n=2)
-    assert isinstance(display, ClassShares)
+    assert isinstance(display, ClassFrequenciesDisplay)
     assert display.names[0] == "lunch"
     place = list(x.columns).index(display.names[1])
     like = MultinomialNB().fit(x, y) if make is ComplementNB else model
@@ -155,11 +161,11 @@ def table() -> tuple[pd.DataFrame, Any]:
 
 PLACES = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
 PICTURES = {
-    "size": ("numeric", ClassDensities),
-    "rooms": ("count", ClassShares),
-    "garden": ("boolean", ClassShares),
-    "walls": ("category", ClassShares),
-    "about": ("text", ClassWords),
+    "size": ("numeric", ClassDensitiesDisplay),
+    "rooms": ("count", ClassFrequenciesDisplay),
+    "garden": ("boolean", ClassFrequenciesDisplay),
+    "walls": ("category", ClassFrequenciesDisplay),
+    "about": ("text", ClassWordsDisplay),
 }
 KINDS = {name: kind for name, (kind, _) in PICTURES.items()} | {"number": "ignore"}
 
@@ -239,9 +245,9 @@ def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
     with pytest.raises(ValueError, match="'number' is ignored"):
         draw(mixed, features="number")
     with pytest.raises(ValueError, match=r"means must have the shape \(1, 2\); its shape is \(1, 3\)"):
-        ClassEllipses(["a"], [[0, 1, 2]], [np.eye(2)])
+        ClassEllipsesDisplay(["a"], [[0, 1, 2]], [np.eye(2)])
     with pytest.raises(ValueError, match="no classes"):
-        ClassWords({})
+        ClassWordsDisplay({})
     with pytest.raises(ValueError, match="no feature 'zzz'; there are: 'height', 'weight', 'age'"):
         draw(model, features=["height", "zzz"])
     codes = CategoricalNB().fit(np.tile([[0, 1], [1, 0]], (50, 1)), ["a", "b"] * 50)

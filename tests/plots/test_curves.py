@@ -17,21 +17,27 @@ from sklearn.metrics import (
 )
 
 from suffice import GaussianNB, LinearRegression, Perceptron
-from suffice.plots import CalibrationDisplay, ConfusionDisplay, PrecisionRecallDisplay, ResidualsDisplay, RocDisplay
+from suffice.plots import (
+    CalibrationDisplay,
+    ConfusionMatrixDisplay,
+    PrecisionRecallDisplay,
+    ResidualsDisplay,
+    RocCurveDisplay,
+)
 from tests.plots.conftest import Rows
 
 
 def test_roc_of_two_classes_is_scikit_learns(two_classes: Rows) -> None:
     x, y = two_classes
     model = GaussianNB().fit(x, y)
-    display = RocDisplay.from_estimator(model, x, y)
+    display = RocCurveDisplay.from_estimator(model, x, y)
     fpr, tpr, _ = roc_curve(y == "middle", model.predict_proba(x)[:, 1])
     np.testing.assert_array_equal(display.fpr["middle"], fpr)
     np.testing.assert_array_equal(display.tpr["middle"], tpr)
     assert display.auc == {"middle": roc_auc_score(y == "middle", model.predict_proba(x)[:, 1])}
     drawn: Any = display.ax_.lines[1]
     np.testing.assert_array_equal(drawn.get_xdata(), fpr)
-    again = RocDisplay({"middle": fpr}, {"middle": tpr})
+    again = RocCurveDisplay({"middle": fpr}, {"middle": tpr})
     assert again.auc == pytest.approx(display.auc)
 
 
@@ -39,7 +45,7 @@ def test_several_classes_are_each_held_against_the_rest(three_classes: Rows) -> 
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     p = model.predict_proba(x)
-    roc = RocDisplay.from_predictions(y, p)
+    roc = RocCurveDisplay.from_predictions(y, p)
     precision = PrecisionRecallDisplay.from_predictions(y, p)
     for code, label in enumerate(["high", "low", "middle"]):
         assert roc.auc[label] == roc_auc_score(y == label, p[:, code])
@@ -53,7 +59,7 @@ def test_several_classes_are_each_held_against_the_rest(three_classes: Rows) -> 
 
 
 def test_one_curve_needs_no_name() -> None:
-    display = RocDisplay([0.0, 0.5, 1.0], [0.0, 1.0, 1.0]).plot()
+    display = RocCurveDisplay([0.0, 0.5, 1.0], [0.0, 1.0, 1.0]).plot()
     assert display.auc == {"": 0.75}
 
 
@@ -73,7 +79,7 @@ def test_calibration_is_scikit_learns(strategy: Any, two_classes: Rows) -> None:
     observed, predicted = calibration_curve(y == "middle", p, n_bins=7, strategy=strategy)
     np.testing.assert_allclose(display.observed, observed)
     np.testing.assert_allclose(display.predicted, predicted)
-    assert display.of == "middle"
+    assert display.label == "middle"
 
 
 def test_of_several_classes_the_predicted_one_is_calibrated(three_classes: Rows) -> None:
@@ -88,7 +94,7 @@ def test_of_several_classes_the_predicted_one_is_calibrated(three_classes: Rows)
 def test_confusion_is_scikit_learns(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
-    display = ConfusionDisplay.from_estimator(model, x, y)
+    display = ConfusionMatrixDisplay.from_estimator(model, x, y)
     expected = confusion_matrix(y, model.predict(x))
     np.testing.assert_array_equal(display.counts, expected)
     np.testing.assert_allclose(display.shares, expected / expected.sum(axis=1, keepdims=True))
@@ -97,11 +103,11 @@ def test_confusion_is_scikit_learns(three_classes: Rows) -> None:
 
 
 def test_a_class_without_rows_has_no_shares() -> None:
-    display = ConfusionDisplay.from_predictions(["a", "a"], ["a", "b"], classes=["b", "a"])
+    display = ConfusionMatrixDisplay.from_predictions(["a", "a"], ["a", "b"], classes=["b", "a"])
     assert display.shares.tolist() == [[0, 0], [0.5, 0.5]]
 
 
-@pytest.mark.parametrize("display", [RocDisplay, PrecisionRecallDisplay, CalibrationDisplay])
+@pytest.mark.parametrize("display", [RocCurveDisplay, PrecisionRecallDisplay, CalibrationDisplay])
 def test_bad_probabilities_are_named(display: Any, two_classes: Rows) -> None:
     x, y = two_classes
     with pytest.raises(ValueError, match="Perceptron has no predict_proba"):
@@ -122,9 +128,9 @@ def test_bad_probabilities_are_named(display: Any, two_classes: Rows) -> None:
 
 def test_bad_curves_are_named() -> None:
     with pytest.raises(ValueError, match="class 'b' has 0 of 2 rows"):
-        RocDisplay.from_predictions(["a", "a"], [0.1, 0.2], classes=["a", "b"])
+        RocCurveDisplay.from_predictions(["a", "a"], [0.1, 0.2], classes=["a", "b"])
     with pytest.raises(ValueError, match="2 points in one direction and 3 in the other"):
-        RocDisplay([0.0, 1.0], [0.0, 0.5, 1.0])
+        RocCurveDisplay([0.0, 1.0], [0.0, 0.5, 1.0])
     with pytest.raises(ValueError, match="same names"):
         PrecisionRecallDisplay({"a": [1.0]}, {"b": [1.0]})
     with pytest.raises(ValueError, match="bins must be 1 or more"):
@@ -134,14 +140,14 @@ def test_bad_curves_are_named() -> None:
     with pytest.raises(ValueError, match="strategy must be"):
         CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], strategy="log")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a row and a column for each"):
-        ConfusionDisplay([[1, 2]], ["a", "b"])
+        ConfusionMatrixDisplay([[1, 2]], ["a", "b"])
     with pytest.raises(ValueError, match="the prediction holds 'c'"):
-        ConfusionDisplay.from_predictions(["a", "b"], ["a", "c"], classes=["a", "b"])
+        ConfusionMatrixDisplay.from_predictions(["a", "b"], ["a", "c"], classes=["a", "b"])
 
 
 def test_shares_of_confusions_are_not_written_where_classes_are_many() -> None:
     y = np.repeat(np.arange(11), 3)
-    display = ConfusionDisplay.from_predictions(y, np.where(np.arange(33) % 3, y, 0))
+    display = ConfusionMatrixDisplay.from_predictions(y, np.where(np.arange(33) % 3, y, 0))
     written = [text.get_text() for text in display.ax_.texts]
     assert sum(map(bool, written)) == 11
 

@@ -26,7 +26,7 @@ from suffice import (
     TextClassifier,
 )
 from suffice.families import NegativeBinomial
-from suffice.plots import LearningCurveDisplay, ResidualsDisplay, SolverTraceDisplay, TellingFeaturesDisplay
+from suffice.plots import FeatureEffectsDisplay, LearningCurveDisplay, ResidualsDisplay, SolverTraceDisplay
 from tests.plots.conftest import Rows
 
 
@@ -99,7 +99,7 @@ def test_bars_of_an_explanation_add_up_to_the_log_odds(three_classes: Rows) -> N
     model = GaussianNB().fit(x, y)
     explanation = model.explain(x[:3])
     for n in (1, 3):
-        display = TellingFeaturesDisplay.from_explanation(explanation, row=2, label="low", against="high", n=n)
+        display = FeatureEffectsDisplay.from_explanation(explanation, row=2, label="low", against="high", n=n)
         log_odds = explanation.log_odds[2]
         assert display.values.sum() == pytest.approx(log_odds[1] - log_odds[0])
         assert display.labels[-1] == "prior and base"
@@ -109,7 +109,7 @@ def test_bars_of_an_explanation_add_up_to_the_log_odds(three_classes: Rows) -> N
 def test_bars_of_a_text_add_up_to_the_log_odds() -> None:
     texts = ["free money, free!", "cheap money now", "lunch on monday?", "monday is fine"]
     explanation = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"]).explain("free free lunch money")
-    display = TellingFeaturesDisplay.from_explanation(explanation, label="spam", n=1)
+    display = FeatureEffectsDisplay.from_explanation(explanation, label="spam", n=1)
     assert display.values.sum() == pytest.approx(explanation.log_odds[1] - explanation.log_odds[0])
     assert display.labels == ["free × 2", "2 others", "prior and base"]
 
@@ -118,14 +118,14 @@ def test_coefficients_are_shown_for_a_class_and_in_comparable_units(three_classe
     x, y = three_classes
     model = LogisticRegression(l2=1.0).fit(x, y)
     apart = model.coef_ - model.coef_.mean(axis=0)
-    plain = TellingFeaturesDisplay.from_estimator(model, label="low")
+    plain = FeatureEffectsDisplay.from_estimator(model, label="low")
     expected = {f"x{place}": value for place, value in enumerate(apart[1])}
     assert dict(zip(plain.labels, plain.values, strict=True)) == pytest.approx(expected)
-    scaled = TellingFeaturesDisplay.from_estimator(model, x, label="low", n=2)
+    scaled = FeatureEffectsDisplay.from_estimator(model, x, label="low", n=2)
     strongest = np.sort(np.abs(apart[1] * x.std(axis=0)))[::-1][:2]
     np.testing.assert_allclose(np.abs(scaled.values), strongest)
     two = LogisticRegression(l2=1.0).fit(x[:100], y[:100])
-    first, second = (TellingFeaturesDisplay.from_estimator(two, label=label) for label in ("low", "middle"))
+    first, second = (FeatureEffectsDisplay.from_estimator(two, label=label) for label in ("low", "middle"))
     np.testing.assert_allclose(first.values, -second.values)
     assert set(second.values) == set(two.coef_[0])
 
@@ -133,20 +133,20 @@ def test_coefficients_are_shown_for_a_class_and_in_comparable_units(three_classe
 def test_sparse_rows_scale_as_dense_ones_do() -> None:
     x = np.random.default_rng(0).poisson(1.0, (50, 4))
     model = MultinomialNB().fit(x, np.arange(50) % 2)
-    dense = TellingFeaturesDisplay.from_estimator(model, x)
-    thin = TellingFeaturesDisplay.from_estimator(model, sparse.csr_array(x))
+    dense = FeatureEffectsDisplay.from_estimator(model, x)
+    thin = FeatureEffectsDisplay.from_estimator(model, sparse.csr_array(x))
     np.testing.assert_allclose(dense.values, thin.values)
 
 
 def test_words_of_two_classes_have_two_signs() -> None:
     texts = ["free money", "cheap money", "lunch monday", "monday fine"]
     model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
-    display = TellingFeaturesDisplay.from_estimator(model, n=2)
+    display = FeatureEffectsDisplay.from_estimator(model, n=2)
     assert dict(zip(display.labels, np.sign(display.values), strict=True)) == {"money": 1, "monday": -1}
 
 
 def test_an_infinite_reason_is_drawn() -> None:
-    display = TellingFeaturesDisplay(["impossible", "likely"], [-np.inf, 2.0]).plot()
+    display = FeatureEffectsDisplay(["impossible", "likely"], [-np.inf, 2.0]).plot()
     assert [text.get_text() for text in display.ax_.texts] == ["-inf", "2"]
     assert display.ax_.patches[0].get_width() == -2.0  # type: ignore[attr-defined]
 
@@ -194,14 +194,14 @@ def test_features_are_named_by_the_model_by_the_rows_or_by_their_places() -> Non
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.normal(size=(60, 2)), columns=["size", "age"])
     model = ScikitLogistic().fit(frame.to_numpy(), frame["size"] > 0)
-    assert sorted(TellingFeaturesDisplay.from_estimator(model, frame).labels) == ["age", "size"]
+    assert sorted(FeatureEffectsDisplay.from_estimator(model, frame).labels) == ["age", "size"]
     foreign = SimpleNamespace(coef_=model.coef_, classes_=model.classes_)
     for rows in (frame.to_numpy(), frame.to_numpy().tolist()):
-        assert sorted(TellingFeaturesDisplay.from_estimator(foreign, rows).labels) == ["x0", "x1"]
+        assert sorted(FeatureEffectsDisplay.from_estimator(foreign, rows).labels) == ["x0", "x1"]
     with pytest.raises(ValueError, match="the features of SimpleNamespace are not known: give X"):
-        TellingFeaturesDisplay.from_estimator(foreign)
+        FeatureEffectsDisplay.from_estimator(foreign)
     with pytest.raises(ValueError, match="feature 'age' holds 'old', which is no number: choose another feature"):
-        TellingFeaturesDisplay.from_estimator(model, frame.assign(age="old"))
+        FeatureEffectsDisplay.from_estimator(model, frame.assign(age="old"))
 
 
 def test_counts_are_held_against_poissons() -> None:
@@ -249,13 +249,13 @@ def test_bad_input_is_named(two_classes: Rows) -> None:
     with pytest.raises(ValueError, match="one entry per step"):
         SolverTraceDisplay([1, 2], [1.0])
     with pytest.raises(ValueError, match="GDA has no coef_"):
-        TellingFeaturesDisplay.from_estimator(GDA("full").fit(x, y))
+        FeatureEffectsDisplay.from_estimator(GDA("full").fit(x, y))
     with pytest.raises(ValueError, match="no class 'lo'; did you mean 'low'"):
-        TellingFeaturesDisplay.from_estimator(GDA().fit(x, y), label="lo")
+        FeatureEffectsDisplay.from_estimator(GDA().fit(x, y), label="lo")
     with pytest.raises(ValueError, match="no row 3; the explanation is of 2 rows"):
-        TellingFeaturesDisplay.from_explanation(GDA().fit(x, y).explain(x[:2]), row=3)
+        FeatureEffectsDisplay.from_explanation(GDA().fit(x, y).explain(x[:2]), row=3)
     with pytest.raises(ValueError, match="1 labels and 2 values"):
-        TellingFeaturesDisplay(["a"], [1.0, 2.0])
+        FeatureEffectsDisplay(["a"], [1.0, 2.0])
     with pytest.raises(ValueError, match="GDA predicts classes"):
         ResidualsDisplay.from_estimator(GDA().fit(x, y), x, y)
     with pytest.raises(ValueError, match="kind='counts' is for whole numbers"):

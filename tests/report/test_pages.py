@@ -16,7 +16,7 @@ import suffice.demo
 from suffice.report import report
 from suffice.tables import TableError, TableModel, UsageError, reading
 from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, some_of_houses, wine
-from tests.report.reading_pages import Page
+from tests.report.html_page import Page
 
 Written = Callable[[str], Path]
 each_case = pytest.mark.parametrize("name", CASES)
@@ -201,7 +201,7 @@ def test_a_column_may_be_missing_altogether(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import suffice.report.rows as rows
+    import suffice.report.report_data as rows
 
     monkeypatch.setattr(rows, "DRAWN", 100)
     table = pd.DataFrame(

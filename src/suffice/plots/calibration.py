@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import probabilities, scored
+from suffice.plots.inputs import probabilities, scored
 from suffice.plots.style import INK, colour, legend, name_axes
 from suffice.statistics.base import FloatArray
 
@@ -30,7 +30,7 @@ class CalibrationDisplay(Display):
         The share of them that were right, (b,).
     counts
         How many rows each bin has, (b,).
-    of
+    label
         What the probability is of: a class, or "the predicted class".
 
     Attributes
@@ -46,7 +46,7 @@ class CalibrationDisplay(Display):
     """
 
     def __init__(
-        self, predicted: npt.ArrayLike, observed: npt.ArrayLike, counts: npt.ArrayLike, *, of: str = "the class"
+        self, predicted: npt.ArrayLike, observed: npt.ArrayLike, counts: npt.ArrayLike, *, label: str = "the class"
     ) -> None:
         self.predicted = np.asarray(predicted, dtype=np.float64)
         self.observed = np.asarray(observed, dtype=np.float64)
@@ -56,7 +56,7 @@ class CalibrationDisplay(Display):
                 "predicted, observed and counts must have one entry per bin, and some rows; their shapes are "
                 f"{self.predicted.shape}, {self.observed.shape} and {self.counts.shape}"
             )
-        self.of = of
+        self.label = label
         self.error = float(np.average(np.abs(self.observed - self.predicted), weights=self.counts))
 
     @classmethod
@@ -114,9 +114,9 @@ class CalibrationDisplay(Display):
         """
         labels, given, known = scored(y, p, classes)
         if len(known) == 2:
-            said, right, of = given[:, 1], labels == known[1], str(known[1])
+            said, right, label = given[:, 1], labels == known[1], str(known[1])
         else:
-            said, right, of = given.max(axis=1), labels == known[given.argmax(axis=1)], "the predicted class"
+            said, right, label = given.max(axis=1), labels == known[given.argmax(axis=1)], "the predicted class"
         place = _bins(said, bins, strategy)
         counts = np.bincount(place)
         full = counts > 0
@@ -124,7 +124,7 @@ class CalibrationDisplay(Display):
             np.bincount(place, said)[full] / counts[full],
             np.bincount(place, right)[full] / counts[full],
             counts[full],
-            of=of,
+            label=label,
         ).plot(ax)
 
     def _draw(self) -> None:
@@ -139,7 +139,7 @@ class CalibrationDisplay(Display):
         ax.set_ylim(-0.01, 1.03)
         error = f"calibration error {self.error:.3f}"
         rows = legend(ax, [(line, error), (bars, f"{int(self.counts.sum()):,} rows")])
-        name_axes(ax, f"probability of {self.of}", "share that turned out so")
+        name_axes(ax, f"probability of {self.label}", "share that turned out so")
         self._entitle("Do probabilities mean what they say?", rows)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import Array
+from suffice.plots.inputs import Array
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class ClassConditionalsDisplay(Display):
     """What each class of a generative model looks like.
 
-    :meth:`from_estimator` chooses the picture by what the features are: :class:`ClassEllipses` of two measurements,
-    :class:`ClassDensities` of one, :class:`ClassShares` of counts, presences and categories, :class:`ClassWords` of
-    text. Each of them can be made of plain arrays, too.
+    :meth:`from_estimator` chooses the display by the kind of features: :class:`ClassEllipsesDisplay` of two numbers,
+    :class:`ClassDensitiesDisplay` of one, :class:`ClassFrequenciesDisplay` of counts, booleans and categories,
+    :class:`ClassWordsDisplay` of text. Each can also be made from arrays.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class ClassConditionalsDisplay(Display):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> display = ClassConditionalsDisplay.from_estimator(GDA("full").fit(X, y), X, y)
     >>> type(display).__name__, display.features
-    ('ClassEllipses', ('petal length (cm)', 'petal width (cm)'))
+    ('ClassEllipsesDisplay', ('petal length (cm)', 'petal width (cm)'))
     """
 
     classes: Array  # (k,)
@@ -67,7 +67,7 @@ class ClassConditionalsDisplay(Display):
         ax
             Where to draw.
         """
-        from suffice.plots.describing import describe
+        from suffice.plots.class_parameters import describe
 
         if (X is None) != (y is None):
             raise ValueError(f"give X and y, or neither: {'y' if y is None else 'X'} is missing")

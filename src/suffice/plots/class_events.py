@@ -12,7 +12,7 @@ from suffice.plots.class_conditionals import ClassConditionalsDisplay, per_class
 from suffice.plots.style import HEIGHT, WIDTH, bare, beside_bar, colour, headline, legend, name_axes, shortened
 
 
-class ClassShares(ClassConditionalsDisplay):
+class ClassFrequenciesDisplay(ClassConditionalsDisplay):
     """Counts, presences, categories: a bar for each class and name.
 
     Parameters
@@ -32,7 +32,7 @@ class ClassShares(ClassConditionalsDisplay):
 
     Examples
     --------
-    >>> ClassShares(["ham", "spam"], ["free", "lunch"], [[0.1, 0.6], [0.8, 0.1]]).shares.shape
+    >>> ClassFrequenciesDisplay(["ham", "spam"], ["free", "lunch"], [[0.1, 0.6], [0.8, 0.1]]).shares.shape
     (2, 2)
     """
 
@@ -88,7 +88,7 @@ class ClassShares(ClassConditionalsDisplay):
         self._entitle(about if self.feature is None else f"How {self.feature} is distributed in each class", rows)
 
 
-class ClassWords(ClassConditionalsDisplay):
+class ClassWordsDisplay(ClassConditionalsDisplay):
     """Text: the words that speak most for each class, a panel for each.
 
     Parameters
@@ -100,7 +100,7 @@ class ClassWords(ClassConditionalsDisplay):
 
     Examples
     --------
-    >>> ClassWords({"ham": [("lunch", 1.5), ("monday", 1.1)], "spam": [("free", 2.0)]}).classes.tolist()
+    >>> ClassWordsDisplay({"ham": [("lunch", 1.5), ("monday", 1.1)], "spam": [("free", 2.0)]}).classes.tolist()
     ['ham', 'spam']
     """
 

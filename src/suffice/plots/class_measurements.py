@@ -12,7 +12,7 @@ from suffice.plots.style import colour, dashes, legend, marker, name_axes
 from suffice.statistics.base import FloatArray
 
 
-class ClassEllipses(ClassConditionalsDisplay):
+class ClassEllipsesDisplay(ClassConditionalsDisplay):
     """Two measurements: the mean of each class, and ellipses one and two standard deviations around it.
 
     Parameters
@@ -37,7 +37,7 @@ class ClassEllipses(ClassConditionalsDisplay):
 
     Examples
     --------
-    >>> display = ClassEllipses(["a", "b"], [[0, 0], [3, 1]], [[[4, 0], [0, 1]], [[1, 0], [0, 1]]])
+    >>> display = ClassEllipsesDisplay(["a", "b"], [[0, 0], [3, 1]], [[[4, 0], [0, 1]], [[1, 0], [0, 1]]])
     >>> display.axes_lengths.tolist()
     [[1.0, 2.0], [1.0, 1.0]]
     """
@@ -101,7 +101,7 @@ class ClassEllipses(ClassConditionalsDisplay):
         self._entitle("Means of the classes, and 1 and 2 standard deviations around them", rows)
 
 
-class ClassDensities(ClassConditionalsDisplay):
+class ClassDensitiesDisplay(ClassConditionalsDisplay):
     """One measurement: the normal density of each class.
 
     Parameters
@@ -124,7 +124,7 @@ class ClassDensities(ClassConditionalsDisplay):
 
     Examples
     --------
-    >>> display = ClassDensities(["a", "b"], [0.0, 3.0], [1.0, 4.0], feature="height")
+    >>> display = ClassDensitiesDisplay(["a", "b"], [0.0, 3.0], [1.0, 4.0], feature="height")
     >>> display.densities.shape, round(float(display.densities[0].max()), 3)
     ((2, 200), 0.399)
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import probabilities, scored
+from suffice.plots.inputs import probabilities, scored
 from suffice.plots.style import HEIGHT, INK, WIDTH, colour, dashes, legend, legend_rows, name_axes
 from suffice.statistics.base import FloatArray
 
@@ -117,7 +117,7 @@ def _entry(name: Any, score: float) -> str:
     return f"{name}: {score:.3f}" if name != "" else f"{score:.3f}"
 
 
-class RocDisplay(_Ranking):
+class RocCurveDisplay(_Ranking):
     """Receiver operating characteristic: the share of a class that is found, against the share of others taken for it.
 
     Parameters
@@ -129,7 +129,7 @@ class RocDisplay(_Ranking):
 
     Examples
     --------
-    >>> display = RocDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> display = RocCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> display.auc
     {1: 0.75}
     """

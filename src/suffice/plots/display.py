@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Self
 
-from suffice.plots.inline import svg
 from suffice.plots.style import HEIGHT, INK, LETTERS, WIDTH, canvas, headline, usual_settings, wrapped
+from suffice.plots.svg import figure_to_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,16 +53,16 @@ class Display(ABC):
             self._draw()
         return self
 
-    def svg(self, title: str | None = None) -> str:
-        """Return the picture as an ``<svg>`` element for a page; see :func:`suffice.plots.svg`."""
+    def to_svg(self, title: str | None = None) -> str:
+        """Return the picture as an ``<svg>`` element for a page; see :func:`suffice.plots.figure_to_svg`."""
         if not hasattr(self, "figure_"):
             self.plot()
-        return svg(self.figure_, title)
+        return figure_to_svg(self.figure_, title)
 
     def _repr_html_(self) -> str | None:
         if hasattr(self, "figure_") and not self._is_own:
             return None  # who gave the axes shows them
-        return f'<div style="max-width: 34em">{self.svg()}</div>'
+        return f'<div style="max-width: 34em">{self.to_svg()}</div>'
 
     def _grid(self) -> tuple[int, int]:
         """Return how many rows and columns of panels the picture has."""

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from suffice.generative.columns import Column, data_frame, read_columns
-from suffice.plots.features import Array
+from suffice.plots.inputs import Array
 from suffice.statistics.base import FloatArray
 
 #: How far the grid goes beyond the rows, as a share of their range.

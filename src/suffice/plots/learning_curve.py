@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import labels_of
+from suffice.plots.inputs import labels_of
 from suffice.plots.style import INK, LETTERS, colour, dashes, legend, marker, name_axes, number
 from suffice.statistics.base import FloatArray
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from suffice.families import Family, Gaussian
 from suffice.plots.display import Display
-from suffice.plots.features import some_rows
+from suffice.plots.inputs import some_rows
 from suffice.plots.style import INK, colour, legend, name_axes
 from suffice.statistics.base import FloatArray
 
@@ -108,7 +108,9 @@ class ResidualsDisplay(Display):
                 f"{type(model).__name__} predicts {predicted.shape[1]} numbers a row: give one column at a time"
             )
         if predicted.dtype.kind not in "biuf" or hasattr(model, "predict_proba"):
-            raise ValueError(f"{type(model).__name__} predicts classes: use ConfusionDisplay or CalibrationDisplay")
+            raise ValueError(
+                f"{type(model).__name__} predicts classes: use ConfusionMatrixDisplay or CalibrationDisplay"
+            )
         variance = _variance(model, predicted.astype(np.float64))
         family = model._response().family if hasattr(model, "_response") else None
         family = family if isinstance(family, Family) and family.is_discrete else None

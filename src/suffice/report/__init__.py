@@ -1,5 +1,5 @@
 """Reports: one page about a model of a table, which stands alone."""
 
-from suffice.report.writing import report
+from suffice.report.report_page import report
 
 __all__ = ["report"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from suffice.plots import DecisionBoundaryDisplay
+from suffice.report.displays import AlongDisplay, SurfaceDisplay
 from suffice.report.markup import Section, beside, figure, paragraph, table
-from suffice.report.pictures import AlongDisplay, SurfaceDisplay
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block, Names
 from suffice.tables.errors import UsageError, nearest

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.plots import ClassDensities, ClassEllipses, ClassShares, ClassWords
-from suffice.plots.describing import describe, telling
+from suffice.plots import ClassDensitiesDisplay, ClassEllipsesDisplay, ClassFrequenciesDisplay, ClassWordsDisplay
+from suffice.plots.class_parameters import describe, telling
 from suffice.report.markup import Section, beside, figure, gallery, paragraph, plural, shown
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.terms import Number
 
@@ -75,7 +75,7 @@ def _own_words(seen: Seen, names: list[str]) -> str:
     found = {str(label): pairs for label, pairs in seen.model.estimator_.top_words(n=10).items()}
     words = {name: [(word, value) for word, value in found[name] if value > 0] for name in names}
     sentence = "Numbers are what a word adds to the log-odds of its class."
-    return figure(ClassWords(words), sentence, "The words that speak most for each class")
+    return figure(ClassWordsDisplay(words), sentence, "The words that speak most for each class")
 
 
 def _groups(seen: Seen) -> tuple[list[int], list[str]]:
@@ -113,17 +113,17 @@ def _picture(seen: Seen, feature: str, codes: list[int], names: list[str]) -> st
     found: Any = describe(seen.model.description_, None, None, [feature], 8 if part is None else 31, 0, 0)
     title = f"{feature} by {seen.target}"
     match found:
-        case ClassWords():
+        case ClassWordsDisplay():
             pairs = list(found.words.values())
-            words = ClassWords({name: pairs[code] for code, name in zip(codes, names, strict=True)})
+            words = ClassWordsDisplay({name: pairs[code] for code, name in zip(codes, names, strict=True)})
             return figure(words, "Numbers are log-odds against the average of all groups.", f"Words in {title}")
-        case ClassDensities():
+        case ClassDensitiesDisplay():
             return figure(_densities(seen, found, codes, names, part), _DENSITIES, title)
     order = list(range(len(found.names)))
     if part == "weekday":
         order = sorted(order, key=lambda place: _WEEK.index(found.names[place]))
     upright = found.upright or part is not None
-    display = ClassShares(
+    display = ClassFrequenciesDisplay(
         names,
         [found.names[place] for place in order],
         found.shares[codes][:, order],
@@ -137,12 +137,12 @@ def _picture(seen: Seen, feature: str, codes: list[int], names: list[str]) -> st
 
 
 def _densities(
-    seen: Seen, found: ClassDensities, codes: list[int], names: list[str], part: str | None
-) -> ClassDensities:
+    seen: Seen, found: ClassDensitiesDisplay, codes: list[int], names: list[str], part: str | None
+) -> ClassDensitiesDisplay:
     """Return the picture of a number; days since 1970 say nothing on an axis, so that dates are drawn in years."""
     rows, labels = _rows(seen, codes, names)
     year, start = (1.0, 0.0) if part is None else (365.2425, 1970.0)
-    return ClassDensities(
+    return ClassDensitiesDisplay(
         names,
         found.means[codes] / year + start,
         found.variances[codes] / year**2,
@@ -173,7 +173,7 @@ def _ellipses(seen: Seen, pair: tuple[str, str], codes: list[int], names: list[s
         covariances = np.array([_covariance(points[labels == name]) for name in names])
         sentence = "Ellipses have the mean and covariance of each class's rows."
     some = np.sort(np.random.default_rng(0).permutation(len(points))[:_POINTS])
-    display = ClassEllipses(names, means, covariances, features=pair, X=points[some], y=labels[some])
+    display = ClassEllipsesDisplay(names, means, covariances, features=pair, X=points[some], y=labels[some])
     return figure(
         display,
         f"They reach one and two standard deviations from the mean. {sentence}",

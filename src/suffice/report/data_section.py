@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.report.displays import HistogramDisplay, histogram
 from suffice.report.markup import (
     Raw,
     Section,
@@ -21,8 +22,7 @@ from suffice.report.markup import (
     table,
     text,
 )
-from suffice.report.pictures import HistogramDisplay, histogram
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables import Field
 from suffice.tables.blocks import Names

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from suffice.plots import Display, svg
+from suffice.plots import Display, figure_to_svg
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -130,7 +130,7 @@ def figure(display: Display, sentence: str = "", title: str | None = None) -> st
     drawn.suptitle("")  # the page writes it, in lines of its own width
     said = own if title is None else title
     below = f"<span>{text(sentence)}</span>" if sentence else ""
-    picture = svg(drawn, _UNSEEN.sub("·", f"{said}. {sentence}" if sentence else said))
+    picture = figure_to_svg(drawn, _UNSEEN.sub("·", f"{said}. {sentence}" if sentence else said))
     return f"<figure><figcaption><strong>{text(said)}</strong>{below}</figcaption>{picture}</figure>"
 
 

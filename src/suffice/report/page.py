@@ -10,8 +10,8 @@ from pathlib import Path
 
 import suffice
 from suffice.report.markup import Section, paragraph, plural, text
-from suffice.report.quality_section import baselines, measure
-from suffice.report.rows import Seen
+from suffice.report.metrics_section import baselines, measure
+from suffice.report.report_data import Seen
 
 #: The measures in large type, and what is said under each.
 _HEADLINES = {

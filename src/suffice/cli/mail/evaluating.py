@@ -232,15 +232,15 @@ def _as_dict(
 
 def _draw(outcome: Outcome, plot: str | None, calibration: str | None) -> None:
     if plot is not None:
-        from suffice.plots import FilteringDisplay
+        from suffice.plots import SpamFilterDisplay
 
         curve = outcome.learning_curve()
-        FilteringDisplay(
+        SpamFilterDisplay(
             {"suffice": outcome.roc()},
             {"suffice": (curve.seen, curve.roca)},
-            cuts={"suffice": (outcome.hm, outcome.sm)},
+            operating_points={"suffice": (outcome.hm, outcome.sm)},
         ).plot().figure_.savefig(plot)
     if calibration is not None:
         from suffice.plots import CalibrationDisplay
 
-        CalibrationDisplay(*outcome.reliability(), of="spam").plot().figure_.savefig(calibration)
+        CalibrationDisplay(*outcome.reliability(), label="spam").plot().figure_.savefig(calibration)

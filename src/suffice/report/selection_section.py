@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from suffice.plots import LearningCurveDisplay, SolverTraceDisplay
-from suffice.report.learning import learning_curve
+from suffice.report.displays import CandidatesDisplay
+from suffice.report.learning_curve_section import learning_curve
 from suffice.report.markup import Section, beside, figure, listed, paragraph, plural, share, shown, table
-from suffice.report.pictures import CandidatesDisplay
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.solvers.solution import Step
 from suffice.tables import Candidate
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import class_code, feature_names, measured
+from suffice.plots.inputs import class_code, feature_names, measured
 from suffice.plots.style import INK, WIDTH, bare, beside_bar, colour, name_axes, number, shortened
 from suffice.statistics.base import FloatArray
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class TellingFeaturesDisplay(Display):
+class FeatureEffectsDisplay(Display):
     """Signed bars: what adds to a number, and what takes from it.
 
     Parameters
@@ -38,7 +38,7 @@ class TellingFeaturesDisplay(Display):
     >>> from suffice import TextClassifier
     >>> texts = ["free money, free!", "cheap money now", "lunch on monday?", "monday is fine"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
-    >>> TellingFeaturesDisplay.from_explanation(model.explain("free lunch"), n=1).labels
+    >>> FeatureEffectsDisplay.from_explanation(model.explain("free lunch"), n=1).labels
     ['free', '1 other', 'prior and base']
     """
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from suffice.plots.filtering import FilteringDisplay
+from suffice.plots import SpamFilterDisplay
 
 HM, SM = [0.0, 0.0, 0.2, 1.0, 100.0], [100.0, 8.0, 3.0, 0.0, 0.0]
 PERFECT = ([0.0, 0.0, 100.0], [100.0, 0.0, 0.0])
@@ -24,12 +24,12 @@ def test_the_area_is_scikit_learns() -> None:
     spam = random.random(300) < 0.5
     score = random.normal(2.0 * spam).round(1)
     fpr, tpr, _ = roc_curve(spam, score)
-    display = FilteringDisplay({"one": (100 * fpr, 100 - 100 * tpr)})
+    display = SpamFilterDisplay({"one": (100 * fpr, 100 - 100 * tpr)})
     assert display.roca["one"] == pytest.approx(100 * (1 - roc_auc_score(spam, score)))
 
 
 def test_errors_are_drawn_on_logit_axes_where_they_are() -> None:
-    display = FilteringDisplay({"one": (HM, SM)}, cuts={"one": (0.2, 3.0)}).plot()
+    display = SpamFilterDisplay({"one": (HM, SM)}, operating_points={"one": (0.2, 3.0)}).plot()
     curve, cut = display.ax_.lines
     np.testing.assert_allclose(curve.get_xdata()[2:4], [0.002, 0.01])
     np.testing.assert_allclose(curve.get_ydata()[1:3], [0.08, 0.03])
@@ -43,7 +43,9 @@ def test_errors_are_drawn_on_logit_axes_where_they_are() -> None:
 
 
 def test_no_errors_are_drawn_at_the_tick_that_says_so() -> None:
-    display = FilteringDisplay({"one": PERFECT}, {"one": ([5, 9], [0.0, 0.0])}, cuts={"one": (0, 0)}).plot()
+    display = SpamFilterDisplay(
+        {"one": PERFECT}, {"one": ([5, 9], [0.0, 0.0])}, operating_points={"one": (0, 0)}
+    ).plot()
     curve, cut = display.ax_.lines
     lowest = display.ax_.get_xticks()[0]
     assert curve.get_xdata()[1] == curve.get_ydata()[1] == lowest
@@ -55,13 +57,13 @@ def test_no_errors_are_drawn_at_the_tick_that_says_so() -> None:
 
 def test_a_filter_that_guesses_is_seen() -> None:
     guess = np.linspace(0, 100, 11)
-    display = FilteringDisplay({"guess": (guess, guess[::-1])}).plot()
+    display = SpamFilterDisplay({"guess": (guess, guess[::-1])}).plot()
     assert display.roca["guess"] == pytest.approx(50)
     assert texts(display.ax_.get_xticklabels())[-1] == "99"
 
 
 def test_learning_has_a_panel_of_its_own() -> None:
-    display = FilteringDisplay({"one": (HM, SM), "two": PERFECT}, {"two": LEARNT}).plot()
+    display = SpamFilterDisplay({"one": (HM, SM), "two": PERFECT}, {"two": LEARNT}).plot()
     top, bottom = display.axes_
     (line,) = bottom.lines
     assert line.get_color() == top.lines[1].get_color()
@@ -70,15 +72,15 @@ def test_learning_has_a_panel_of_its_own() -> None:
     assert bottom.get_yscale() == "log"
     assert texts(bottom.get_yticklabels()) == ["0.1", "1", "10", "50"]
     assert bottom.get_ylim()[1] == 50
-    worse = FilteringDisplay({"one": (HM, SM)}, {"one": ([1, 2], [80.0, 3.0])}).plot()
+    worse = SpamFilterDisplay({"one": (HM, SM)}, {"one": ([1, 2], [80.0, 3.0])}).plot()
     assert worse.axes_[1].get_ylim()[1] == 100
-    assert len(FilteringDisplay({"one": (HM, SM)}).plot().axes_) == 1
+    assert len(SpamFilterDisplay({"one": (HM, SM)}).plot().axes_) == 1
 
 
 def test_nothing_is_cut_off() -> None:
     names = ["a filter that reads words", "a filter that reads words and headers", "short"]
-    display = FilteringDisplay(dict.fromkeys(names, (HM, SM)), dict.fromkeys(names, LEARNT)).plot()
-    display.svg()
+    display = SpamFilterDisplay(dict.fromkeys(names, (HM, SM)), dict.fromkeys(names, LEARNT)).plot()
+    display.to_svg()
     width, height = display.figure_.get_size_inches()
     drawn = display.figure_.get_tightbbox()
     assert min(drawn.x0, drawn.y0) >= -0.02
@@ -97,10 +99,10 @@ def test_nothing_is_cut_off() -> None:
         ({"a": (np.array(HM) / 100, np.array(SM) / 100)}, {}, "must rise from 0 to 100"),
         ({"a": ([np.nan], [np.nan])}, {}, "must rise from 0 to 100"),
         ({"a": (HM, SM)}, {"learning": {"b": LEARNT}}, r"there is no curve 'b'; the curves are \['a'\]"),
-        ({"a": (HM, SM)}, {"cuts": {"b": (1, 1)}}, r"there is no curve 'b'; the curves are \['a'\]"),
+        ({"a": (HM, SM)}, {"operating_points": {"b": (1, 1)}}, r"there is no curve 'b'; the curves are \['a'\]"),
         ({"a": (HM, SM)}, {"learning": {"a": ([], [])}}, "n >= 1"),
     ],
 )
 def test_bad_curves_are_named(curves: Any, more: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        FilteringDisplay(curves, **more)
+        SpamFilterDisplay(curves, **more)

@@ -16,20 +16,20 @@ from suffice.plots import (
     INK,
     PALETTE,
     CalibrationDisplay,
-    ClassDensities,
-    ClassEllipses,
-    ClassShares,
-    ClassWords,
-    ConfusionDisplay,
+    ClassDensitiesDisplay,
+    ClassEllipsesDisplay,
+    ClassFrequenciesDisplay,
+    ClassWordsDisplay,
+    ConfusionMatrixDisplay,
     DecisionBoundaryDisplay,
-    FilteringDisplay,
+    FeatureEffectsDisplay,
     LearningCurveDisplay,
     PrecisionRecallDisplay,
     ResidualsDisplay,
-    RocDisplay,
+    RocCurveDisplay,
     SolverTraceDisplay,
-    TellingFeaturesDisplay,
-    svg,
+    SpamFilterDisplay,
+    figure_to_svg,
 )
 from suffice.plots.style import number
 
@@ -39,24 +39,24 @@ GRID = np.linspace(0, 1, 5)
 PRODUCTS = np.outer(GRID, GRID)
 
 DISPLAYS: dict[str, Any] = {
-    "ellipses": lambda: ClassEllipses(NAMES, np.eye(3)[:, :2], [np.eye(2)] * 3, X=[[0, 1]], y=NAMES[:1]),
-    "densities": lambda: ClassDensities(NAMES, [0, 1, 2], [1, 2, 3], feature=NAMES[0], x=[0, 1], y=NAMES[:2]),
-    "shares": lambda: ClassShares(NAMES, NAMES, np.eye(3)),
-    "words": lambda: ClassWords({NAMES[0]: [(NAMES[1], 1.0)], NAMES[1]: [(NAMES[2], 2.0)], NAMES[2]: []}),
+    "ellipses": lambda: ClassEllipsesDisplay(NAMES, np.eye(3)[:, :2], [np.eye(2)] * 3, X=[[0, 1]], y=NAMES[:1]),
+    "densities": lambda: ClassDensitiesDisplay(NAMES, [0, 1, 2], [1, 2, 3], feature=NAMES[0], x=[0, 1], y=NAMES[:2]),
+    "shares": lambda: ClassFrequenciesDisplay(NAMES, NAMES, np.eye(3)),
+    "words": lambda: ClassWordsDisplay({NAMES[0]: [(NAMES[1], 1.0)], NAMES[1]: [(NAMES[2], 2.0)], NAMES[2]: []}),
     "boundary": lambda: DecisionBoundaryDisplay(GRID, GRID, np.stack([PRODUCTS, 1 - PRODUCTS], -1), NAMES[:2]),
-    "roc": lambda: RocDisplay({name: [0, 1] for name in NAMES}, {name: [0, 1] for name in NAMES}),
+    "roc": lambda: RocCurveDisplay({name: [0, 1] for name in NAMES}, {name: [0, 1] for name in NAMES}),
     "precision": lambda: PrecisionRecallDisplay([0.5, 1.0], [1.0, 0.0], shares=0.5),
-    "calibration": lambda: CalibrationDisplay([0.2, 0.8], [0.3, 0.7], [5, 6], of=NAMES[1]),
-    "filtering": lambda: FilteringDisplay(
+    "calibration": lambda: CalibrationDisplay([0.2, 0.8], [0.3, 0.7], [5, 6], label=NAMES[1]),
+    "filtering": lambda: SpamFilterDisplay(
         {name: ([0, 0, 2, 100], [100, 4, 0, 0]) for name in NAMES},
         {NAMES[0]: ([5, 9], [3.0, 0.0])},
-        cuts={NAMES[1]: (0, 4)},
+        operating_points={NAMES[1]: (0, 4)},
     ),
-    "confusion": lambda: ConfusionDisplay(np.arange(9).reshape(3, 3), NAMES),
-    "many classes": lambda: ConfusionDisplay(np.eye(12), [f"class {code}" for code in range(12)]),
+    "confusion": lambda: ConfusionMatrixDisplay(np.arange(9).reshape(3, 3), NAMES),
+    "many classes": lambda: ConfusionMatrixDisplay(np.eye(12), [f"class {code}" for code in range(12)]),
     "learning": lambda: LearningCurveDisplay([10, 90], {NAMES[0]: [3, 1], NAMES[1]: [2, 2]}, {NAMES[0]: [1, 1]}),
     "trace": lambda: SolverTraceDisplay([1, 2, 3], [-9, -5, -4.5], [1.0, 0.1, 0.0]),
-    "telling": lambda: TellingFeaturesDisplay(NAMES, [1.0, -2.0, 0.5], quiet=1),
+    "telling": lambda: FeatureEffectsDisplay(NAMES, [1.0, -2.0, 0.5], quiet=1),
     "predicted": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5]),
     "residuals": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="residuals"),
     "counts": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="counts"),
@@ -67,7 +67,7 @@ DISPLAYS: dict[str, Any] = {
 def drawn(name: str) -> tuple[Any, str]:
     """Return a display and its SVG, drawn once for all tests."""
     display = DISPLAYS[name]().plot()
-    return display, str(display.svg())
+    return display, str(display.to_svg())
 
 
 def page(name: str) -> str:
@@ -109,14 +109,14 @@ def test_no_black_is_left_that_a_dark_page_would_hide(name: str) -> None:
 
 @each_display
 def test_the_same_data_are_the_same_text(name: str) -> None:
-    assert DISPLAYS[name]().svg() == page(name)
+    assert DISPLAYS[name]().to_svg() == page(name)
 
 
 def test_a_users_settings_do_not_change_a_picture() -> None:
     import matplotlib as mpl
 
     with mpl.rc_context({"axes.grid": True, "axes.titlecolor": "red", "font.size": 30, "xtick.top": True}):
-        assert DISPLAYS["calibration"]().svg() == page("calibration")
+        assert DISPLAYS["calibration"]().to_svg() == page("calibration")
         assert mpl.rcParams["font.size"] == 30
 
 
@@ -133,7 +133,7 @@ def test_ids_are_one_pictures_own_and_all_references_lead_somewhere() -> None:
             if "clip-path" in element.attrib:
                 assert element.attrib["clip-path"][5:-1] in ids
     figure = DISPLAYS["roc"]().plot().figure_
-    assert 'id="mine-' in svg(figure, prefix="mine")
+    assert 'id="mine-' in figure_to_svg(figure, prefix="mine")
 
 
 def test_names_are_drawn_as_they_are() -> None:
@@ -142,14 +142,14 @@ def test_names_are_drawn_as_they_are() -> None:
 
 
 def test_the_title_of_the_picture_is_its_description() -> None:
-    root = ElementTree.fromstring(svg(DISPLAYS["trace"]().plot().figure_))
+    root = ElementTree.fromstring(figure_to_svg(DISPLAYS["trace"]().plot().figure_))
     assert root.attrib["aria-label"] == "3 steps raise the log-likelihood by 4.5"
     root = ElementTree.fromstring(page("calibration"))
     assert root.attrib["aria-label"] == "Do probabilities mean what they say?"
 
 
 def test_another_description_can_be_given() -> None:
-    root = ElementTree.fromstring(DISPLAYS["trace"]().plot().svg("What is seen: <b> & more"))
+    root = ElementTree.fromstring(DISPLAYS["trace"]().plot().to_svg("What is seen: <b> & more"))
     assert root.attrib["aria-label"] == "What is seen: <b> & more"
     assert root.findtext(f"{SVG}title") == "What is seen: <b> & more"
 
@@ -212,8 +212,8 @@ def test_matplotlib_is_imported_when_drawing_and_one_sentence_says_what_to_insta
         "import sys, suffice.plots\n"
         "print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])\n"
         "sys.modules['matplotlib'] = None\n"
-        "from suffice.plots import ConfusionDisplay\n"
-        "display = ConfusionDisplay([[1]], ['a'])\n"
+        "from suffice.plots import ConfusionMatrixDisplay\n"
+        "display = ConfusionMatrixDisplay([[1]], ['a'])\n"
         "try:\n    display.plot()\n"
         "except ImportError as error:\n    print(error)"
     )

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.plots.style import require_matplotlib
 from suffice.report.boundary_section import boundary_section, chosen_features
-from suffice.report.choice_section import choice_section, learning_section, solver_section
 from suffice.report.classes_section import classes_section, most_telling
 from suffice.report.data_section import data_section
+from suffice.report.importance_section import effects_of, hard_section, telling_section
 from suffice.report.markup import Section
+from suffice.report.metrics_section import quality_section
 from suffice.report.page import page
-from suffice.report.quality_section import quality_section
-from suffice.report.reasons_section import effects_of, hard_section, telling_section
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
+from suffice.report.selection_section import choice_section, learning_section, solver_section
 from suffice.tables import TableModel
 from suffice.tables.source import Watch
 from suffice.tables.writing import check_place, new_file

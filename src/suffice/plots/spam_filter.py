@@ -26,7 +26,7 @@ _WHOLE = 99.9999
 _MARGIN = 0.7
 
 
-class FilteringDisplay(Display):
+class SpamFilterDisplay(Display):
     """Filters compared: percent of spam missed against percent of ham lost, and the area above that curve over time.
 
     Both errors are on logit axes, so that from 1 to 0.1 percent is as far as from 10 to 1; better is up and to the
@@ -40,7 +40,7 @@ class FilteringDisplay(Display):
     learning
         For each filter's name, after how many messages it was measured, rising, and (1 - area under the ROC curve) in
         percent of all messages up to there. Without it, there is no second panel.
-    cuts
+    operating_points
         For each filter's name, the percentages of ham lost and spam missed at the cut in use, which is marked.
 
     Attributes
@@ -50,7 +50,8 @@ class FilteringDisplay(Display):
 
     Examples
     --------
-    >>> display = FilteringDisplay({"naive Bayes": ([0, 0, 1, 100], [100, 5, 0, 0])}, cuts={"naive Bayes": (0, 5)})
+    >>> curves = {"naive Bayes": ([0, 0, 1, 100], [100, 5, 0, 0])}
+    >>> display = SpamFilterDisplay(curves, operating_points={"naive Bayes": (0, 5)})
     >>> display.roca
     {'naive Bayes': 0.025}
     """
@@ -60,7 +61,7 @@ class FilteringDisplay(Display):
         curves: Mapping[str, Curve],
         learning: Mapping[str, Curve] | None = None,
         *,
-        cuts: Mapping[str, tuple[float, float]] | None = None,
+        operating_points: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         if not curves:
             raise ValueError("there are no curves to draw")
@@ -72,8 +73,8 @@ class FilteringDisplay(Display):
                     "fall from 100 to 0"
                 )
         self.learning = {name: _pair(name, curve) for name, curve in (learning or {}).items()}
-        self.cuts = dict(cuts or {})
-        for name in [*self.learning, *self.cuts]:
+        self.operating_points = dict(operating_points or {})
+        for name in [*self.learning, *self.operating_points]:
             if name not in self.curves:
                 raise ValueError(f"there is no curve {name!r}; the curves are {list(self.curves)}")
         self.roca = {name: float(np.trapezoid(sm, hm)) / 100 for name, (hm, sm) in self.curves.items()}
@@ -100,8 +101,8 @@ class FilteringDisplay(Display):
             lines += self.ax_.plot(
                 hm, sm, drawstyle="steps-post", color=colour(place), linestyle=dashes(place), linewidth=1.8
             )
-            if name in self.cuts:
-                at = np.clip(self.cuts[name], low, _WHOLE) / 100
+            if name in self.operating_points:
+                at = np.clip(self.operating_points[name], low, _WHOLE) / 100
                 self.ax_.plot(*at[:, None], marker=marker(place), markersize=7, color=colour(place), zorder=3)
         self.ax_.set_xscale("logit")
         self.ax_.set_yscale("logit")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import Array, codes_of, feature_names, labels_of, measured, place_of, some_rows
+from suffice.plots.inputs import Array, codes_of, feature_names, labels_of, measured, place_of, some_rows
 from suffice.plots.style import INK, colour, legend, marker, name_axes
 from suffice.statistics.base import FloatArray
 

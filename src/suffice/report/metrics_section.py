@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from suffice.plots import (
     CalibrationDisplay,
-    ConfusionDisplay,
+    ConfusionMatrixDisplay,
     PrecisionRecallDisplay,
     ResidualsDisplay,
-    RocDisplay,
+    RocCurveDisplay,
 )
 from suffice.report.markup import Section, figure, gallery, listed, paragraph, plural, share, shown, side, table
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 
 #: More classes than these make no picture of confusions; curves are drawn for the most frequent ones.
@@ -105,7 +105,7 @@ def _of_classes(seen: Seen) -> str:
     pictures = []
     if k <= _SHOWN_CLASSES:
         sentence = "Each row is a class, each column what was said; shares are of the row."
-        pictures.append(figure(ConfusionDisplay(evaluation.confusion, seen.classes), sentence))
+        pictures.append(figure(ConfusionMatrixDisplay(evaluation.confusion, seen.classes), sentence))
     pictures.append(_calibration(seen))
     pictures.extend(_rankings(seen))
     tables = side(_measures(seen), _per_class(seen), _confusions(seen) if k > 2 else "")
@@ -149,7 +149,7 @@ def _calibration(seen: Seen) -> str:
     rows, sure, right = seen.evaluation.calibration
     full = rows > 0
     display = CalibrationDisplay(
-        sure[full] / rows[full], right[full] / rows[full], rows[full], of="the predicted class"
+        sure[full] / rows[full], right[full] / rows[full], rows[full], label="the predicted class"
     )
     sentence = (
         "Of rows whose class was given some probability, the share that were of it: on the dotted line, probabilities "
@@ -185,7 +185,7 @@ def _rankings(seen: Seen) -> list[str]:
     found_first = f"How many rows of a class are found when more and more others are taken for it, too{few}"
     right_first = f"How many of the rows taken for a class are of it, when more and more of it are found{few}"
     return [
-        figure(RocDisplay(**roc), f"{found_first}; on the dotted line, a blind guess."),
+        figure(RocCurveDisplay(**roc), f"{found_first}; on the dotted line, a blind guess."),
         figure(PrecisionRecallDisplay(**ranks), f"{right_first}; dotted lines are blind guesses."),
     ]
 

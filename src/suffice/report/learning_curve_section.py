@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots import LearningCurveDisplay
-from suffice.report.rows import Seen
+from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.forms import FORMS, Form, candidates

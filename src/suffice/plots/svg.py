@@ -21,7 +21,7 @@ _INHERITED = ("fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
-def svg(figure: Figure, title: str | None = None, *, prefix: str | None = None) -> str:
+def figure_to_svg(figure: Figure, title: str | None = None, *, prefix: str | None = None) -> str:
     """Return a figure as an ``<svg>`` element to be written into a page.
 
     Text stays text, in the page's font. What is drawn in the ink has the page's colour (``currentColor``). There is no
@@ -39,9 +39,9 @@ def svg(figure: Figure, title: str | None = None, *, prefix: str | None = None) 
 
     Examples
     --------
-    >>> from suffice.plots import ConfusionDisplay
-    >>> display = ConfusionDisplay([[8, 2], [1, 9]], ["ham", "spam"]).plot()
-    >>> svg(display.figure_, "Two of ten ham are taken for spam")[:45]
+    >>> from suffice.plots import ConfusionMatrixDisplay
+    >>> display = ConfusionMatrixDisplay([[8, 2], [1, 9]], ["ham", "spam"]).plot()
+    >>> figure_to_svg(display.figure_, "Two of ten ham are taken for spam")[:45]
     '<svg xmlns="http://www.w3.org/2000/svg" viewB'
     """
     written = _written(figure)

@@ -13,24 +13,25 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 import suffice
 import suffice.demo
-import suffice.report.rows as rows_module
+import suffice.report.report_data as rows_module
 from suffice.report import boundary_section as boundary_module
 from suffice.report import data_section as data_module
-from suffice.report import learning, report
+from suffice.report import learning_curve_section as learning
+from suffice.report import report
 from suffice.report.boundary_section import answers_over, boundary_section, typical
-from suffice.report.choice_section import choice_section, learning_section
 from suffice.report.classes_section import gaussians_of, most_telling
 from suffice.report.data_section import data_section
-from suffice.report.learning import counterpart, learning_curve
+from suffice.report.displays import SurfaceDisplay, histogram
+from suffice.report.importance_section import Effects, effects_of, hard_section, telling_section
+from suffice.report.learning_curve_section import counterpart, learning_curve
 from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
-from suffice.report.pictures import SurfaceDisplay, histogram
-from suffice.report.quality_section import baselines, quality_section, ranked_counts, thinned_curve
-from suffice.report.reasons_section import Effects, effects_of, hard_section, telling_section
-from suffice.report.rows import Seen
+from suffice.report.metrics_section import baselines, quality_section, ranked_counts, thinned_curve
+from suffice.report.report_data import Seen
+from suffice.report.selection_section import choice_section, learning_section
 from suffice.tables import TableError, open_table
 from suffice.tables.forms import FORMS
 from tests.report.conftest import fitted, wine
-from tests.report.reading_pages import Page
+from tests.report.html_page import Page
 
 
 def seen_of(name: str) -> Seen:
@@ -355,9 +356,9 @@ def test_pieces_escape_what_they_are_given() -> None:
 
 
 def test_a_figure_is_named_once_and_takes_any_title() -> None:
-    from suffice.plots import ConfusionDisplay
+    from suffice.plots import ConfusionMatrixDisplay
 
-    made = figure(ConfusionDisplay([[1]], ["<b>"]), "One & <i>.", "A <b> \x00")
+    made = figure(ConfusionMatrixDisplay([[1]], ["<b>"]), "One & <i>.", "A <b> \x00")
     page = Page(made)
     assert "b" not in page.tags
     assert page.values("aria-label") == ["A <b> ·. One & <i>."]

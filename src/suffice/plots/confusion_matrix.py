@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.features import codes_of, labels_of
+from suffice.plots.inputs import codes_of, labels_of
 from suffice.plots.style import INK, LETTERS, WIDTH, bare, colour, name_axes, number, shortened
 from suffice.statistics.base import FloatArray
 
@@ -22,7 +22,7 @@ _BOTH, _SHARES = 5, 10
 _DARKEST = 0.4
 
 
-class ConfusionDisplay(Display):
+class ConfusionMatrixDisplay(Display):
     """Which classes are taken for which: a row for each class, a column for each prediction.
 
     Parameters
@@ -39,7 +39,7 @@ class ConfusionDisplay(Display):
 
     Examples
     --------
-    >>> ConfusionDisplay([[8, 2], [1, 9]], ["ham", "spam"]).shares.tolist()
+    >>> ConfusionMatrixDisplay([[8, 2], [1, 9]], ["ham", "spam"]).shares.tolist()
     [[0.8, 0.2], [0.1, 0.9]]
     """
 

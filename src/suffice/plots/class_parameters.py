@@ -14,9 +14,9 @@ from suffice.generative.family_nb import Members
 from suffice.generative.gaussians import Correlated, Independent
 from suffice.generative.product import Product, Texts
 from suffice.plots.class_conditionals import ClassConditionalsDisplay
-from suffice.plots.class_events import ClassShares, ClassWords
-from suffice.plots.class_measurements import ClassDensities, ClassEllipses
-from suffice.plots.features import Array, feature_names, labels_of, measured, place_of, some_rows
+from suffice.plots.class_events import ClassFrequenciesDisplay, ClassWordsDisplay
+from suffice.plots.class_measurements import ClassDensitiesDisplay, ClassEllipsesDisplay
+from suffice.plots.inputs import Array, feature_names, labels_of, measured, place_of, some_rows
 from suffice.statistics.base import FloatArray
 
 #: What stands for a probability of 0 where its logarithm is compared.
@@ -53,7 +53,7 @@ def describe(
     if hasattr(model, "top_words"):
         if features is not None:
             raise ValueError(f"{type(model).__name__} has words, not features: leave features out, and give n")
-        return ClassWords({label: _for_it(pairs) for label, pairs in model.top_words(n=n).items()})
+        return ClassWordsDisplay({label: _for_it(pairs) for label, pairs in model.top_words(n=n).items()})
     if not hasattr(model, "_source"):
         raise ValueError(
             f"{type(model).__name__} does not describe its classes: give a generative model, such as GDA or GaussianNB"
@@ -102,7 +102,7 @@ def _of_conditional(
             shown = order[: question.n].tolist() if places is None else places
             values, what = _levels(conditional)
             names = [question.names[columns[place]] for place in shown]
-            return ClassShares(question.classes, names, values[:, shown], what=what)
+            return ClassFrequenciesDisplay(question.classes, names, values[:, shown], what=what)
     place = int(order[0]) if places is None else places[0]
     if places is not None and len(places) != 1:
         raise ValueError(f"categories are shown one feature at a time; got {len(places)} features")
@@ -128,11 +128,13 @@ def _of_measurements(
         covariances = np.broadcast_to(covariances, (len(means), len(places), len(places)))
     cells, labels = question.rows([columns[place] for place in places])
     if len(places) == 2:
-        return ClassEllipses(
+        return ClassEllipsesDisplay(
             question.classes, means, covariances, features=(features[0], features[1]), X=cells, y=labels
         )
     values = None if cells is None else cells[:, 0]
-    return ClassDensities(question.classes, means[:, 0], covariances[:, 0, 0], feature=features[0], x=values, y=labels)
+    return ClassDensitiesDisplay(
+        question.classes, means[:, 0], covariances[:, 0, 0], feature=features[0], x=values, y=labels
+    )
 
 
 def _levels(conditional: Words | Presences | Arrivals | Members) -> tuple[FloatArray, str]:
@@ -148,27 +150,29 @@ def _levels(conditional: Words | Presences | Arrivals | Members) -> tuple[FloatA
             return conditional.family.rate, "expected count"
 
 
-def _of_counts(rates: FloatArray, question: Question, name: str) -> ClassShares:
+def _of_counts(rates: FloatArray, question: Question, name: str) -> ClassFrequenciesDisplay:
     """Return the probabilities of counts, up to one that few exceed."""
     from scipy.stats import poisson
 
     last = int(poisson.ppf(0.995, rates.max()))
     counts = np.arange(max(last, 1) + 1)
     shares = poisson.pmf(counts[None], rates[:, None])
-    return ClassShares(question.classes, counts.tolist(), shares, what="probability", feature=name, upright=True)
+    return ClassFrequenciesDisplay(
+        question.classes, counts.tolist(), shares, what="probability", feature=name, upright=True
+    )
 
 
-def _of_categories(conditional: Categories, place: int, question: Question, name: str) -> ClassShares:
+def _of_categories(conditional: Categories, place: int, question: Question, name: str) -> ClassFrequenciesDisplay:
     """Return the shares of categories, those that tell most about the class first where there are too many."""
     shares = np.exp(conditional.tables[place][:-1]).T
     names = list(conditional.vocabularies[place])
     if len(names) > question.n:
         order = np.argsort(-_covariance(_log(shares), shares, question.prior), kind="stable")[: question.n]
         names, shares = [names[code] for code in order], shares[:, order]
-    return ClassShares(question.classes, names, shares, what="share of rows", feature=name)
+    return ClassFrequenciesDisplay(question.classes, names, shares, what="share of rows", feature=name)
 
 
-def _of_text(p: FloatArray, words: Any, question: Question, name: str) -> ClassWords:
+def _of_text(p: FloatArray, words: Any, question: Question, name: str) -> ClassWordsDisplay:
     log_odds = _log(p) - _log(p).mean(axis=0)
     names = list(words)
     top = [np.argsort(-row, kind="stable")[: question.n] for row in log_odds]
@@ -176,7 +180,7 @@ def _of_text(p: FloatArray, words: Any, question: Question, name: str) -> ClassW
         label: _for_it([(str(names[word]), float(row[word])) for word in order])
         for label, row, order in zip(question.classes.tolist(), log_odds, top, strict=True)
     }
-    return ClassWords(found, feature=name)
+    return ClassWordsDisplay(found, feature=name)
 
 
 def _for_it(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -18,7 +18,7 @@ from suffice.report.markup import (
     table,
     text,
 )
-from suffice.report.rows import HardRow, Seen
+from suffice.report.report_data import HardRow, Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables import RowExplanation, TableError
 from suffice.tables.blocks import Names
