@@ -15,7 +15,7 @@ from suffice import monitoring
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
 from suffice.kernels import Engine
-from suffice.kernels.choice import Execution
+from suffice.kernels.engine import Execution
 from suffice.store import StoreError, class_name, parameters
 
 

@@ -15,10 +15,10 @@ from sklearn.utils.validation import _check_feature_names, column_or_1d, validat
 from suffice.data.registry import is_location
 from suffice.data.stream import is_stream
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import cluster_of, is_foreign, is_sparse
-from suffice.kernels.errors import NonFiniteError
-from suffice.kernels.memory import check_host_memory
-from suffice.kernels.native_rows import intact, intact_sparse, is_csr
+from suffice.kernels.errors import NonFiniteError, check_host_memory
+from suffice.kernels.libraries import cluster_of, is_foreign, is_sparse
+from suffice.kernels.native import is_csr
+from suffice.kernels.sparse import intact, intact_sparse
 from suffice.kernels.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray

@@ -25,7 +25,7 @@ from suffice import (
     SoftmaxRegression,
 )
 from suffice.data import Dataset, as_dataset, register, registry
-from suffice.kernels import choice
+from suffice.kernels import libraries
 from suffice.solvers import Newton
 
 
@@ -103,8 +103,8 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "CLUSTERS", set(choice.CLUSTERS))  # what is registered here is forgotten
-    monkeypatch.setattr(registry, "CLUSTERS", choice.CLUSTERS)
+    monkeypatch.setattr(libraries, "CLUSTERS", set(libraries.CLUSTERS))  # what is registered here is forgotten
+    monkeypatch.setattr(registry, "CLUSTERS", libraries.CLUSTERS)
     register("tests", pool_dataset)
 
 

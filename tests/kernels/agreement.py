@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 
 from . import oracle
 from .backends import CLASSES, Backend, Question

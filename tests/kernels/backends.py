@@ -11,7 +11,7 @@ from scipy import sparse
 
 from suffice.families.response import Response
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from suffice.kernels.native import NativeKernels
 from tests.each import for_each
 from tests.requirements import require, require_module

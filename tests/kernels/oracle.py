@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 
 
 class Row(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 
 from .content_cache import cached_by_content
 

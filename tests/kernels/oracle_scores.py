@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.kernels.batch import Batch
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.engine import Batch
+from suffice.kernels.scores import JOINT, Reading
 
 from .content_cache import cached_by_content
 

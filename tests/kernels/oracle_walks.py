@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.kernels.batch import Batch
 from suffice.kernels.descent import Pace
+from suffice.kernels.engine import Batch
 
 from .oracle import RowCurve
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from suffice.families.response import Response
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from tests.requirements import require_module
 
 rng = np.random.default_rng(0)

@@ -5,9 +5,9 @@ import pytest
 
 from suffice.families.response import Response
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.batch import Batch
 from suffice.kernels.cuda import rows as fused_rows
 from suffice.kernels.cuda.kernels import fused
+from suffice.kernels.engine import Batch
 from tests.requirements import require_module
 
 torch = require_module("torch")

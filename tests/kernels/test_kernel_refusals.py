@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
 from suffice.families.response import Response
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from tests.each import for_each
 
 from . import oracle

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from tests.each import for_each
 
 from . import oracle

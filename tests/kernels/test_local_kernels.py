@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from suffice.kernels.native import NativeKernels
 from suffice.kernels.neighbourhood import Neighbourhood
 from tests.each import for_each

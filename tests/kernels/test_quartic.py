@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.kernels.batch import Batch
-from suffice.kernels.native import NativeKernels
-from suffice.kernels.quartic_blocks import quartic_moments
+from suffice.kernels.engine import Batch
+from suffice.kernels.native import NativeKernels, quartic_moments
 from tests.each import for_each
 
 from . import oracle

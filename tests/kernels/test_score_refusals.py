@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.kernels.batch import Batch
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.engine import Batch
+from suffice.kernels.scores import JOINT, Reading
 from tests.each import for_each
 
 from .backends import Backend

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.batch import Batch
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.engine import Batch
+from suffice.kernels.scores import JOINT, Reading
 from tests.each import for_each
 
 from . import oracle_scores

@@ -17,8 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
+from suffice.kernels.engine import _group_cores
 from suffice.kernels.native import NativeKernels
-from suffice.kernels.threads import _group_cores
 from suffice.statistics import DiagonalMoments, EventCounts, Labels, Parts, TiedMoments
 
 LABELS = Labels.of(["a", "b", "c"])
@@ -179,7 +179,7 @@ def test_a_result_nobody_waits_for_leaves_the_engine_usable():
 def test_the_number_of_threads_may_change_between_sums(monkeypatch):
     engine, batch = ThreadEngine(), rows()
     for count in (2, 3, 2):
-        monkeypatch.setattr("suffice.kernels.threads.permitted_threads", lambda count=count: count)
+        monkeypatch.setattr("suffice.kernels.engine.permitted_threads", lambda count=count: count)
         assert engine.threads == count
         assert engine.accumulate(TiedMoments.over(LABELS), batch).weight == pytest.approx(batch.weight.sum())
 
@@ -284,7 +284,7 @@ def test_sparse_and_dense_rows_give_the_same_sums():
 
 def sum_and_count() -> tuple[int, int]:
     """Sum many rows; return how many of our threads there are then, and how many the default allows."""
-    from suffice.kernels.threads import permitted_threads
+    from suffice.kernels.engine import permitted_threads
 
     ThreadEngine().accumulate(DiagonalMoments.over(LABELS), rows(200_000))
     ours = sum(thread.name.startswith("suffice") for thread in threading.enumerate())
@@ -301,11 +301,11 @@ def test_workers_of_a_process_pool_start_no_more_threads_than_they_are_told() ->
 
 
 def test_threads_are_bounded_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from suffice.kernels.threads import permitted_threads
+    from suffice.kernels.engine import permitted_threads
 
     monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(64)))
-    monkeypatch.setattr("suffice.kernels.threads._group_cores", lambda: 16)
-    monkeypatch.setattr("suffice.kernels.threads._openmp_libraries", lambda scikit_learn: ())
+    monkeypatch.setattr("suffice.kernels.engine._group_cores", lambda: 16)
+    monkeypatch.setattr("suffice.kernels.engine._openmp_libraries", lambda scikit_learn: ())
     for said, expected in [("", 16), ("3", 3), ("2,1", 2), ("100", 16), ("many", 16), ("0", 1)]:
         monkeypatch.setenv("OMP_NUM_THREADS", said)
         assert permitted_threads() == expected
@@ -320,7 +320,7 @@ def test_threadpool_limits_hold_for_our_threads() -> None:
     import sklearn.cluster  # noqa: F401  (loads OpenMP)
     import threadpoolctl
 
-    from suffice.kernels.threads import permitted_threads
+    from suffice.kernels.engine import permitted_threads
 
     with threadpoolctl.threadpool_limits(limits=1):
         assert permitted_threads() == 1

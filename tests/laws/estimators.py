@@ -34,7 +34,7 @@ from suffice import (
     TextClassifier,
 )
 from suffice.families import NegativeBinomial, Tweedie
-from suffice.kernels.batch import SMALL
+from suffice.kernels.engine import SMALL
 from suffice.statistics import DiagonalMoments, EventCounts, FullMoments, NormalEquations, PresenceCounts, TiedMoments
 from suffice.text import CountVectorizer, HashedVocabulary, HashingVectorizer, TfidfVectorizer
 

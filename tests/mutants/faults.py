@@ -187,7 +187,7 @@ FAULTS = (
     Fault(
         "OMP_NUM_THREADS is ignored",
         "kernels",
-        "src/suffice/kernels/threads.py",
+        "src/suffice/kernels/engine.py",
         "limits = [int(said)] if said.isdecimal() else []",
         "limits: list[int] = []",
         ("tests/kernels/test_threads.py::test_threads_are_bounded_by_the_environment",),

@@ -13,12 +13,9 @@ import numpy as np
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.sample import draw_rows, merge_samples
-from suffice.kernels.base import Engine
-from suffice.kernels.batch import Batch
-from suffice.kernels.choice import Execution, default_engine, engine_for, is_foreign
+from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
+from suffice.kernels.libraries import is_foreign, taken
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.results import taken
-from suffice.kernels.threads import ThreadEngine
 from suffice.statistics.base import Statistics
 
 S = TypeVar("S", bound=Statistics)

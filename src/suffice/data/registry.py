@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.data.dataset import ArrayDataset, Dataset
 from suffice.data.stream import is_stream, stream_dataset
-from suffice.kernels.choice import CLUSTERS, cluster_of
+from suffice.kernels.libraries import CLUSTERS, cluster_of
 
 #: A map of memory of more bytes than this is read in blocks of rows: what is made of all rows may not fit in memory.
 MAPPED = 1 << 28

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.data.dataset import Piece
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import is_sparse
 
 #: A sample holds no more numbers than this.
 MOST = 1_000_000

@@ -17,9 +17,9 @@ from suffice.discriminative.inference import Inference
 from suffice.discriminative.summary import Summary
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels import Batch
-from suffice.kernels.choice import engine_for
-from suffice.kernels.reading import JOINT, Reading
-from suffice.kernels.results import beside, joined, named_classes
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import beside, joined, named_classes
+from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Stored, parameters

@@ -16,7 +16,8 @@ from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import default_engine, is_foreign
+from suffice.kernels.engine import default_engine
+from suffice.kernels.libraries import is_foreign
 from suffice.solvers import Newton
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray

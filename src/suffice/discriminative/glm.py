@@ -18,7 +18,7 @@ from suffice.discriminative.regression import Regression
 from suffice.families import Family, Response
 from suffice.families.links import Link
 from suffice.kernels import Batch
-from suffice.kernels.results import beside
+from suffice.kernels.libraries import beside
 from suffice.solvers import Newton
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray

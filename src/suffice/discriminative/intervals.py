@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from suffice.kernels import Batch, Engine
-from suffice.kernels.results import beside, joined
+from suffice.kernels.libraries import beside, joined
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from suffice.data import EncodedDataset
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_sparse
-from suffice.kernels.results import beside
+from suffice.kernels.libraries import beside, is_sparse
 from suffice.solvers import Solution
 from suffice.statistics.base import FloatArray
 

@@ -37,9 +37,9 @@ from suffice.families import Response
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for
 from suffice.kernels.descent import Pace
-from suffice.kernels.results import beside
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import dependencies

@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import partitioned, validation
 from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
+from suffice.kernels.libraries import joined
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
-from suffice.kernels.results import joined
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from suffice import validation
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import Execution, engine_for, is_foreign, is_sparse
+from suffice.kernels.engine import Execution, engine_for
+from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray

@@ -18,9 +18,10 @@ from suffice.discriminative.inference import Inference
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign
 from suffice.kernels.descent import Ascent
+from suffice.kernels.engine import engine_for
 from suffice.kernels.errors import NegativeCountError, NonFiniteError
+from suffice.kernels.libraries import is_foreign
 from suffice.kernels.native import Ridge
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray

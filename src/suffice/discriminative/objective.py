@@ -15,10 +15,10 @@ from suffice.families import Response
 from suffice.families.priors import Penalty, ridge
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign, is_sparse
 from suffice.kernels.descent import Ascent, Descent, Pace
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import is_foreign, is_sparse, joined, taken
 from suffice.kernels.native import Ridge
-from suffice.kernels.results import joined, taken
 from suffice.solvers.linear_algebra import EPSILON
 from suffice.solvers.objective import (
     Capability,

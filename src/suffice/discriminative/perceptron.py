@@ -21,11 +21,11 @@ from suffice.discriminative.class_weight import class_weights
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for
 from suffice.kernels.descent import Correction
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import joined, named_classes
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.reading import JOINT, Reading
-from suffice.kernels.results import joined, named_classes
+from suffice.kernels.scores import JOINT, Reading
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray

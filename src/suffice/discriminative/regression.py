@@ -47,10 +47,10 @@ from suffice.families.links import Link
 from suffice.fitted_parameters import read_parameters, write_parameters
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import default_engine, engine_for, is_foreign, is_sparse
 from suffice.kernels.descent import Pace
-from suffice.kernels.memory import check_host_memory
-from suffice.kernels.results import beside, taken
+from suffice.kernels.engine import default_engine, engine_for
+from suffice.kernels.errors import check_host_memory
+from suffice.kernels.libraries import beside, is_foreign, is_sparse, taken
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies

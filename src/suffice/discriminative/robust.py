@@ -13,7 +13,7 @@ from suffice.data import EncodedDataset
 from suffice.families import Response
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.native_rows import is_csr
+from suffice.kernels.native import is_csr
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 

@@ -15,8 +15,8 @@ from suffice.data.sample import draw_rows, merge_samples
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_foreign, is_sparse
-from suffice.kernels.native_rows import intact
+from suffice.kernels.libraries import is_foreign, is_sparse
+from suffice.kernels.sparse import intact
 from suffice.solvers.objective import Objective, ValueGradient, ValueGradientHessian, flat, shaped
 from suffice.statistics.base import FloatArray
 

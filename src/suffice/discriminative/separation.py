@@ -18,8 +18,8 @@ from suffice.discriminative.robust import CELLS, read_rows
 from suffice.families import Response
 from suffice.kernels import Batch, Engine, errors
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.native_rows import is_csr
-from suffice.kernels.results import taken
+from suffice.kernels.libraries import taken
+from suffice.kernels.native import is_csr
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 

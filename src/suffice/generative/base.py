@@ -25,9 +25,9 @@ from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.running_sum import RunningSum, is_small
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import beside, is_foreign, is_sparse, named_classes
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.results import beside, named_classes
 from suffice.partitioned import ClassifierInPartsMixin, row_wise, sample_rows, sum_parts
 from suffice.selection import tuning
 from suffice.selection.rows import Rows

@@ -14,7 +14,7 @@ from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Presences
 from suffice.kernels import Batch
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, PresenceCounts, Statistics

@@ -19,7 +19,8 @@ from suffice.generative.events import Categories, category_table
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import engine_for, is_foreign, is_sparse
+from suffice.kernels.engine import engine_for
+from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import CategoryCounts, Labels, NamedCategoryCounts, Statistics

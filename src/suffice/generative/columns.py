@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 
 from suffice.generative.categories import is_known
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_foreign, is_sparse
+from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.text import Features

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.kernels import Batch
-from suffice.kernels.choice import is_sparse
 from suffice.kernels.errors import NonFiniteError
+from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics.base import FloatArray
 
 #: A row is impossible under a class when its vetoes sum to more than this.

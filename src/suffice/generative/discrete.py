@@ -14,8 +14,8 @@ from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
-from suffice.kernels.choice import is_sparse
 from suffice.kernels.errors import NegativeCountError
+from suffice.kernels.libraries import is_sparse
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user

@@ -12,7 +12,7 @@ from suffice.families import MultivariateGaussian
 from suffice.generative.gaussians import Correlated, dense, patterns
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
-from suffice.kernels.choice import engine_for
+from suffice.kernels.engine import engine_for
 from suffice.monitoring import report
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Statistics

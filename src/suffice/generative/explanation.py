@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.generative.conditional import log_ratio
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import is_sparse
 from suffice.statistics.base import FloatArray
 
 

@@ -20,7 +20,7 @@ from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray

@@ -15,10 +15,9 @@ from suffice.families.gaussian import LOG_2PI
 from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import beside, is_sparse
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.reading import JOINT, Reading
-from suffice.kernels.results import beside
+from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics.base import FloatArray
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta
 from suffice.kernels import Batch, Engine
-from suffice.kernels.reading import Reading
-from suffice.kernels.results import joined
+from suffice.kernels.libraries import joined
+from suffice.kernels.scores import Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 

@@ -19,9 +19,9 @@ from suffice.generative.columns import KINDS, Column, Name
 from suffice.generative.conditional import Conditional, Contributions, Linear, log_without_zeros
 from suffice.generative.events import Categories, Presences, log_factorials
 from suffice.kernels import Batch
-from suffice.kernels.choice import engine_for
+from suffice.kernels.engine import engine_for
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

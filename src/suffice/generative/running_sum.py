@@ -11,7 +11,7 @@ from scipy import sparse
 
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
-from suffice.kernels.choice import is_sparse
+from suffice.kernels.libraries import is_sparse
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 

@@ -1,11 +1,9 @@
-"""Where batches live and which code sums one of them."""
+"""Engines, which cut batches of rows into parts, and the kernels that sum one part."""
 
 from suffice.kernels.arrays import ArrayEngine
-from suffice.kernels.base import Engine
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch, Engine, ThreadEngine
 from suffice.kernels.sql.engine import SqlEngine
 from suffice.kernels.sql.rows import Expression, Relation
-from suffice.kernels.threads import ThreadEngine
 
 __all__ = [
     "ArrayEngine",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from suffice.families.links import to_host as to_host
 from suffice.kernels import errors
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 
 Array = Any  # an array of any library that follows the array API
 

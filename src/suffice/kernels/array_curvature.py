@@ -11,7 +11,7 @@ from suffice.families.multinomial import Multinomial
 from suffice.kernels import errors
 from suffice.kernels.array_blocks import Array, Block, Blocks, to_host
 from suffice.kernels.array_moments import symmetric
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from suffice.kernels.protocol import FloatArray
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from suffice.kernels.array_moments import (
 )
 from suffice.kernels.array_scores import ArrayScores
 from suffice.kernels.array_stochastic import ArrayWalks
-from suffice.kernels.batch import Batch
 from suffice.kernels.cuda.kernels import Fused, asked
+from suffice.kernels.engine import Batch
 from suffice.kernels.memory import in_blocks
 from suffice.kernels.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood
 from suffice.kernels.protocol import FloatArray
@@ -49,7 +49,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
 
     Examples
     --------
-    >>> from suffice.kernels.batch import Batch
+    >>> from suffice.kernels.engine import Batch
     >>> batch = Batch(np.array([[1, 0], [2, 5], [3, 1]]), y=np.array([0, 1, 0]))
     >>> weights, events = ArrayKernels().event_counts(batch, classes=2)
     >>> weights

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.kernels import errors
 from suffice.kernels.array_blocks import ACCELERATOR_BLOCK_BYTES, BLOCK_BYTES, Array, Block, Blocks, to_host
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from suffice.kernels.neighbourhood import NEGLIGIBLE, LocalCurvature, LocalMoments, Neighbourhood
 from suffice.kernels.protocol import FloatArray
 

@@ -13,8 +13,8 @@ from suffice.families.links import LARGEST_PREDICTOR
 from suffice.kernels import errors
 from suffice.kernels.array_blocks import Array, Block, Blocks, to_host
 from suffice.kernels.array_curvature import check_regression, design, targets
-from suffice.kernels.batch import Batch
 from suffice.kernels.descent import Correction, Descent, Pace, check_correction, check_ridge, read_order
+from suffice.kernels.engine import Batch
 from suffice.kernels.memory import InBlocks, in_blocks
 
 if TYPE_CHECKING:

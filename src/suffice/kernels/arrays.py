@@ -13,8 +13,7 @@ from array_api_compat import is_torch_array
 
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.base import Engine, named
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch, Engine, named
 from suffice.kernels.protocol import Kernels
 
 if TYPE_CHECKING:

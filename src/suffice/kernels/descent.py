@@ -12,7 +12,7 @@ import numpy.typing as npt
 from suffice.kernels import errors
 
 if TYPE_CHECKING:
-    from suffice.kernels.batch import Batch
+    from suffice.kernels.engine import Batch
     from suffice.kernels.protocol import FloatArray
 
 

@@ -7,7 +7,9 @@ Functions named after a fault return the exception; those named ``check_...`` ra
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +44,7 @@ class EntryError(ValueError):
     @property
     def entry(self) -> str:
         """The entry and its value, as "x[2, 4] is nan"."""
-        return f"{_entry(self.argument, self.position)} is {self.value:g}"
+        return f"{entry_name(self.argument, self.position)} is {self.value:g}"
 
     def __str__(self) -> str:
         return f"{self.entry}; {self.rule}"
@@ -67,7 +69,7 @@ class NegativeCountError(EntryError):
 def bad_category(position: Sequence[int], value: float, size: int) -> ValueError:
     """Return the complaint about an entry that is no category of its feature."""
     where = f"categories of feature {position[1]} must be whole numbers 0 to {size - 1}"
-    return ValueError(f"{_entry('x', position)} is {value:g}; {where}")
+    return ValueError(f"{entry_name('x', position)} is {value:g}; {where}")
 
 
 def no_codes(dtype: object) -> TypeError:
@@ -177,18 +179,6 @@ def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> No
         raise NonFiniteError("mean", tuple(place), mean[tuple(place)])
 
 
-def check_entries(name: str, array: npt.NDArray[Any], valid: npt.NDArray[np.bool_], rule: str) -> None:
-    """Raise about the first entry that is not valid.
-
-    >>> check_entries("coef", np.array([1.0, np.inf]), np.array([True, False]), "it must be finite")
-    Traceback (most recent call last):
-    ValueError: coef[1] is inf; it must be finite
-    """
-    if not valid.all():
-        place = tuple(int(index) for index in np.argwhere(~valid)[0])
-        raise ValueError(f"{_entry(name, place)} is {array[place]:g}; {rule}")
-
-
 def check_scores(scores: Any) -> None:
     """Raise where scores are no table of rows and at least one class."""
     shape = getattr(scores, "shape", None)
@@ -198,7 +188,9 @@ def check_scores(scores: Any) -> None:
 
 def bad_score(position: Sequence[int], value: float) -> ValueError:
     """Return the complaint about a score that no reading makes sense of."""
-    return ValueError(f"{_entry('scores', position)} is {value:g}; it must be finite, or -inf for what is impossible")
+    return ValueError(
+        f"{entry_name('scores', position)} is {value:g}; it must be finite, or -inf for what is impossible"
+    )
 
 
 def overflowing_scores(row: int) -> OverflowError:
@@ -207,7 +199,7 @@ def overflowing_scores(row: int) -> OverflowError:
     >>> overflowing_scores(3)
     OverflowError('the scores of x[3] overflow float64; rescale the features')
     """
-    return OverflowError(f"the scores of {_entry('x', (row,))} overflow float64; rescale the features")
+    return OverflowError(f"the scores of {entry_name('x', (row,))} overflow float64; rescale the features")
 
 
 def check_offset(offset: Any, predictors: int) -> None:
@@ -251,7 +243,34 @@ def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], featu
     raise OverflowError(f"the sums of y overflow float64; rescale target {column - features}")
 
 
-def _entry(name: str, position: Sequence[int]) -> str:
+@cache
+def host_memory() -> int:
+    """Return how many bytes of memory this machine has; where it does not tell, how many it could address."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 47
+
+
+def check_host_memory(shape: tuple[int, ...], what: str, *lengths: int) -> None:
+    """Raise where an array of float64 with these lengths, made of rows X of this shape, cannot fit in memory.
+
+    Examples
+    --------
+    >>> check_host_memory((3, 1 << 60), "one number for each column", 1 << 60)
+    Traceback (most recent call last):
+    ValueError: X has shape (3, 1152921504606846976): one number for each column would need 8,589,934,592 GiB, ...
+    """
+    needed = 8 * math.prod(map(int, lengths))
+    if needed > host_memory():
+        raise ValueError(
+            f"X has shape {tuple(map(int, shape))}: {what} would need {needed / 2**30:,.0f} GiB, and this machine has "
+            f"{host_memory() / 2**30:,.1f} GiB; drop columns that are 0 in every row, or hash features into fewer"
+        )
+
+
+def entry_name(name: str, position: Sequence[int]) -> str:
+    """Return how an entry of an argument is written: ``x[2, 4]``."""
     return f"{name}[{', '.join(str(int(index)) for index in position)}]"
 
 

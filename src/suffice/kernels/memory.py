@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import math
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -49,32 +47,6 @@ class InBlocks:
 
 
 K = TypeVar("K", bound=InBlocks)
-
-
-@cache
-def host_memory() -> int:
-    """Return how many bytes of memory this machine has; where it does not tell, how many it could address."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 47
-
-
-def check_host_memory(shape: tuple[int, ...], what: str, *lengths: int) -> None:
-    """Raise where an array of float64 with these lengths, made of rows X of this shape, cannot fit in memory.
-
-    Examples
-    --------
-    >>> check_host_memory((3, 1 << 60), "one number for each column", 1 << 60)
-    Traceback (most recent call last):
-    ValueError: X has shape (3, 1152921504606846976): one number for each column would need 8,589,934,592 GiB, ...
-    """
-    needed = 8 * math.prod(map(int, lengths))
-    if needed > host_memory():
-        raise ValueError(
-            f"X has shape {tuple(map(int, shape))}: {what} would need {needed / 2**30:,.0f} GiB, and this machine has "
-            f"{host_memory() / 2**30:,.1f} GiB; drop columns that are 0 in every row, or hash features into fewer"
-        )
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
@@ -10,25 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.kernels import errors, parameters
+from suffice.kernels import errors, scores
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.batch import Batch
 from suffice.kernels.descent import Ascent, Correction, Descent, Pace, check_correction, check_ridge, read_order
-from suffice.kernels.memory import check_host_memory
-from suffice.kernels.native_rows import (
-    Features,
-    blame,
-    check_numbers,
-    intact,
-    is_csr,
-    read_codes,
-    read_column,
-    read_features,
-    read_targets,
-)
+from suffice.kernels.engine import Batch
+from suffice.kernels.errors import check_host_memory
 from suffice.kernels.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood, Shape
-from suffice.kernels.quartic_blocks import quartic_moments
-from suffice.kernels.reading import JOINT, Reading, What
+from suffice.kernels.scores import JOINT, Reading, What
+from suffice.kernels.sparse import csr_indices, intact
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
@@ -53,12 +42,25 @@ _SHAPES = {shape: number for number, shape in enumerate(get_args(Shape))}
 _READINGS = {what: number for number, what in enumerate(get_args(What))}
 
 
+#: The rows of a block of :func:`quartic_moments` take about this many bytes in float64.
+_BLOCK_BYTES = 1 << 20
+
+
 class Ridge(NamedTuple):
     """A ridge penalty on theta, where scale * theta is what x is multiplied by."""
 
     l2: float  # above 0
     scale: FloatArray | None = None  # (d, t); 1 by default
     symmetric: bool = False  # whether every class has its predictor, none being pinned at 0
+
+
+class Features(NamedTuple):
+    """Features as the native code reads them: an array or the parts of CSR, and the rows that count."""
+
+    x: Any
+    begin: int
+    end: int
+    origin: int  # the batch's row that is row 0 here
 
 
 class NativeKernels:
@@ -235,21 +237,21 @@ class NativeKernels:
         missing: FloatArray | None = None,
     ) -> npt.NDArray[Any]:
         """Return the reading of x coef' + intercept."""
-        model = parameters.linear(batch.features, coef, intercept, threshold, missing)
+        model = scores.linear_parameters(batch.features, coef, intercept, threshold, missing)
         return self._scores(_native.linear_scores, batch, reading, len(model.intercept), model)
 
     def diagonal_scores(
         self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> npt.NDArray[Any]:
         """Return the reading of the features' Gaussian log-densities and the intercept."""
-        model = parameters.diagonal(batch.features, mean, variance, intercept)
+        model = scores.diagonal_parameters(batch.features, mean, variance, intercept)
         return self._scores(_native.diagonal_scores, batch, reading, len(model.intercept), model)
 
     def quadratic_scores(
         self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> npt.NDArray[Any]:
         """Return the reading of the intercept less half the squared length of whitener (x - mean)."""
-        model = parameters.quadratic(batch.features, mean, whitener, intercept)
+        model = scores.quadratic_parameters(batch.features, mean, whitener, intercept)
         return self._scores(_native.quadratic_scores, batch, reading, len(model.intercept), model)
 
     def category_scores(
@@ -261,7 +263,7 @@ class NativeKernels:
         reading: Reading = JOINT,
     ) -> npt.NDArray[Any]:
         """Return the reading of the log-probabilities of the row's categories and the intercept."""
-        model = parameters.categories(batch.features, tables, sizes, intercept)
+        model = scores.category_parameters(batch.features, tables, sizes, intercept)
         return self._scores(_native.category_scores, batch, reading, len(model.intercept), model, (model.sizes,))
 
     def read_scores(self, scores: npt.NDArray[Any], reading: Reading) -> npt.NDArray[Any]:
@@ -543,3 +545,163 @@ def _complaint(
             )
         case _:  # indptr or indices of a broken CSR matrix
             return ValueError(f"x.{what}[{row}] is {value:g}, which is out of range: the CSR matrix is broken")
+
+
+def is_csr(x: Any) -> bool:
+    """Whether x is a scipy CSR matrix or array."""
+    return getattr(x, "format", None) == "csr" and hasattr(x, "indptr")
+
+
+def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
+    """Raise where an array holds anything but real numbers."""
+    if array.dtype.kind not in "biuf":
+        raise errors.no_numbers(name, array.dtype)
+
+
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    """Whether the native code can read the array where it lies."""
+    whole_strides = all(stride % array.itemsize == 0 for stride in array.strides)
+    return (
+        array.dtype.isnative
+        and array.flags.aligned
+        and whole_strides
+        and array.itemsize in (1, 2, 4, 8)
+        and array.dtype != np.float16
+    )
+
+
+def read_features(batch: Batch) -> Features:
+    """Return x as it lies where native code can read it there, else its rows converted to float64."""
+    x = batch.x
+    if is_csr(x):
+        return _csr(batch)
+    if not isinstance(x, np.ndarray):
+        name = f"{type(x).__module__.partition('.')[0]} {type(x).__name__}"
+        cure = "x.tocsr()" if hasattr(x, "tocsr") else "ArrayEngine, or numpy.asarray(x)"
+        raise TypeError(f"ThreadEngine sums NumPy arrays and scipy CSR matrices; x is a {name}: use {cure}")
+    check_numbers("x", x)
+    if _is_plain(x):
+        return Features(x, batch.start, batch.stop, 0)
+    return Features(x[batch.start : batch.stop].astype(np.float64), 0, batch.rows, batch.start)
+
+
+def _csr(batch: Batch) -> Features:
+    x, data = batch.x, batch.x.data
+    check_numbers("x", data)
+    if not _is_plain(data):
+        data = data.astype(np.float64)
+    if len(x.indptr) != x.shape[0] + 1:
+        raise ValueError(f"x.indptr has {len(x.indptr)} entries for {x.shape[0]} rows: the CSR matrix is broken")
+    return Features((np.ascontiguousarray(data), *csr_indices(x), x.shape[1]), batch.start, batch.stop, 0)
+
+
+def read_codes(batch: Batch, classes: int) -> npt.NDArray[np.int64] | None:
+    """Return the class codes of the rows that count; None where all are of one class."""
+    errors.check_classes(classes, batch.y)
+    if batch.y is None:
+        return None
+    y = np.asarray(batch.y)
+    if y.dtype.kind not in "iub":
+        raise errors.no_codes(y.dtype)
+    return np.ascontiguousarray(y[batch.start : batch.stop], dtype=np.int64)
+
+
+def read_targets(batch: Batch) -> npt.NDArray[Any]:
+    """Return the targets of the rows that count."""
+    if batch.y is None:
+        raise errors.missing_targets()
+    y = np.asarray(batch.y)
+    check_numbers("y", y)
+    y = y[batch.start : batch.stop]
+    return y if _is_plain(y) else y.astype(np.float64)
+
+
+def read_column(name: str, values: Any, batch: Batch) -> FloatArray:
+    """Return the weights or offsets of the rows that count, side by side in float64."""
+    values = np.asarray(values)
+    check_numbers(name, values)
+    return np.ascontiguousarray(values[batch.start : batch.stop], dtype=np.float64).reshape(-1)
+
+
+def blame(batch: Batch, missing: bool = False) -> None:
+    """Raise about the first feature, target or offset that is not finite; return if there is none.
+
+    With ``missing``, a feature may be NaN.
+    """
+    x = batch.x
+    if is_csr(x):
+        bounds = x.indptr[batch.start], x.indptr[batch.stop]
+        bad = np.flatnonzero(_bad(x.data[bounds[0] : bounds[1]], missing)) + bounds[0]
+        if bad.size:
+            rows = np.searchsorted(x.indptr, bad, side="right") - 1
+            row, column, stored = min(zip(rows, x.indices[bad], bad, strict=True))
+            raise errors.NonFiniteError("x", (row, column), x.data[stored])
+    else:
+        _blame_array("x", x, batch, missing)
+    for name, column in (("y", batch.y), ("offset", batch.offset)):
+        if column is not None:
+            _blame_array(name, np.asarray(column), batch)
+
+
+def _bad(values: npt.NDArray[Any], missing: bool) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.isinf(values) if missing else ~np.isfinite(values))
+
+
+def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch, missing: bool = False) -> None:
+    for start in range(batch.start, batch.stop, 4096):
+        bad = np.argwhere(_bad(array[start : min(start + 4096, batch.stop)], missing))
+        if bad.size:
+            place = (int(bad[0][0]) + start, *(int(index) for index in bad[0][1:]))
+            raise errors.NonFiniteError(name, place, float(array[place]))
+
+
+@np.errstate(over="ignore", invalid="ignore")  # overflow is found by what it leaves
+def quartic_moments(batch: Batch, mean: FloatArray, block_bytes: int = _BLOCK_BYTES) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), with z = x - mean of the class, (k, d)."""
+    cubes, quartic = np.zeros_like(mean), np.zeros(len(mean))
+    for z, classes, starts, weight in _deviations(batch, mean, block_bytes):
+        squares = np.einsum("ij,ij->i", z, z)
+        weighted = squares if weight is None else np.where(weight > 0, weight * squares, 0.0)
+        quartic[classes] += np.add.reduceat(weighted * np.where(weighted > 0, squares, 0.0), starts)
+        z *= weighted[:, None]
+        cubes[classes] += np.add.reduceat(z, starts, axis=0)
+    if not (np.isfinite(cubes).all() and np.isfinite(quartic).all()):
+        blame(batch)
+        widest = np.zeros(batch.features)
+        for z, *_ in _deviations(batch, mean, block_bytes):
+            np.maximum(widest, np.abs(z).max(axis=0), out=widest)
+        raise errors.feature_overflow(int(np.argmax(widest)))
+    return cubes, quartic
+
+
+def _deviations(
+    batch: Batch, mean: FloatArray, block_bytes: int
+) -> Iterator[tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.intp], FloatArray | None]]:
+    """Yield blocks of rows less their class means, grouped by class.
+
+    With the rows, (n, d), come the classes among them, where the rows of each of these start, and the weights, (n,).
+    """
+    codes = read_codes(batch, len(mean))
+    features = intact(batch.x) if is_csr(batch.x) else batch.x
+    weight = None if batch.weight is None else read_column("weight", batch.weight, batch)
+    narrow = np.uint16 if len(mean) <= 1 << 16 else np.int64  # 16 bits are sorted by radix
+    height = max(1, block_bytes // (8 * max(1, batch.features)))
+    for first in range(0, batch.rows, height):
+        rows = slice(first, min(first + height, batch.rows))
+        x = _dense_rows(features, slice(batch.start + rows.start, batch.start + rows.stop))
+        mass = None if weight is None else weight[rows]
+        if codes is None:
+            z, present, starts = x - mean[0], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.intp)
+        else:
+            order = np.argsort(codes[rows].astype(narrow, copy=False), kind="stable")
+            grouped = codes[rows].take(order)
+            starts = np.flatnonzero(np.diff(grouped, prepend=-1))
+            z, present = x.take(order, axis=0), grouped.take(starts)
+            z -= mean.take(grouped, axis=0)
+            mass = None if mass is None else mass.take(order)
+        yield z, present, starts, mass
+
+
+def _dense_rows(x: Any, rows: slice) -> FloatArray:
+    """Return rows of a NumPy array or CSR matrix as a dense float64 array."""
+    return np.asarray(x[rows].toarray() if is_csr(x) else x[rows], dtype=np.float64)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from suffice.kernels.reading import JOINT, Reading
+from suffice.kernels.scores import JOINT, Reading
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
-    from suffice.kernels.batch import Batch
     from suffice.kernels.descent import Correction, Descent, Pace
+    from suffice.kernels.engine import Batch
     from suffice.kernels.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood
 
 FloatArray = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.kernels.array_blocks import Array
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 from suffice.kernels.memory import free_memory, out_of_memory
 
 #: The bytes of a block that travels at a time: enough to outweigh what starting its sums costs.

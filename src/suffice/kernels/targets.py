@@ -8,8 +8,7 @@ import array_api_compat
 import numpy as np
 
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_foreign
-from suffice.kernels.results import beside
+from suffice.kernels.libraries import beside, is_foreign
 from suffice.statistics import Labels
 
 #: Labels within so many whole numbers are looked for one by one, which sorts nothing.

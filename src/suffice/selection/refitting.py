@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from suffice.data.stream import is_stream
-from suffice.kernels.choice import cluster_of
+from suffice.kernels.libraries import cluster_of
 from suffice.selection import tuning
 from suffice.selection.rows import Index, indices_of
 from suffice.statistics import Labels

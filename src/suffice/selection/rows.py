@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.threads import permitted_threads
+from suffice.kernels.engine import permitted_threads
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
-from suffice.kernels.memory import host_memory
+from suffice.kernels.errors import host_memory
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.kernels.native_rows import intact
+from suffice.kernels.sparse import intact
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
 from suffice.statistics.base import FloatArray
 from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary, under

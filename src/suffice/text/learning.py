@@ -16,7 +16,7 @@ from suffice.data.registry import dataset_in_parts
 from suffice.data.stream import numbered
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
-from suffice.kernels.choice import Execution, engine_for
+from suffice.kernels.engine import Execution, engine_for
 from suffice.statistics import Labels
 from suffice.text import Counting, DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.candidates import Candidate, candidates

@@ -17,7 +17,7 @@ from suffice.discriminative import LogisticRegression, NBLogisticRegression
 from suffice.generative.conditional import Theta
 from suffice.generative.joint import What
 from suffice.kernels import Batch, Engine
-from suffice.kernels.reading import Reading as KernelReading
+from suffice.kernels.scores import Reading as KernelReading
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.count_matrix import known_rows

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from suffice.kernels.native_rows import intact_sparse
+from suffice.kernels.sparse import intact_sparse
 from suffice.text.count_matrix import known_rows, new_rows
 from suffice.text.vectorizing import Vectorizer
 from suffice.text.vocabulary import Vocabulary

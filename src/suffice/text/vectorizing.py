@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from suffice.kernels import Engine
-from suffice.kernels.choice import Execution, engine_for
+from suffice.kernels.engine import Execution, engine_for
 from suffice.text.documents import decoded, gathered
 from suffice.text.features import Features
 

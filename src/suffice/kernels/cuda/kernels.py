@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.kernels.array_blocks import Array
-from suffice.kernels.batch import Batch
 from suffice.kernels.cuda.rows import DeviceRows, device_rows
+from suffice.kernels.engine import Batch
 from suffice.kernels.memory import out_of_memory
 from suffice.kernels.protocol import FloatArray
 from suffice.user_warnings import warn_user

@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.kernels import errors
 from suffice.kernels.array_blocks import Array, check_real, namespace_of, to_host
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch
 
 #: Batches with fewer cells than this are summed before a kernel would be compiled.
 SMALLEST = 1 << 20

@@ -13,7 +13,7 @@ from suffice.kernels.sql.dialect import Database, chunks
 from suffice.kernels.sql.rows import Expression, Relation
 
 if TYPE_CHECKING:
-    from suffice.kernels.batch import Batch
+    from suffice.kernels.engine import Batch
 
 
 #: The square of a smaller number is 0, or has lost its digits.

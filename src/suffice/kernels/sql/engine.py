@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
-from suffice.kernels.base import Engine, named
-from suffice.kernels.batch import Batch
+from suffice.kernels.engine import Batch, Engine, named
 from suffice.kernels.protocol import Kernels
 from suffice.kernels.sql.dialect import Connected, Database, quoted
 from suffice.kernels.sql.kernels import SqlKernels

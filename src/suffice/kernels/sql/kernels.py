@@ -14,7 +14,7 @@ from suffice.kernels.sql.dialect import Database
 from suffice.kernels.sql.moments import Moments, moments, products, squares
 
 if TYPE_CHECKING:
-    from suffice.kernels.batch import Batch
+    from suffice.kernels.engine import Batch
 
 #: Columns that are grouped by in one query: GROUPING() takes no more arguments.
 _GROUPED = 24

@@ -1,4 +1,4 @@
-"""What an engine gives back row by row: joined, and in the library and on the device the rows came in."""
+"""Arrays of other libraries: which library an array belongs to, and results in that library, on that device."""
 
 from __future__ import annotations
 
@@ -8,9 +8,47 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from suffice.kernels.array_blocks import to_host
-from suffice.kernels.choice import is_foreign, is_sparse
+from suffice.families.links import to_host
+
+#: The libraries whose collections live in parts, and are not arrays; see :func:`suffice.data.register`.
+CLUSTERS: set[str] = {"dask", "pyspark"}
+
+
+def cluster_of(x: Any) -> str | None:
+    """Return the name of the library that spreads x over a cluster, if one does.
+
+    Examples
+    --------
+    >>> cluster_of(np.zeros((1, 1)))
+    """
+    library = type(x).__module__.partition(".")[0]
+    return library if library in CLUSTERS else None
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether x is a sparse matrix or array of scipy.
+
+    Examples
+    --------
+    >>> is_sparse(sparse.eye_array(2))
+    True
+    """
+    return bool(sparse.issparse(x))
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether x is an array of a library other than NumPy: torch, CuPy, JAX and the like.
+
+    Examples
+    --------
+    >>> is_foreign(np.zeros(1)), is_foreign([0.0])
+    (False, False)
+    """
+    if isinstance(x, np.ndarray | list | tuple) or is_sparse(x) or cluster_of(x) is not None:
+        return False
+    return bool(array_api_compat.is_array_api_obj(x))
 
 
 def joined(parts: Iterable[Any]) -> Any:
