@@ -151,7 +151,7 @@ def bogofilter_online(index: list[tuple[str, Path]], place: Path) -> tuple[list[
 def accuracy(index_file: Path, index: list[tuple[str, Path]], place: Path, shuffles: int) -> list[str]:
     """Return rows of a table: both filters in the index's order, and ours over other orders."""
     from suffice.mail.evaluating import gathered, indexed, online, shuffled
-    from suffice.mail.measures import Outcome
+    from suffice.mail.outcome import Outcome
 
     corpus = gathered(indexed(index_file, lambda skipped: None))
     ours = online(corpus)

@@ -25,7 +25,7 @@ SLOW = (
     "email",
     "concurrent.futures",
     "suffice.mail.evaluating",
-    "suffice.mail.measures",
+    "suffice.metrics",
     "suffice.mail.sorting",
 )
 ONE_MESSAGE = [("classify",), ("filter",), ("learn", "--spam"), ("correct", "--spam"), ("classify", "--train")]

@@ -13,7 +13,7 @@ import pytest
 
 from suffice import _native
 from suffice.mail.evaluating import Corpus, gathered, indexed, online, shuffled
-from suffice.mail.measures import Outcome
+from suffice.mail.outcome import Outcome
 from suffice.mail.reading import read
 from tests.references.data import unpacked
 

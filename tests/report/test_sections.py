@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import suffice
 import suffice.demo
@@ -25,7 +25,7 @@ from suffice.report.displays import SurfaceDisplay, histogram
 from suffice.report.importance_section import Effects, effects_of, hard_section, telling_section
 from suffice.report.learning_curve_section import counterpart, learning_curve
 from suffice.report.markup import bar, figure, listed, share, shown, spark, table, text
-from suffice.report.metrics_section import baselines, quality_section, ranked_counts, thinned_curve
+from suffice.report.metrics_section import baselines, quality_section, thinned_curve
 from suffice.report.report_data import Seen
 from suffice.report.selection_section import choice_section, learning_section
 from suffice.tables import TableError, open_table
@@ -122,19 +122,6 @@ def test_a_table_of_unknown_classes_alone_is_refused_with_their_names() -> None:
 
 
 # Measures.
-
-
-def test_curves_are_those_of_scikit_learn() -> None:
-    random = np.random.default_rng(0)
-    is_one = random.random(500) < 0.3
-    p = np.round(random.random(500) * 0.6 + 0.3 * is_one, 2)  # with ties
-    false, true = ranked_counts(is_one, p)
-    fpr, tpr, _ = roc_curve(is_one, p, drop_intermediate=False)
-    np.testing.assert_allclose(false / false[-1], fpr)
-    np.testing.assert_allclose(true / true[-1], tpr)
-    precision, recall, _ = precision_recall_curve(is_one, p)
-    np.testing.assert_allclose((true[1:] / (true + false)[1:])[::-1], precision[:-1])
-    np.testing.assert_allclose((true / true[-1])[::-1], recall)
 
 
 def test_a_pages_areas_are_those_of_scikit_learn(written: Any) -> None:

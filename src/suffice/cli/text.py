@@ -240,8 +240,8 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
     """Measure how well MODEL classifies DOCUMENTS whose classes are known."""
     from suffice.cli.evaluating import show_evaluation
     from suffice.cli.output import show_json
+    from suffice.metrics import Evaluation
     from suffice.statistics import Labels
-    from suffice.tables import Evaluation
 
     fitted = _loaded(model)
     labels = Labels.of(fitted.classes_)

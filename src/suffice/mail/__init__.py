@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from suffice.mail.errors import MailError
     from suffice.mail.explaining import Explanation
     from suffice.mail.filter import MailFilter
-    from suffice.mail.measures import Outcome
+    from suffice.mail.outcome import Outcome
     from suffice.mail.tally import Tally
     from suffice.mail.verdict import Verdict
 
@@ -18,7 +18,7 @@ _ROOMS = {
     "Explanation": "explaining",
     "MailError": "errors",
     "MailFilter": "filter",
-    "Outcome": "measures",
+    "Outcome": "outcome",
     "Tally": "tally",
     "Verdict": "verdict",
 }

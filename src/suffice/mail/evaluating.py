@@ -17,7 +17,7 @@ from suffice.mail.bulk import TOGETHER, TOGETHER_BYTES
 from suffice.mail.errors import MailError
 from suffice.mail.filter import Train
 from suffice.mail.heaps import heaps
-from suffice.mail.measures import Outcome
+from suffice.mail.outcome import Outcome
 from suffice.mail.reading import read, threads, token_count
 from suffice.mail.verdict import CUTS, discount, judged
 

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import (
+    CalibrationCurve,
+    calibration_curve,
+    calibration_error,
+    calibration_sums,
+    quantile_calibration_sums,
+)
 from suffice.plots.display import Display
 from suffice.plots.inputs import probabilities, scored
 from suffice.plots.style import INK, colour, legend, name_axes
-from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,14 +56,14 @@ class CalibrationDisplay(Display):
     ) -> None:
         self.predicted = np.asarray(predicted, dtype=np.float64)
         self.observed = np.asarray(observed, dtype=np.float64)
-        self.counts = np.asarray(counts, dtype=np.float64)
+        self.counts = np.asarray(counts)
         if not self.predicted.shape == self.observed.shape == self.counts.shape or self.counts.sum() <= 0:
             raise ValueError(
                 "predicted, observed and counts must have one entry per bin, and some rows; their shapes are "
                 f"{self.predicted.shape}, {self.observed.shape} and {self.counts.shape}"
             )
         self.label = label
-        self.error = float(np.average(np.abs(self.observed - self.predicted), weights=self.counts))
+        self.error = calibration_error(CalibrationCurve(self.predicted, self.observed, self.counts))
 
     @classmethod
     def from_estimator(
@@ -117,15 +123,10 @@ class CalibrationDisplay(Display):
             said, right, label = given[:, 1], labels == known[1], str(known[1])
         else:
             said, right, label = given.max(axis=1), labels == known[given.argmax(axis=1)], "the predicted class"
-        place = _bins(said, bins, strategy)
-        counts = np.bincount(place)
-        full = counts > 0
-        return cls(
-            np.bincount(place, said)[full] / counts[full],
-            np.bincount(place, right)[full] / counts[full],
-            counts[full],
-            label=label,
-        ).plot(ax)
+        if strategy not in ("uniform", "quantile"):
+            raise ValueError(f"strategy must be 'uniform' or 'quantile'; got {strategy!r}")
+        sums = calibration_sums if strategy == "uniform" else quantile_calibration_sums
+        return cls(*calibration_curve(sums(said, right, bins)), label=label).plot(ax)
 
     def _draw(self) -> None:
         ax = self.ax_
@@ -141,14 +142,3 @@ class CalibrationDisplay(Display):
         rows = legend(ax, [(line, error), (bars, f"{int(self.counts.sum()):,} rows")])
         name_axes(ax, f"probability of {self.label}", "share that turned out so")
         self._entitle("Do probabilities mean what they say?", rows)
-
-
-def _bins(said: FloatArray, bins: int, strategy: str) -> npt.NDArray[np.intp]:
-    """Return the bin of each probability."""
-    if bins < 1:
-        raise ValueError(f"bins must be 1 or more; got {bins!r}")
-    if strategy not in ("uniform", "quantile"):
-        raise ValueError(f"strategy must be 'uniform' or 'quantile'; got {strategy!r}")
-    inner = np.arange(1, bins) / bins
-    edges = inner if strategy == "uniform" else np.unique(np.quantile(said, inner))
-    return np.searchsorted(edges, said, side="right")

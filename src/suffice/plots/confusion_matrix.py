@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import confusion_matrix
 from suffice.plots.display import Display
 from suffice.plots.inputs import codes_of, labels_of
 from suffice.plots.style import INK, LETTERS, WIDTH, bare, colour, name_axes, number, shortened
@@ -87,9 +88,8 @@ class ConfusionMatrixDisplay(Display):
         predicted = np.asarray(prediction)
         labels = labels_of(y, len(predicted))
         known = np.unique(np.concatenate([labels, predicted])) if classes is None else np.asarray(classes)
-        counts = np.zeros((len(known), len(known)), dtype=np.int64)
-        np.add.at(counts, (codes_of(labels, known, "y"), codes_of(predicted, known, "the prediction")), 1)
-        return cls(counts, known).plot(ax)
+        codes, best = codes_of(labels, known, "y"), codes_of(predicted, known, "the prediction")
+        return cls(confusion_matrix(codes, best, len(known)), known).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         k = len(self.classes)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import Ranking, corners, precision_recall_curve, rank, roc_auc, roc_curve
+from suffice.metrics import average_precision as measure_average_precision
 from suffice.plots.display import Display
 from suffice.plots.inputs import probabilities, scored
 from suffice.plots.style import HEIGHT, INK, WIDTH, colour, dashes, legend, legend_rows, name_axes
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Curves = Mapping[Any, npt.ArrayLike]
-Found = dict[Any, tuple[npt.NDArray[np.bool_], FloatArray]]
 
 
 def _by_name(values: Any) -> dict[Any, FloatArray]:
@@ -27,16 +28,16 @@ def _by_name(values: Any) -> dict[Any, FloatArray]:
     return {name: np.asarray(each, dtype=np.float64) for name, each in named.items()}
 
 
-def _against_the_rest(y: Any, p: Any, classes: Any) -> Found:
-    """Return, for each class (of two, the second), which rows are of it and their probabilities of being so."""
+def _rank_one_vs_rest(y: Any, p: Any, classes: Any) -> dict[Any, Ranking]:
+    """Return the ranking of the rows by the probability of each class (of two, the second)."""
     labels, given, known = scored(y, p, classes)
     names = known.tolist()
     codes = range(1, 2) if len(names) == 2 else range(len(names))
-    found = {names[code]: (labels == names[code], given[:, code]) for code in codes}
-    for label, (is_one, _) in found.items():
-        if is_one.all() or not is_one.any():
+    found = {names[code]: rank(labels == names[code], given[:, code]) for code in codes}
+    for label, ranking in found.items():
+        if not ranking.positives or not ranking.negatives:
             raise ValueError(
-                f"class {label!r} has {is_one.sum()} of {len(labels)} rows: a curve needs some of it and some not"
+                f"class {label!r} has {ranking.positives} of {len(labels)} rows: a curve needs some of it and some not"
             )
     return found
 
@@ -88,12 +89,12 @@ class _Ranking(Display):
         ax
             Where to draw.
         """
-        return cls._of(_against_the_rest(y, p, classes)).plot(ax)
+        return cls._of(_rank_one_vs_rest(y, p, classes)).plot(ax)
 
     @classmethod
     @abstractmethod
-    def _of(cls, found: Found) -> Self:
-        """Return the curves of classes, each as which rows are of it and their probabilities."""
+    def _of(cls, found: dict[Any, Ranking]) -> Self:
+        """Return the curves of classes."""
 
     def _size(self) -> tuple[float, float]:
         return WIDTH, HEIGHT + 0.19 * legend_rows([_entry(name, 0.0) for name in self._x])
@@ -148,14 +149,12 @@ class RocCurveDisplay(_Ranking):
         self.auc = {name: float(each) for name, each in _by_name(auc).items()}
 
     @classmethod
-    def _of(cls, found: Found) -> Self:
-        from sklearn.metrics import roc_auc_score, roc_curve
-
-        curves = {label: roc_curve(*pair) for label, pair in found.items()}
+    def _of(cls, found: dict[Any, Ranking]) -> Self:
+        curves = {label: roc_curve(corners(ranking)) for label, ranking in found.items()}
         return cls(
-            {label: curve[0] for label, curve in curves.items()},
-            {label: curve[1] for label, curve in curves.items()},
-            auc={label: float(roc_auc_score(*pair)) for label, pair in found.items()},
+            {label: curve.false_positive_rate for label, curve in curves.items()},
+            {label: curve.true_positive_rate for label, curve in curves.items()},
+            auc={label: roc_auc(ranking) for label, ranking in found.items()},
         )
 
     def _draw(self) -> None:
@@ -196,21 +195,18 @@ class PrecisionRecallDisplay(_Ranking):
         self._check()
         if average_precision is None:
             average_precision = {
-                name: float(-(np.diff(self.recall[name]) * self.precision[name][:-1]).sum()) for name in self.recall
+                name: measure_average_precision(self.precision[name], self.recall[name]) for name in self.recall
             }
         self.average_precision = {name: float(each) for name, each in _by_name(average_precision).items()}
         self.shares = {} if shares is None else {name: float(each) for name, each in _by_name(shares).items()}
 
     @classmethod
-    def _of(cls, found: Found) -> Self:
-        from sklearn.metrics import average_precision_score, precision_recall_curve
-
-        curves = {label: precision_recall_curve(*pair) for label, pair in found.items()}
+    def _of(cls, found: dict[Any, Ranking]) -> Self:
+        curves = {label: precision_recall_curve(ranking) for label, ranking in found.items()}
         return cls(
-            {label: curve[0] for label, curve in curves.items()},
-            {label: curve[1] for label, curve in curves.items()},
-            average_precision={label: float(average_precision_score(*pair)) for label, pair in found.items()},
-            shares={label: float(is_one.mean()) for label, (is_one, _) in found.items()},
+            {label: curve.precision for label, curve in curves.items()},
+            {label: curve.recall for label, curve in curves.items()},
+            shares={label: each.positives / (each.positives + each.negatives) for label, each in found.items()},
         )
 
     def _draw(self) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import log_losses
 from suffice.plots.display import Display
-from suffice.plots.inputs import labels_of
+from suffice.plots.inputs import codes_of, labels_of
 from suffice.plots.style import INK, LETTERS, colour, dashes, legend, marker, name_axes, number
 from suffice.statistics.base import FloatArray
 
@@ -255,9 +256,8 @@ def _error(model: Any, X: Any, y: Any) -> float:
 
 
 def _log_loss(model: Any, X: Any, y: Any) -> float:
-    from sklearn.metrics import log_loss
-
-    return float(log_loss(y, model.predict_proba(X), labels=model.classes_))
+    p = np.asarray(model.predict_proba(X))
+    return float(log_losses(p[np.arange(len(p)), codes_of(np.asarray(y), model.classes_, "y")]).mean())
 
 
 def _squared_error(model: Any, X: Any, y: Any) -> float:

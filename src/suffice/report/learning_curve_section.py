@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import LOSSES, row_losses
 from suffice.plots import LearningCurveDisplay
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.forms import FORMS, Form, candidates
-from suffice.tables.measures import LOSSES, losses
 from suffice.tables.predictors import Predictor
 
 #: Fewer rows say nothing about more; more than so many are not tried.
@@ -111,7 +111,7 @@ def _tried(
             scores = predictor.learn([(block[learnt], values[learnt])]).scores(block[held])
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         return np.nan
-    lost = losses(seen.task, scores, values[held])
+    lost = row_losses(seen.task, scores, values[held])
     if seen.task == "classes":
         return float(1 - lost["accuracy"].mean())
     mean = float(lost[LOSSES[seen.task]].mean())

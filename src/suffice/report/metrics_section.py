@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from suffice.metrics import (
+    average_precision,
+    calibration_curve,
+    class_baseline,
+    poisson_deviances,
+    precision_recall_curve,
+    rank,
+    roc_auc,
+    roc_curve,
+)
 from suffice.plots import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
@@ -81,22 +90,16 @@ def measure(name: str, value: float) -> str:
 def baselines(seen: Seen) -> dict[str, str]:
     """Return what one who knows only how the target is distributed would measure, by measure."""
     if seen.task != "classes":
-        from suffice.tables.measures import deviances
-
         away = seen.values - seen.values.mean()
         found = {"RMSE": shown(float(away.std())), "R²": "0"}
         if seen.task == "counts":
             mean = np.full(len(seen.values), seen.values.mean())
-            found["Poisson deviance"] = shown(float(deviances(seen.values, mean).mean()))
+            found["Poisson deviance"] = shown(float(poisson_deviances(seen.values, mean).mean()))
         return found
     unknown = list(seen.evaluation.unknown.values())
-    shares = np.append(seen.evaluation.confusion.sum(axis=1), np.array(unknown, dtype=np.int64)) / seen.rows
-    known = shares[shares > 0]
+    counts = np.append(seen.evaluation.confusion.sum(axis=1), np.array(unknown, dtype=np.int64))
     return {
-        "accuracy": share(float(shares.max())),
-        "log loss": shown(float(-(known * np.log(known)).sum())),
-        "Brier score": shown(float(1 - (shares**2).sum()) / (2 if len(seen.classes) == 2 else 1)),
-        "ROC AUC": "0.5",
+        name: share(value) if name == "accuracy" else shown(value) for name, value in class_baseline(counts).items()
     }
 
 
@@ -146,11 +149,7 @@ def _part(seen: Seen, true: int, said: int) -> float:
 
 
 def _calibration(seen: Seen) -> str:
-    rows, sure, right = seen.evaluation.calibration
-    full = rows > 0
-    display = CalibrationDisplay(
-        sure[full] / rows[full], right[full] / rows[full], rows[full], label="the predicted class"
-    )
+    display = CalibrationDisplay(*calibration_curve(seen.evaluation.calibration), label="the predicted class")
     sentence = (
         "Of rows whose class was given some probability, the share that were of it: on the dotted line, probabilities "
         "mean what they say. Bars are how many rows there are."
@@ -161,26 +160,23 @@ def _calibration(seen: Seen) -> str:
 def _rankings(seen: Seen) -> list[str]:
     """Return ROC curves, and precision against recall."""
     if len(seen.classes) == 2:
-        others, own = seen.evaluation.scores[:, ::-1]
-        found = {seen.classes[1]: _cumulated(others, own)}
+        found = {seen.classes[1]: seen.evaluation.ranking()}
     else:
         counts = seen.evaluation.confusion.sum(axis=1)
         codes = sorted(np.argsort(-counts, kind="stable")[:_CURVES])
-        found = {seen.classes[code]: ranked_counts(seen.values == code, seen.answers[:, code]) for code in codes}
-    found = {label: both for label, both in found.items() if both[0][-1] > 0 and both[1][-1] > 0}
+        found = {seen.classes[code]: rank(seen.values == code, seen.answers[:, code]) for code in codes}
+    found = {label: ranking for label, ranking in found.items() if ranking.negatives and ranking.positives}
     if not found:
         return []
     roc: dict[str, Any] = {"fpr": {}, "tpr": {}, "auc": {}}
     ranks: dict[str, Any] = {"precision": {}, "recall": {}, "average_precision": {}, "shares": {}}
-    for label, (false, true) in found.items():
-        fpr, tpr = false / false[-1], true / true[-1]
-        roc["fpr"][label], roc["tpr"][label] = thinned_curve(fpr, tpr)
-        roc["auc"][label] = float(np.trapezoid(tpr, fpr))
-        said = np.maximum(true + false, 1)
-        recall, precision = tpr[::-1], np.append(true[:0:-1] / said[:0:-1], 1.0)  # as the display's, from all alarms on
+    for label, ranking in found.items():
+        roc["fpr"][label], roc["tpr"][label] = thinned_curve(*roc_curve(ranking))
+        roc["auc"][label] = roc_auc(ranking)
+        precision, recall = precision_recall_curve(ranking)
         ranks["recall"][label], ranks["precision"][label] = thinned_curve(recall, precision)
-        ranks["average_precision"][label] = float(-(np.diff(recall) * precision[:-1]).sum())
-        ranks["shares"][label] = float(true[-1] / said[-1])
+        ranks["average_precision"][label] = average_precision(precision, recall)
+        ranks["shares"][label] = ranking.positives / (ranking.positives + ranking.negatives)
     few = f", for the {len(found)} most frequent classes" if len(found) < len(seen.classes) > 2 else ""
     found_first = f"How many rows of a class are found when more and more others are taken for it, too{few}"
     right_first = f"How many of the rows taken for a class are of it, when more and more of it are found{few}"
@@ -188,19 +184,6 @@ def _rankings(seen: Seen) -> list[str]:
         figure(RocCurveDisplay(**roc), f"{found_first}; on the dotted line, a blind guess."),
         figure(PrecisionRecallDisplay(**ranks), f"{right_first}; dotted lines are blind guesses."),
     ]
-
-
-def ranked_counts(is_one: npt.NDArray[np.bool_], p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return how many others and how many of the class have at least each probability, from the highest down."""
-    order = np.argsort(-p, kind="stable")
-    last = np.append(np.diff(p[order]) != 0, True)  # rows of one probability come together
-    true, false = np.cumsum(is_one[order])[last], np.cumsum(~is_one[order])[last]
-    return np.append(0.0, false), np.append(0.0, true)
-
-
-def _cumulated(others: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
-    full = (others + own) > 0
-    return np.append(0.0, np.cumsum(others[full])), np.append(0.0, np.cumsum(own[full]))
 
 
 def thinned_curve(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import Evaluation, poisson_deviances
 from suffice.statistics.base import FloatArray
-from suffice.tables import Evaluation, TableError, TableModel
+from suffice.tables import TableError, TableModel
 from suffice.tables.ahead import ahead
 from suffice.tables.blocks import Block, Names
 from suffice.tables.drawing import Sample, hash_rows
 from suffice.tables.errors import listed
-from suffice.tables.measures import deviances
 from suffice.tables.reading import rows_of
 from suffice.tables.schema import Schema, Task
 from suffice.tables.source import Watch, arrow
@@ -160,7 +160,7 @@ class Seen:
             with np.errstate(divide="ignore"):
                 cost = -np.log(np.maximum(own, 0.0))
             return np.where(answers.argmax(axis=1) == values, -np.inf, cost)
-        amount = deviances(values, answers) if self.task == "counts" else np.abs(values - answers)
+        amount = poisson_deviances(values, answers) if self.task == "counts" else np.abs(values - answers)
         return np.where(amount > 0, amount, -np.inf)
 
     def _count_gaps(self, batch: pa.RecordBatch, block: Block) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
     from suffice.tables.explaining import Reason, RowExplanation
     from suffice.tables.fitting import fit_in_database
-    from suffice.tables.measures import Evaluation
     from suffice.tables.model import TableModel, fit
     from suffice.tables.outlying import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
@@ -26,7 +25,6 @@ _MODULES = {
     "Candidate": "choosing",
     "Comparison": "comparing",
     "Dialect": "csv",
-    "Evaluation": "measures",
     "Feature": "schema",
     "FetchWarning": "sources",
     "Field": "schema",
@@ -50,7 +48,6 @@ __all__ = [
     "Candidate",
     "Comparison",
     "Dialect",
-    "Evaluation",
     "Feature",
     "FetchWarning",
     "Field",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.metrics import Evaluation
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.tables import reading
@@ -21,7 +22,6 @@ from suffice.tables.errors import TableError
 from suffice.tables.explaining import RowExplanation, explained
 from suffice.tables.imputing import imputed
 from suffice.tables.ledger import Ledger
-from suffice.tables.measures import Evaluation
 from suffice.tables.predictors import Predictor
 from suffice.tables.sampling import drawn
 from suffice.tables.schema import Schema
@@ -124,7 +124,7 @@ class Answering(BaseEstimator):  # type: ignore[misc]
     def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
         """Return how well the model predicts a table whose target is known.
 
-        Rows of a class that the model does not know are errors: see :class:`Evaluation`.
+        Rows of a class that the model does not know are errors: see :class:`suffice.metrics.Evaluation`.
         """
         self._check_fitted()
         seen = Evaluation(self.schema_.task, self._labels)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import LOSSES, row_losses
 from suffice.selection.tuning import best_temperature
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.blocks import Block
 from suffice.tables.forms import Form
-from suffice.tables.measures import LOSSES, losses
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Task
 from suffice.tables.source import Watch
@@ -159,7 +159,7 @@ def _judged(form: Form, penalty: float, trial: Trial) -> Candidate:
     if form.generative:
         temperature = temperature_of(answers, values)
         answers = answers / temperature
-    per_row = losses(task, answers, values)
+    per_row = row_losses(task, answers, values)
     means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
     finish = np.sqrt if task == "numbers" else np.asarray
     loss = finish(means.pop(LOSSES[task]))

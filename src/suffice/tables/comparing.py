@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.metrics import row_losses
 from suffice.statistics.base import FloatArray
 from suffice.tables import reading
 from suffice.tables.choosing import Trial, fold_of, held_out, temperature_of
 from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.forms import FORMS, Form, form_of
-from suffice.tables.measures import losses
 from suffice.tables.predictors import Predictor
 from suffice.tables.schema import Schema
 from suffice.tables.source import Watch
@@ -181,7 +181,7 @@ def _fitted(form: Form, found: reading.Read, block: Any, values: npt.NDArray[Any
 
 
 def _error(model: Predictor, block: Any, values: npt.NDArray[Any], measure: str) -> float:
-    found = losses(model.task, model.scores(block), values)
+    found = row_losses(model.task, model.scores(block), values)
     if measure == "error":
         return float(1 - found["accuracy"].mean())
     return float(found[measure].mean())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from suffice.metrics import Task as Task
 from suffice.tables.errors import TableError, listed, nearest
-
-Task = Literal["classes", "numbers", "counts"]
 
 #: What a column can be.
 KINDS = ("numeric", "count", "boolean", "category", "date", "text", "ignore")

@@ -14,7 +14,7 @@ from suffice.cli.mail.options import json_option, quiet_option, remark, which_op
 if TYPE_CHECKING:
     from suffice.mail.boxes import Skipped
     from suffice.mail.evaluating import Corpus
-    from suffice.mail.measures import Outcome
+    from suffice.mail.outcome import Outcome
 
 #: Messages after which the rest is measured by itself, too.
 _AFTER = (500, 2000)
@@ -186,7 +186,7 @@ def _show(
         columns.append(f"mean of {counted(len(more), 'shuffle')}")
         rows = [[*row, f"{mean:.4g} ± {sd:.2g}"] for row, (mean, sd) in zip(rows, _spread(more, folds), strict=True)]
     show_table(columns, rows)
-    found = outcome.reliability(10)
+    found = outcome.calibration_curve(10)
     print_line()
     show_table(
         ["said", "was spam", "messages"],
@@ -218,7 +218,7 @@ def _as_dict(
         ],
         "reliability": [
             {"said": float(p), "was_spam": float(o), "messages": int(n)}
-            for p, o, n in zip(*outcome.reliability(10), strict=True)
+            for p, o, n in zip(*outcome.calibration_curve(10), strict=True)
         ],
         "skipped": [{"where": each.where, "why": each.why} for each in skipped],
     }
@@ -243,4 +243,4 @@ def _draw(outcome: Outcome, plot: str | None, calibration: str | None) -> None:
     if calibration is not None:
         from suffice.plots import CalibrationDisplay
 
-        CalibrationDisplay(*outcome.reliability(), label="spam").plot().figure_.savefig(calibration)
+        CalibrationDisplay(*outcome.calibration_curve(), label="spam").plot().figure_.savefig(calibration)

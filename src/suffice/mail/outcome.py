@@ -1,4 +1,4 @@
-"""How good a filter is: what it said of each message, in order of arrival, beside what the message turned out to be."""
+"""Measures of a spam filter: the scores that it gave to messages in order, and whether each message is spam."""
 
 from __future__ import annotations
 
@@ -6,43 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from operator import index
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice.mail.intervals import ANYTHING, FloatArray, around, exact, logistic
+from suffice import metrics
+from suffice.metrics import CalibrationCurve, FloatArray, IntArray, Ranking
 
-IntArray = npt.NDArray[np.int64]
 Measure = Literal["roca", "hm", "sm", "lam"]
 
 
 class Roc(NamedTuple):
-    """What every cut would cost, from the one that files nothing to the one that files everything."""
+    """The errors of every cut, from the one that files nothing to the one that files everything."""
 
-    hm: FloatArray  #: percent of ham lost, rising from 0 to 100
-    sm: FloatArray  #: percent of spam missed, falling from 100 to 0
+    hm: FloatArray  #: percent of ham filed as spam, increasing from 0 to 100
+    sm: FloatArray  #: percent of spam not filed, decreasing from 100 to 0
 
 
 class LearningCurve(NamedTuple):
-    """How a filter got on while messages came in."""
+    """The errors of a filter over time."""
 
-    seen: IntArray  #: after how many messages, rising
-    roca: FloatArray  #: (1 - area under the ROC curve) in percent, of all messages up to there
-    ham_lost: IntArray  #: how many ham messages were filed as spam since the point before
-    spam_missed: IntArray  #: how many spam messages were not
-
-
-class Reliability(NamedTuple):
-    """Of messages that were given a probability of spam, how many were spam: one entry for each bin that has any."""
-
-    predicted: FloatArray  #: the mean probability of spam
-    observed: FloatArray  #: the share that was spam
-    counts: IntArray  #: how many messages the bin has
+    seen: IntArray  #: number of messages, increasing
+    roca: FloatArray  #: (1 - area under the ROC curve) in percent, of all messages so far
+    ham_lost: IntArray  #: ham messages filed as spam since the previous point
+    spam_missed: IntArray  #: spam messages not filed since the previous point
 
 
 class Unsure(NamedTuple):
-    """Which part of the messages a filter left to its reader, in percent."""
+    """The percentages of ham and of spam that a filter left unsure."""
 
     ham: float
     spam: float
@@ -50,7 +42,7 @@ class Unsure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a filter said of messages before it learnt from them, beside what they were.
+    """Scores of messages before the filter learned them, and whether they are spam.
 
     Percentages are of ham or of spam, not of all messages; they are nan where there is none.
 
@@ -59,11 +51,11 @@ class Outcome:
     spam
         Whether each message is spam, in order of arrival, (n,).
     score
-        The log-odds of spam that it was given, (n,); infinite ones are allowed.
+        The log-odds of spam, (n,); infinite ones are allowed.
     cut
-        A message is filed as spam where its score is this or more.
+        A message is filed as spam if its score is at least the cut.
     unsure
-        Where the zone of doubt starts and ends: a score from the first up to, but not at, the second lies in it.
+        Start and end of the unsure zone; the start belongs to it, the end does not.
 
     Examples
     --------
@@ -112,29 +104,29 @@ class Outcome:
 
     @property
     def ham_lost(self) -> int:
-        """How many ham messages were filed as spam."""
+        """Number of ham messages that were filed as spam."""
         return int((self.filed & ~self.spam).sum())
 
     @property
     def spam_missed(self) -> int:
-        """How many spam messages were not filed."""
+        """Number of spam messages that were not filed."""
         return int((self.spam & ~self.filed).sum())
 
     @property
     def hm(self) -> float:
-        """The percentage of ham that was filed as spam: ham misclassification."""
+        """Ham misclassification: percentage of ham that was filed as spam."""
         return _percent(self.ham_lost, self._hams)
 
     @property
     def sm(self) -> float:
-        """The percentage of spam that was not filed: spam misclassification."""
+        """Spam misclassification: percentage of spam that was not filed."""
         return _percent(self.spam_missed, self._spams)
 
     @property
     def lam(self) -> float:
-        """The logistic average of both, in percent: the share whose logit is halfway between theirs.
+        """Logistic average misclassification: the percentage whose logit is the mean of the logits of hm and sm.
 
-        No error at all has no logit, so for this measure, and always, shares are (errors + 1/2) / (messages + 1).
+        An error rate of 0 has no logit. For this measure, rates are always (errors + 1/2) / (messages + 1).
 
         Examples
         --------
@@ -143,21 +135,19 @@ class Outcome:
         """
         if not self._hams or not self._spams:
             return nan
-        return 100 * float(logistic(self._lam_logit()[0]))
+        return 100 * float(_expit(self._lam_logit()[0]))
 
     @property
     def roca(self) -> float:
-        """The area above the ROC curve, in percent: how often a ham message has a higher score than a spam message.
+        """(1 - area under the ROC curve) in percent: how often a ham message scores higher than a spam message.
 
         Ties count half. It depends on the order of the scores alone, not on the cut.
         """
-        if not self._hams or not self._spams:
-            return nan
-        return 100 * self._delong()[0]
+        return 100 * metrics.area_above_roc(self._ranking())
 
     @property
     def unsure_share(self) -> Unsure:
-        """The percentages of ham and of spam whose scores lie in the zone of doubt; 0 where there is no zone."""
+        """The percentages of ham and of spam whose scores lie in the unsure zone; 0 where there is no zone."""
         low, high = self.unsure or (0.0, 0.0)
         within = (low <= self.score) & (self.score < high)
         return Unsure(
@@ -165,7 +155,7 @@ class Outcome:
         )
 
     def sm_at(self, hm: float = 0.1) -> float:
-        """Return the least percentage of spam missed by a cut that loses so many percent of ham or less.
+        """Return the least sm of the cuts whose hm is at most the given one.
 
         Only cuts between scores that were given are tried; there is no interpolation between them.
 
@@ -181,16 +171,16 @@ class Outcome:
         return float(curve.sm[curve.hm <= hm].min()) if self._hams else nan
 
     def interval(self, measure: Measure, level: float = 0.95) -> tuple[float, float]:
-        """Return the confidence interval of a measure, in percent; from 0 to 100 where nothing is known.
+        """Return the confidence interval of a measure, in percent; (0, 100) without messages of a kind.
 
         Parameters
         ----------
         measure
             "hm" and "sm": exact binomial limits (Clopper and Pearson). "lam": normal on the logit scale. "roca": the
-            same, with DeLong's variance; where that is zero, as without a single pair in the wrong order, exact limits
-            from as many pairs as there are messages of the rarer kind.
+            same, with DeLong's variance; where that is 0, as where no pair is in the wrong order, exact limits from as
+            many pairs as there are messages of the rarer kind.
         level
-            How often such intervals hold the true value.
+            Confidence level.
 
         Examples
         --------
@@ -201,22 +191,28 @@ class Outcome:
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1; got {level!r}")
-        if measure == "hm":
-            return exact(self.ham_lost, self.ham_lost, self._hams, level)
-        if measure == "sm":
-            return exact(self.spam_missed, self.spam_missed, self._spams, level)
-        if measure not in ("roca", "lam"):
+        if measure not in ("roca", "hm", "sm", "lam"):
             raise ValueError(f"measure must be 'roca', 'hm', 'sm' or 'lam'; got {measure!r}")
+        low, high = self._interval(measure, level)
+        return 100 * low, 100 * high
+
+    def _interval(self, measure: Measure, level: float) -> tuple[float, float]:
+        """Return the confidence interval of a measure, as shares."""
+        if measure == "hm":
+            return metrics.binomial_interval(self.ham_lost, self._hams, level)
+        if measure == "sm":
+            return metrics.binomial_interval(self.spam_missed, self._spams, level)
         fewest = min(self._hams, self._spams)
         if not fewest:
-            return ANYTHING
+            return 0.0, 1.0
         if measure == "lam":
-            return around(*self._lam_logit(), level)
-        share, variance = self._delong()
+            return metrics.logit_interval(*self._lam_logit(), level)
+        ranking = self._ranking()
+        share, variance = metrics.area_above_roc(ranking), metrics.delong_variance(ranking)
         if variance == 0:
-            return exact(int(np.floor(share * fewest)), int(np.ceil(share * fewest)), fewest, level)
-        odds = share * (1 - share)  # the slope of a logit is one over this
-        return around(np.log(share / (1 - share)), variance / odds**2, level)
+            return metrics.binomial_interval(share * fewest, fewest, level)
+        slope = share * (1 - share)  # delta method: the derivative of the logit is 1 / slope
+        return metrics.logit_interval(np.log(share / (1 - share)), variance / slope**2, level)
 
     def after(self, k: int) -> Self:
         """Return the outcome of the messages after the first k.
@@ -231,12 +227,12 @@ class Outcome:
         return self._part(slice(k, None))
 
     def learning_curve(self, points: int | Sequence[int] | IntArray = 50) -> LearningCurve:
-        """Return how the filter got on.
+        """Return the errors of the filter over time.
 
         Parameters
         ----------
         points
-            After how many messages to look, rising; or at how many places, evenly spread.
+            The numbers of messages to measure after, increasing; or how many such points, evenly spaced.
 
         Examples
         --------
@@ -248,7 +244,7 @@ class Outcome:
         seen = np.atleast_1d(np.array(points, dtype=np.int64))
         if np.ndim(points):
             if len(seen) and (seen[0] < 1 or seen[-1] > len(self) or (np.diff(seen) <= 0).any()):
-                raise ValueError(f"points must rise, from 1 to at most {len(self)} messages; got {seen.tolist()}")
+                raise ValueError(f"points must increase, from 1 to at most {len(self)} messages; got {seen.tolist()}")
         elif seen[0] < 1:
             raise ValueError(f"points must be 1 or more; got {points!r}")
         else:
@@ -262,49 +258,36 @@ class Outcome:
         return LearningCurve(seen, np.array(before, dtype=np.float64), lost, missed)
 
     def roc(self) -> Roc:
-        """Return what every cut would cost: between any two scores, below all and above all.
+        """Return the errors of every cut: between any two scores, below all and above all.
 
         Examples
         --------
         >>> Outcome([False, True, False, True], [-3.0, 2.0, 0.5, 0.5]).roc()
         Roc(hm=array([  0.,   0.,  50., 100.]), sm=array([100.,  50.,   0.,   0.]))
         """
-        order = np.argsort(-self.score, kind="stable")
-        ranked, is_spam = self.score[order], self.spam[order]
-        ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)[: len(ranked)])  # a cut takes all of a tie
-        found = np.append(0, is_spam.cumsum()[ends])
-        lost = np.append(0, (~is_spam).cumsum()[ends])
-        with np.errstate(invalid="ignore"):  # without ham there is no share of it: nan
+        lost, found = self._ranking()
+        with np.errstate(invalid="ignore"):  # nan without ham, or without spam
             return Roc(100 * lost / np.float64(self._hams), 100 * (self._spams - found) / np.float64(self._spams))
 
-    def reliability(self, bins: int = 10) -> Reliability:
-        """Return whether the probabilities of spam mean what they say, in bins as wide as each other.
+    def calibration_curve(self, bins: int = 10) -> CalibrationCurve:
+        """Return the calibration curve of the probabilities of spam, in bins of equal width.
 
         Examples
         --------
-        >>> Outcome([False, True, True], [-3.0, 3.0, np.inf]).reliability(2).observed
+        >>> Outcome([False, True, True], [-3.0, 3.0, np.inf]).calibration_curve(2).observed
         array([0., 1.])
         """
-        if index(bins) < 1:
-            raise ValueError(f"bins must be 1 or more; got {bins!r}")
-        p = logistic(self.score)
-        place = np.minimum((p * bins).astype(np.int64), bins - 1)  # certainty belongs to the last bin
-        counts = np.bincount(place, minlength=bins)
-        full = counts > 0
-        sums = (np.bincount(place, each, minlength=bins) for each in (p, self.spam))
-        predicted, observed = (each[full] / counts[full] for each in sums)
-        return Reliability(predicted, observed, counts[full])
+        return metrics.calibration_curve(metrics.calibration_sums(_expit(self.score), self.spam, index(bins)))
 
     def calibration_error(self, bins: int = 10) -> float:
-        """Return the expected calibration error: how far probabilities are from shares, on average over messages.
+        """Return the expected calibration error: the mean of |predicted - observed| over messages.
 
         Examples
         --------
         >>> Outcome([False, True], [-np.inf, np.inf]).calibration_error()
         0.0
         """
-        predicted, observed, counts = self.reliability(bins)
-        return float(np.average(np.abs(predicted - observed), weights=counts)) if len(self) else nan
+        return metrics.calibration_error(self.calibration_curve(bins))
 
     @property
     def _spams(self) -> int:
@@ -314,28 +297,20 @@ class Outcome:
     def _hams(self) -> int:
         return len(self) - self._spams
 
-    def _misplaced(self) -> tuple[IntArray, IntArray]:
-        """Return twice how many ham are above each spam, and twice how many spam are below each ham; ties count one."""
-        spam, ham = np.sort(self.score[self.spam]), np.sort(self.score[~self.spam])
-        above = 2 * len(ham) - np.searchsorted(ham, spam, "left") - np.searchsorted(ham, spam, "right")
-        below = np.searchsorted(spam, ham, "left") + np.searchsorted(spam, ham, "right")
-        return above, below
-
-    def _delong(self) -> tuple[float, float]:
-        """Return the share of pairs in the wrong order and the variance of it; 0 where it cannot be told."""
-        above, below = self._misplaced()
-        share = int(above.sum()) / (2 * self._hams * self._spams)
-        if min(self._hams, self._spams) < 2:
-            return share, 0.0
-        by_spam = above.var(ddof=1) / (2.0 * self._hams) ** 2  # of whole numbers: no rounding where all are equal
-        by_ham = below.var(ddof=1) / (2.0 * self._spams) ** 2
-        return share, float(by_spam / self._spams + by_ham / self._hams)
+    def _ranking(self) -> Ranking:
+        return metrics.rank(self.spam, self.score)
 
     def _lam_logit(self) -> tuple[float, float]:
         """Return the logit of ``lam`` and its variance."""
         wrong = np.array([self.ham_lost, self.spam_missed]) + 0.5
         right = np.array([self._hams, self._spams]) + 1 - wrong
         return float(np.log(wrong / right).mean()), float((1 / wrong + 1 / right).sum() / 4)
+
+
+def _expit(logit: Any) -> Any:
+    from scipy.special import expit
+
+    return expit(logit)
 
 
 def _percent(part: int | np.int64, whole: int) -> float:

@@ -1,4 +1,4 @@
-"""How good predictions are: the measures of scikit-learn, summed batch by batch."""
+"""Evaluation of table models beside scikit-learn, and in batches."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from sklearn import metrics
 
 import suffice
+from suffice.metrics import Evaluation
 from suffice.statistics import Labels
-from suffice.tables import Evaluation, TableError
+from suffice.tables import TableError
 from tests.tables.tables_data import houses, near
 
 TRAIN, TEST = houses(300, seed=1, missing=0.1), houses(400, seed=2, missing=0.1)
