@@ -13,9 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
-from suffice.data.dataset import Dataset, Piece
-from suffice.data.encoded import model_for_parts, no_rows
-from suffice.data.registry import dataset_in_parts, open_location, text_columns
+from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_parts, no_rows, open_location, text_columns
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
-from suffice.data.registry import is_location
+from suffice.data.dataset import is_location
 from suffice.data.stream import is_stream
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError, check_host_memory
@@ -35,7 +35,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
     reads them, which trusts them.
     """
-    if is_stream(x) or is_location(x):
+    if not isinstance(x, np.ndarray) and (is_stream(x) or is_location(x)):
         raise TypeError(
             f"X is {'a path' if is_location(x) else 'a stream of batches'}, and {type(model).__name__} needs all rows "
             "here: gather them, or use partial_fit where the model has it"

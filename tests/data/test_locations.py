@@ -326,8 +326,8 @@ def test_columns_that_a_regression_cannot_read_are_named(tmp_path: Path) -> None
 @pytest.fixture
 def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.memmap[Any, Any]:
     """Return numbers in a file, read in blocks of 40 rows; one of the columns is far from zero."""
-    monkeypatch.setattr("suffice.data.registry.MAPPED", 1000)
-    monkeypatch.setattr("suffice.data.registry.BLOCK", 40 * 3 * 8)
+    monkeypatch.setattr("suffice.data.dataset.MAPPED", 1000)
+    monkeypatch.setattr("suffice.data.dataset.BLOCK", 40 * 3 * 8)
     np.save(tmp_path / "rows.npy", np.column_stack([FRAME.a, FRAME.b + 1e7, FRAME.year]))
     found: np.memmap[Any, Any] = np.load(tmp_path / "rows.npy", mmap_mode="r")
     return found
@@ -363,12 +363,12 @@ import sys
 
 import numpy as np
 
-import suffice.data.registry
+import suffice.data.dataset
 import suffice.data.spill
 from suffice import LogisticRegression
 
-suffice.data.registry.MAPPED = suffice.data.spill.IN_MEMORY = 1 << 22
-suffice.data.registry.BLOCK = 1 << 20
+suffice.data.dataset.MAPPED = suffice.data.spill.IN_MEMORY = 1 << 22
+suffice.data.dataset.BLOCK = 1 << 20
 
 def allocated():
     with open("/proc/self/status") as status:  # not the pages of files

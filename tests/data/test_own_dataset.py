@@ -24,7 +24,7 @@ from suffice import (
     PoissonRegression,
     SoftmaxRegression,
 )
-from suffice.data import Dataset, as_dataset, register, registry
+from suffice.data import Dataset, as_dataset, dataset, register
 from suffice.kernels import libraries
 from suffice.solvers import Newton
 
@@ -104,7 +104,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "CLUSTERS", set(libraries.CLUSTERS))  # what is registered here is forgotten
-    monkeypatch.setattr(registry, "CLUSTERS", libraries.CLUSTERS)
+    monkeypatch.setattr(dataset, "CLUSTERS", libraries.CLUSTERS)
     register("tests", pool_dataset)
 
 

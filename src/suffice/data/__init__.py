@@ -1,8 +1,6 @@
 """Rows wherever they live, through one interface: arrays, streams of batches, Dask, Spark, and a user's own."""
 
-from suffice.data.dataset import ArrayDataset, Dataset
-from suffice.data.encoded import EncodedDataset
-from suffice.data.registry import as_dataset, register
+from suffice.data.dataset import ArrayDataset, Dataset, EncodedDataset, as_dataset, register
 from suffice.data.stream import SpillWarning, StreamDataset
 from suffice.data.workers import ClusterError
 

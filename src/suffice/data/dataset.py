@@ -1,13 +1,27 @@
-"""Dataset: rows in parts, wherever they live. Models are fitted through this interface alone."""
+"""Rows wherever they live: Dataset, the interface that models are fitted through; as_dataset, which makes one of X."""
 
 from __future__ import annotations
 
+import copy
+import importlib
+import operator
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from suffice.data.sample import draw_rows, merge_samples
+from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
+from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, taken
+from suffice.kernels.protocol import Kernels
+from suffice.statistics.base import Statistics
+
+S = TypeVar("S", bound=Statistics)
+A = TypeVar("A")
 R = TypeVar("R")
 
 #: X and what belongs to its rows, by the name of the argument that brings it; and the "place" of the part in the order
@@ -213,3 +227,370 @@ class ArrayDataset(Dataset):
     def select(self, *names: str) -> Self:
         """Return the same rows with these entries alone."""
         return type(self)({name: value for name, value in self._part.items() if name in names})
+
+
+#: A map of memory of more bytes than this is read in blocks of rows: what is made of all rows may not fit in memory.
+MAPPED = 1 << 28
+#: The bytes of such a block.
+BLOCK = 1 << 25
+
+
+def as_dataset(X: Any, **columns: Any) -> Dataset:
+    """Return X and what belongs to its rows as a dataset.
+
+    Parameters
+    ----------
+    X
+        Rows in memory (an array, a CSR matrix, a data frame, a list), a path, a URL or a list of paths of files (see
+        :func:`suffice.tables.open_table`), a stream of batches (an iterator, a function that starts one, a dataset of
+        pyarrow, a lazy frame of Polars, an object with a method ``batches``), a collection of Dask, a data frame of
+        Spark, or a :class:`Dataset`. A large map of memory (``np.memmap``) is a stream of blocks of its rows.
+    **columns
+        What belongs to the rows, by the name of the argument of ``fit``: one entry per row, the name of a column of X,
+        or None.
+
+    Examples
+    --------
+    >>> as_dataset([[1.0]], y=[0]).in_memory
+    {'X': [[1.0]], 'y': [0]}
+    """
+    found: Dataset | None = None
+    if isinstance(X, np.memmap):
+        found = _mapped_dataset(X, **columns)
+    elif not isinstance(X, np.ndarray):
+        of_rows = isinstance(X, list) and any(not _is_named(value) for value in columns.values())
+        table = X if of_rows else open_location(X)  # a list of strings with an entry of y for each is no list of files
+        found = dataset_in_parts(table, **columns)
+    if found is not None:
+        return found
+    return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
+
+
+def _mapped_dataset(X: np.memmap[Any, Any], **columns: Any) -> Dataset | None:
+    """Return a large map of memory in blocks of rows; None for a small one, and for one that ``fit`` refuses."""
+    beside = {name: np.asarray(value) for name, value in columns.items() if value is not None}
+    is_whole = X.ndim == 2 and all(np.shape(value)[:1] == X.shape[:1] for value in beside.values())
+    if X.nbytes <= MAPPED or not is_whole or ("y" in columns and "y" not in beside):
+        return None
+    from suffice.data.stream import stream_dataset
+
+    rows = max(BLOCK * len(X) // X.nbytes, 1)
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        for at in range(0, len(X), rows):
+            block = {name: value[at : at + rows] for name, value in beside.items()}
+            yield {"X": np.asarray(X[at : at + rows]), **block}
+
+    return stream_dataset(blocks, **dict.fromkeys(columns))
+
+
+def _is_named(value: Any) -> bool:
+    """Whether what belongs to the rows is left out, or given by the names of columns."""
+    names = value if isinstance(value, list | tuple) else [value]
+    return value is None or all(isinstance(name, str) for name in names)
+
+
+def is_location(X: Any) -> bool:
+    """Whether X is a path, a URL or a list of them.
+
+    Examples
+    --------
+    >>> is_location("rows.csv"), is_location(["a.csv", "b.csv"]), is_location([["a"], ["b"]])
+    (True, True, False)
+    """
+    several = X if isinstance(X, list | tuple) and X else [X]
+    return all(isinstance(each, str | os.PathLike) for each in several)
+
+
+def open_location(X: Any) -> Any:
+    """Return the table at a path, a URL or a list of them; anything else as it is.
+
+    Examples
+    --------
+    >>> open_location([[1.0]])
+    [[1.0]]
+    """
+    if not is_location(X):
+        return X
+    source = importlib.import_module("suffice.tables").open_table(X)  # which is above this layer: it is found by name
+    source.check_same_columns()
+    return source
+
+
+def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:
+    """Return rows in parts, of a stream, a cluster or a dataset; None for rows in memory."""
+    if isinstance(X, Dataset):
+        given = [name for name, value in columns.items() if value is not None]
+        if given:
+            raise ValueError(
+                f"X is a {type(X).__name__}, a dataset whose parts bring their own {given[0]}: leave {given[0]} out"
+            )
+        return X
+    library = cluster_of(X)
+    if library is not None and "y" in columns and columns["y"] is None:
+        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if library is not None:
+        return _FACTORIES[library](X, **columns)
+    from suffice.data.stream import is_stream, stream_dataset
+
+    return stream_dataset(X, **columns) if is_stream(X) else None
+
+
+def register(library: str, factory: Callable[..., Dataset]) -> None:
+    """Let every estimator take the collections of a library as X.
+
+    Parameters
+    ----------
+    library
+        The package that the type of such a collection is defined in: its top-level name.
+    factory
+        Called with X and what belongs to its rows by the names of the arguments of ``fit`` (None where the user left
+        it out; the name of a column where the factory allows that); returns a :class:`Dataset`.
+    """
+    CLUSTERS.add(library)
+    _FACTORIES[library] = factory
+
+
+def _dask(X: Any, **columns: Any) -> Dataset:
+    from suffice.data.dask import dask_dataset
+
+    return dask_dataset(X, **columns)
+
+
+def _spark(X: Any, **columns: Any) -> Dataset:
+    from suffice.data.spark import spark_dataset
+
+    return spark_dataset(X, **columns)
+
+
+_FACTORIES: dict[str, Callable[..., Dataset]] = {"dask": _dask, "pyspark": _spark}
+
+
+def text_columns(x: Any) -> list[str] | None:
+    """Return the columns of strings of a cluster's data frame of several columns; None for anything else.
+
+    Examples
+    --------
+    >>> text_columns([[1.0]])
+    """
+    if cluster_of(x) is None or getattr(x, "ndim", 2) != 2 or len(getattr(x, "columns", ())) < 2:
+        return None
+    kinds = dict(x.dtypes)  # of Spark, pairs of name and type; of Dask, a series of types by name
+    return [str(name) for name, kind in kinds.items() if str(kind) in ("string", "object", "str")]
+
+
+#: Of rows on a device, no more than this many are drawn: the positions are drawn on the host.
+_MOST_DRAWN = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedDataset:
+    """A dataset whose parts are batches: validated rows, with class codes or targets in y.
+
+    Examples
+    --------
+    >>> from suffice.statistics import DiagonalMoments
+    >>> data = EncodedDataset.of_batch(Batch(np.array([[1.0], [3.0]])))
+    >>> data.n_rows, data.sum(DiagonalMoments.over()).mean
+    (2, array([[2.]]))
+    """
+
+    parts: Dataset  #: of Batch
+    engine_for_part: Callable[[Batch], Engine]  #: what sums a part where it is
+    n_rows: int
+    n_features: int
+    counted_weight: float | None = None  #: the weight of all rows; None where it is still to be summed
+    held_sample: Batch | None = (
+        None  #: some of the rows; weights tell how many each stands for. None for rows in memory
+    )
+
+    @classmethod
+    def of_batch(cls, batch: Batch, engine: Engine | Execution | None = None) -> EncodedDataset:
+        """Return rows in memory."""
+        return cls(ArrayDataset(batch), partial(_engine_here, engine), batch.rows, batch.features)
+
+    @classmethod
+    def of_parts(cls, parts: Dataset, engine: Engine | Execution | None = None) -> EncodedDataset:
+        """Return a dataset of batches, which are computed and kept from here on."""
+        if parts.in_memory is not None:
+            return cls.of_batch(parts.in_memory, engine)
+        summary: Summary | None
+        kept, summary = parts.persist(Summary.of, Summary.plus)
+        if summary is None:
+            raise no_rows()
+        return cls(
+            kept, engine_for_parts(parts, engine), summary.rows, summary.features, summary.weight, summary.batch()
+        )
+
+    @property
+    def batch(self) -> Batch | None:
+        """All rows, where they are in memory; None otherwise."""
+        batch: Batch | None = self.parts.in_memory
+        return batch
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        if self.counted_weight is not None:
+            return self.counted_weight
+        batch = self.parts.in_memory
+        weight = batch.weight
+        return float(batch.rows) if weight is None else float(weight[batch.start : batch.stop].sum())
+
+    @property
+    def some_rows(self) -> Batch:
+        """All rows, where they are in memory; otherwise a sample, whose weights tell how many rows each stands for."""
+        found: Batch = self.parts.in_memory if self.held_sample is None else self.held_sample
+        return found
+
+    def sum(self, summarise: Callable[[Batch, Kernels], S]) -> S:
+        """Return the sum of the statistics of all rows: one pass."""
+        total: S | None = self.parts.map_parts(partial(_sum_part, self.engine_for_part, summarise)).reduce(operator.add)
+        if total is None:
+            raise no_rows()
+        return total
+
+    def map(self, function: Callable[[Batch, Kernels], R]) -> Iterator[R]:
+        """Yield the results of a function of rows and kernels, in the order of the rows: one pass.
+
+        A part may be cut, with one result for each of its pieces.
+        """
+        for results in self.parts.map_parts(partial(_map_part, self.engine_for_part, function)).iterate():
+            yield from results
+
+    def fold(self, function: Callable[[A, Batch, Kernels], A], state: A) -> A:
+        """Return the state after all rows, batch after batch in order: one pass."""
+        return self.parts.fold(partial(_fold_part, self.engine_for_part, function), state)
+
+    def reduce(self, function: Callable[[Batch, Engine], R]) -> R:
+        """Return the sum of a function of each part and its engine: one pass."""
+        total: R | None = self.parts.map_parts(partial(_reduce_part, self.engine_for_part, function)).reduce(
+            operator.add
+        )
+        if total is None:
+            raise no_rows()
+        return total
+
+    def transform(self, function: Callable[[Batch, Engine], Batch], persist: bool = False) -> EncodedDataset:
+        """Return other batches of the same rows, computed in each pass; or once, and kept."""
+        parts = self.parts.map_parts(partial(_reduce_part, self.engine_for_part, function))
+        if self.held_sample is None:
+            batch = parts.in_memory
+            return replace(self, parts=parts, n_rows=batch.rows, n_features=batch.features, counted_weight=None)
+        sample = function(self.held_sample, default_engine())
+        found = replace(self, parts=parts, n_features=sample.features, held_sample=sample)
+        if persist:
+            found = replace(found, parts=parts.persist(_nothing, operator.add)[0])
+        return found
+
+    def sample(self, count: int, strided: bool = False) -> EncodedDataset:
+        """Return about ``count`` rows from all over the dataset, in memory.
+
+        With ``strided``, rows at equal distances are taken, which copies nothing of an array of NumPy. Otherwise one
+        row of each stretch is drawn, so that a period in the rows does not matter.
+        """
+        rows = self.some_rows
+        if self.held_sample is not None:
+            return EncodedDataset.of_batch(rows).sample(count, strided)
+        if is_foreign(rows.x):
+            count = min(count, _MOST_DRAWN)
+        every = max(rows.rows // max(count, 1), 1)
+        if strided and isinstance(rows.x, np.ndarray):
+            some = slice(rows.start + every // 2, rows.stop, every)
+            y, weight, offset = (None if c is None else c[some] for c in (rows.y, rows.weight, rows.offset))
+            return self._with(Batch(rows.x[some], y, weight, offset))
+        places = rows.start + every * np.arange(rows.rows // every)
+        places += np.random.default_rng(0).integers(0, every, len(places))
+        return self._with(Batch(*(taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))))
+
+    def _with(self, batch: Batch) -> EncodedDataset:
+        return EncodedDataset(ArrayDataset(batch), self.engine_for_part, batch.rows, batch.features)
+
+    def release(self) -> None:
+        """Delete what is kept of the parts between passes."""
+        self.parts.release()
+
+
+class Summary(NamedTuple):
+    """What is known of batches after the first pass over them."""
+
+    rows: int
+    features: int
+    weight: float
+    sample: Any
+
+    @classmethod
+    def of(cls, batch: Batch) -> Summary:
+        """Return what is known of one batch."""
+        columns = {"X": batch.x, "y": batch.y, "weight": batch.weight, "offset": batch.offset}
+        weight = float(batch.rows if batch.weight is None else batch.weight.sum())
+        return cls(batch.rows, batch.features, weight, draw_rows(columns))
+
+    def plus(self, other: Summary) -> Summary:
+        """Return the same of both."""
+        sample = merge_samples(self.sample, other.sample)
+        return Summary(self.rows + other.rows, self.features, self.weight + other.weight, sample)
+
+    def batch(self) -> Batch:
+        """Return the sample as a batch, whose weights tell how many rows each stands for."""
+        columns, stands_for = self.sample
+        weight = stands_for if columns["weight"] is None else columns["weight"] * stands_for
+        return Batch(columns["X"], columns["y"], weight, columns["offset"])
+
+
+def no_rows() -> ValueError:
+    """Return the error about a dataset without rows."""
+    return ValueError("no partition has any rows: there is nothing to learn from")
+
+
+def engine_for_parts(parts: Dataset, given: Engine | Execution | None) -> Callable[[Batch], Engine]:
+    """Return which engine sums a part: the one that a model was given, or else what reads the rows.
+
+    A worker uses one thread by default: a cluster gives each of its workers a share of the cores already.
+    """
+    is_given = given is not None and given != Execution()
+    return partial(_engine_here, given) if parts.is_in_process or is_given else _engine_of_worker
+
+
+def model_for_parts(model: Any, parts: Dataset) -> Any:
+    """Return a copy of a model whose engine sums parts where they are; see :func:`engine_for_parts`."""
+    if parts.is_in_process or any(getattr(model, name, None) is not None for name in ("n_jobs", "device")):
+        return model
+    copied = copy.copy(model)
+    copied.n_jobs = 1
+    return copied
+
+
+@cache
+def _one_thread() -> ThreadEngine:
+    return ThreadEngine(threads=1)
+
+
+def _engine_here(given: Engine | Execution | None, batch: Batch) -> Engine:
+    return engine_for(given, batch.x)
+
+
+def _engine_of_worker(_: Batch) -> Engine:
+    return _one_thread()
+
+
+def _sum_part(engine: Callable[[Batch], Engine], summarise: Callable[[Batch, Kernels], S], batch: Batch) -> S:
+    return engine(batch).accumulate(summarise, batch)
+
+
+def _map_part(engine: Callable[[Batch], Engine], function: Callable[[Batch, Kernels], R], batch: Batch) -> list[R]:
+    return list(engine(batch).map(function, batch))
+
+
+def _fold_part(
+    engine: Callable[[Batch], Engine], function: Callable[[A, Batch, Kernels], A], state: A, batch: Batch
+) -> A:
+    return engine(batch).fold(function, state, batch)
+
+
+def _reduce_part(engine: Callable[[Batch], Engine], function: Callable[[Batch, Engine], R], batch: Batch) -> R:
+    return function(batch, engine(batch))
+
+
+def _nothing(_: Any) -> None:
+    return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from suffice.data.dataset import Piece
 from suffice.kernels.libraries import is_sparse
+
+if TYPE_CHECKING:
+    from suffice.data.dataset import Piece
 
 #: A sample holds no more numbers than this.
 MOST = 1_000_000

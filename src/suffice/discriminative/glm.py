@@ -11,8 +11,7 @@ from sklearn.base import RegressorMixin
 
 from suffice import partitioned, validation
 from suffice.data import EncodedDataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import model_for_parts
+from suffice.data.dataset import Piece, model_for_parts
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.regression import Regression
 from suffice.families import Family, Response

@@ -13,8 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from suffice import partitioned, validation
 from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import engine_for_parts, model_for_parts, no_rows
+from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import LinearPredictor
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference, notes_on_rows

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import model_for_parts, no_rows
+from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels import Batch

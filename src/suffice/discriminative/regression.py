@@ -16,8 +16,7 @@ from sklearn.base import clone
 
 from suffice import monitoring, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import Summary, engine_for_parts, model_for_parts, no_rows
+from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import LinearPredictor
 from suffice.discriminative.facts import Facts, facts_of
 from suffice.discriminative.inference import Inference, notes_on_rows

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
 from suffice.data import Dataset, as_dataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import model_for_parts
+from suffice.data.dataset import Piece, model_for_parts
 from suffice.fitted_parameters import ReadFromStatistics, read_attribute
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest

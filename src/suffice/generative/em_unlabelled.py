@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.data import Dataset
-from suffice.data.encoded import model_for_parts, no_rows
+from suffice.data.dataset import model_for_parts, no_rows
 from suffice.monitoring import report
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host

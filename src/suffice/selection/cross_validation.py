@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from suffice.data.encoded import model_for_parts
-from suffice.data.registry import dataset_in_parts, open_location
+from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location
 from suffice.selection import tuning
 from suffice.selection.folds_in_parts import scores_of
 from suffice.selection.refitting import scores_of_refits

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
-from suffice.data.registry import dataset_in_parts
+from suffice.data.dataset import dataset_in_parts
 from suffice.data.stream import numbered
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine

@@ -8,8 +8,7 @@ from typing import Any
 
 from suffice import partitioned, validation
 from suffice.data import Dataset
-from suffice.data.dataset import Piece
-from suffice.data.encoded import model_for_parts, no_rows
+from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.statistics import Labels
 from suffice.text.candidates import candidates
 from suffice.text.event_models import GENERATIVE, Form
