@@ -15,7 +15,7 @@ import statsmodels.api as sm
 import suffice
 from suffice import LinearRegression
 from suffice.discriminative.solver_settings import PrecisionWarning
-from suffice.tables.fitting import fit_in_database
+from suffice.tables.pushdown.estimators import fit_in_database
 
 X = np.random.default_rng(0).normal(size=(100, 2))
 NOISE = np.random.default_rng(1).normal(size=100)

@@ -14,7 +14,7 @@ import pytest
 import suffice
 import suffice.demo
 from suffice.report import report
-from suffice.tables import TableError, TableModel, UsageError, reading
+from suffice.tables import TableError, TableModel, UsageError, scan
 from tests.report.conftest import CASES, DAY, NASTY, fitted, one_number, some_of_houses, wine
 from tests.report.html_page import Page
 
@@ -214,7 +214,7 @@ def test_more_rows_than_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_without_parts_shows_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "COMPARED", 15)
+    monkeypatch.setattr(scan, "COMPARED", 15)
     table = one_number()[::2]
     page = _page(suffice.fit(table, "side", model="local", folds=2, most_rows=15), table, tmp_path)
     assert "learnt from 15 of 20 rows, drawn at random" in page.text

@@ -29,7 +29,7 @@ from suffice.report.metrics_section import baselines, quality_section, thinned_c
 from suffice.report.report_data import Seen
 from suffice.report.selection_section import choice_section, learning_section
 from suffice.tables import TableError, open_table
-from suffice.tables.forms import FORMS
+from suffice.tables.model_types import MODEL_TYPES
 from tests.report.conftest import fitted, wine
 from tests.report.html_page import Page
 
@@ -250,7 +250,7 @@ def test_a_model_whose_counterpart_cannot_be_fitted_has_its_curve_alone(monkeypa
     frame = pd.DataFrame({"x": random.normal(size=120), "side": np.tile(["left", "right"], 60)})
     frame.loc[frame.side == "left", "x"] = 1.0
     seen = Seen.of(suffice.fit(frame, "side", "logistic", folds=2), frame)
-    monkeypatch.setattr(learning, "counterpart", lambda _: FORMS["gda-full"])
+    monkeypatch.setattr(learning, "counterpart", lambda _: MODEL_TYPES["gda-full"])
     section = learning_section(seen)
     assert section is not None
     assert "The curve is that of the model alone." in section.body

@@ -255,7 +255,7 @@ def test_forgetting_rows_never_learnt_is_refused_and_changes_nothing() -> None:
 
 
 def test_an_update_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.tables.sources.BATCH", 50)
+    monkeypatch.setattr("suffice.tables.sources.frames.BATCH", 50)
     model = fitted(A, "linear")
     before, rows = answers(model, A), model.rows_
     many = B.assign(rooms=B.rooms.where(np.arange(len(B)) < len(B) - 1, -1.5))

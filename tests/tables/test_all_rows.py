@@ -17,11 +17,12 @@ from sklearn.base import clone
 import suffice
 import suffice.data.spill
 from suffice.statistics import Labels
-from suffice.tables import designed, duck, reading
 from suffice.tables import model as table_model
+from suffice.tables import scan
 from suffice.tables.compact_rows import CompactRows
-from suffice.tables.sources import open_table
-from suffice.tables.targets import Answers
+from suffice.tables.encoding import Targets
+from suffice.tables.predictors import linear
+from suffice.tables.sources import duckdb, open_table
 
 ROWS = 6000
 
@@ -29,11 +30,11 @@ ROWS = 6000
 @pytest.fixture(autouse=True)
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few rows, read small batches, keep hardly any in memory, and solve to the last digits."""
-    monkeypatch.setattr(reading, "COMPARED", 800)
+    monkeypatch.setattr(scan, "COMPARED", 800)
     monkeypatch.setattr(table_model, "DRAWN", 900)
     monkeypatch.setattr(suffice.data.spill, "IN_MEMORY", 5000)
-    monkeypatch.setattr(designed, "_CLOSE", 1e-12)
-    monkeypatch.setattr(duck, "BATCH", 2048)
+    monkeypatch.setattr(linear, "_CLOSE", 1e-12)
+    monkeypatch.setattr(duckdb, "BATCH", 2048)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def whole(table: Path) -> Any:
 
 def in_memory(model: suffice.TableModel, table: Path) -> Any:
     """Return the same regression, fitted to the whole matrix of the same design."""
-    block, answers = reading.rows_of(whole(table), model.schema_)
+    block, answers = scan.rows_of(whole(table), model.schema_)
     names = np.array(answers.labels.names)
     y = names[answers.values] if len(names) else answers.values
     tol = {"tol": 1e-12} if "tol" in model.estimator_.get_params() else {}
@@ -176,12 +177,12 @@ def test_ctrl_c_leaves_no_rows_behind(
 
 def test_cells_come_back_as_they_were(table: tuple[Path, pd.DataFrame]) -> None:
     schema = fit(table[0], "speed", "nb").schema_
-    block, answers = reading.rows_of(whole(table[0]), schema)
+    block, answers = scan.rows_of(whole(table[0]), schema)
     labels = Labels(("average", *answers.labels))
     with CompactRows(block.features) as rows:
         for start in range(0, ROWS, 1000):
             some = slice(start, start + 1000)
-            rows.add(block[some], Answers(answers.known[some], answers.labels, answers.values[some]))
+            rows.add(block[some], Targets(answers.known[some], answers.labels, answers.values[some]))
         assert rows.size < 40 * ROWS
         read = list(rows.read(labels))
     np.testing.assert_array_equal(np.concatenate([codes for _, codes in read]), answers.values + 1)
@@ -200,10 +201,10 @@ import resource, sys
 import numpy as np
 import pyarrow as pa
 import suffice, suffice.data.spill
-from suffice.tables import model, reading
-from suffice.tables.source import ArrowSource
+from suffice.tables import model, scan
+from suffice.tables.sources.base import ArrowSource
 
-model.DRAWN = reading.COMPARED = 2000
+model.DRAWN = scan.COMPARED = 2000
 suffice.data.spill.IN_MEMORY = 1 << 22
 
 def batches(count):

@@ -26,7 +26,7 @@ TABLE = houses(150, missing=0.1).assign(
 )
 SMALL = TABLE[:30][["area", "rooms", "garden", "price", "sold", "note"]]
 #: Every form, with a target it can predict and the task.
-FORMS = [
+MODEL_TYPES = [
     *((form, "sold", None) for form in ("nb", "gda", "gda-full", "logistic", "softmax", "additive", "local", "text")),
     *((form, "street", None) for form in ("nb", "gda", "softmax", "logistic", "additive")),
     *((form, "price", None) for form in ("linear", "additive", "local")),
@@ -182,7 +182,7 @@ def test_progress_is_reported() -> None:
 # Files.
 
 
-@pytest.mark.parametrize(("form", "target", "task"), FORMS)
+@pytest.mark.parametrize(("form", "target", "task"), MODEL_TYPES)
 def test_a_model_comes_back_from_its_file_as_it_was(form: str, target: str, task: str | None, tmp_path: Path) -> None:
     table = SMALL if form == "local" else TABLE
     columns = {"garden": "category", "note": "text" if form == "text" else "ignore"}

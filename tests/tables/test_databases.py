@@ -17,10 +17,12 @@ import pytest
 
 import suffice
 from suffice.statistics import Labels
-from suffice.tables import TableError, TableModel, databases, drawing, fit, open_table, pushing, reading
-from suffice.tables.blocks import Block
-from suffice.tables.databases import chosen
-from suffice.tables.drawing import Sample, hash_rows, order_by_content
+from suffice.tables import TableError, TableModel, fit, open_table, row_sample, scan
+from suffice.tables.encoding import Block
+from suffice.tables.pushdown import database as table_database
+from suffice.tables.pushdown import scan as database_scan
+from suffice.tables.pushdown.database import chosen
+from suffice.tables.row_sample import Sample, hash_rows, order_by_content
 
 #: A name that ends a string, a name and a query.
 HOSTILE = "a'b\"c\\; drop table rows; --"
@@ -158,7 +160,7 @@ def test_the_best_is_chosen_as_if_rows_were_read(place: str) -> None:
 
 
 def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "COMPARED", 300)
+    monkeypatch.setattr(scan, "COMPARED", 300)
     where = put(table(600).drop_columns(["listed", "note", "id64"]))
     there, here = both(where, "sold", "nb", columns=None)
     same_sums(there.description_.statistics_, here.description_.statistics_)
@@ -172,7 +174,7 @@ def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_first_rows_suggest_is_corrected_by_all(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (pushing, reading):
+    for module in (database_scan, scan):
         monkeypatch.setattr(module, "LOOKED_AT", 100)
     random = np.random.default_rng(0)
     counts = random.poisson(2, 300).astype(float)
@@ -305,7 +307,7 @@ def test_all_sums_see_the_same_rows(server: str) -> None:
     source = open_table(f"{server}::moving")
     database = source.database()
     assert database is not None
-    passes = pushing.Pushed(source, database)
+    passes = database_scan.DatabaseScan(source, database)
     head, _ = passes.head()
     run(server, "insert into moving select i, 'new' from generate_series(1, 50) i")
     schema = fit(head, "y", "nb").schema_
@@ -336,7 +338,7 @@ def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: 
     assert chosen(source, False) is None
     assert chosen(source, True) is not None
     assert chosen(source, None, "gda") is None  # its products are many
-    monkeypatch.setattr(databases, "NARROW", 1000)
+    monkeypatch.setattr(table_database, "NARROW", 1000)
     assert (chosen(source, None, "gda") is not None) == on_a_server
     expected = "in PostgreSQL, of words here" if on_a_server else "here"
     assert fit(place, "sold", "nb", columns=KINDS).summed_ == expected
@@ -425,7 +427,7 @@ def shuffled(rows: pa.Table, seed: int = 0) -> pa.Table:
 def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
     put: Put, model: str, compared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "COMPARED", compared)
+    monkeypatch.setattr(scan, "COMPARED", compared)
     monkeypatch.setattr(TableModel, "_drawn", lambda self, schema: 30_000)  # all are drawn, and some are compared by
     rows = overlapping()
     here = fit(rows, "sold", model, folds=2)
@@ -451,7 +453,7 @@ def same_choice(model: TableModel, other: TableModel) -> None:
 def test_rows_are_drawn_by_their_contents_wherever_they_lie(
     put: Put, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "COMPARED", 300)  # of 670
+    monkeypatch.setattr(scan, "COMPARED", 300)  # of 670
     rows = overlapping()
     here = fit(rows, "sold", model, folds=2)
     path = tmp_path / "rows.csv"
@@ -472,7 +474,7 @@ def test_rows_are_drawn_by_their_contents_wherever_they_lie(
 
 
 def test_a_regression_is_fitted_to_the_same_drawn_rows_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "COMPARED", 200)
+    monkeypatch.setattr(scan, "COMPARED", 200)
     rows = overlapping()
     one, two = (fit(each, "sold", "logistic", most_rows=400, folds=2) for each in (rows, shuffled(rows)))
     assert one.fitted_rows_ == two.fitted_rows_ == 400
@@ -509,7 +511,7 @@ def test_a_row_that_comes_often_is_drawn_as_often_as_its_share() -> None:
 
 
 def test_rows_beyond_those_that_are_counted_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "_COUNTED", 100)
+    monkeypatch.setattr(row_sample, "_COUNTED", 100)
     cells = np.repeat(np.random.default_rng(0).normal(size=500), 2)
     assert len(drawn(cells, 200)) == pytest.approx(200, abs=2)
 
@@ -550,7 +552,7 @@ def test_all_rows_are_drawn_of_a_file_whose_first_lines_are_short(tmp_path: Path
     path.write_text("\n".join(["x,y", *lines]) + "\n")
     source = open_table(path)
     assert (source.rows() or 0) > 2 * 30_000  # by the length of the first lines
-    assert reading.read(reading.Streamed(source), "y").holds_all
+    assert scan.read(scan.StreamScan(source), "y").holds_all
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from sklearn.metrics import mean_poisson_deviance, r2_score
 import suffice
 from suffice.discriminative import LocallyWeightedRegression
 from suffice.statistics import Labels
-from suffice.tables import TableError, reading
-from suffice.tables.blocks import Block, names
-from suffice.tables.forms import FORMS
-from suffice.tables.predictors import Predictor
+from suffice.tables import TableError, scan
+from suffice.tables.encoding import Block, names
+from suffice.tables.model_types import MODEL_TYPES
+from suffice.tables.predictors import make_predictor
 from suffice.tables.schema import Feature
 from suffice.text import TextClassifier
 from tests.tables.tables_data import KINDS, houses, near, unheated
@@ -276,7 +276,7 @@ def test_a_model_that_is_too_large_is_left_out_in_words() -> None:
     features = tuple(Feature(f"v{place}", "numeric", f"v{place}") for place in range(300))
     wide = Block(features, tuple(random.normal(size=(300, 5))), 5)
     with pytest.raises(TableError, match=r"2,000 covariances of 300 columns, 1\.3 GiB: gda shares one"):
-        Predictor.of(FORMS["gda-full"], "classes", Labels(tuple(range(2000)))).prepare(wide)
+        make_predictor(MODEL_TYPES["gda-full"], "classes", Labels(tuple(range(2000)))).prepare(wide)
 
 
 def test_deviance_of_poisson_regression_beats_the_mean() -> None:
@@ -287,7 +287,7 @@ def test_deviance_of_poisson_regression_beats_the_mean() -> None:
 
 
 def test_many_rows_are_fitted_to_those_that_were_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "COMPARED", 1000)
+    monkeypatch.setattr(scan, "COMPARED", 1000)
     table = pd.concat([houses(1000)] * 6, ignore_index=True)
     model = suffice.fit(table, "sold", "logistic", most_rows=5200, random_state=1)
     assert (model.rows_, model.fitted_rows_) == (6000, 5200)
@@ -321,7 +321,7 @@ def test_a_design_follows_rows_with_levels_that_its_first_rows_lack() -> None:
         Block((Feature("a", "category", "a"),), (names(pa.array(list(cells))),), len(cells)) for cells in ("xy", "xzxz")
     )
     labels = Labels.of(["n", "y"])
-    model = Predictor.of(FORMS["gda"], "classes", labels)
+    model = make_predictor(MODEL_TYPES["gda"], "classes", labels)
     model.prepare(first)
     model.learn([(second, np.array([0, 1, 1, 0]))])
     assert model.design.names == ["a = z"]
@@ -332,7 +332,7 @@ def test_text_and_a_rare_class_in_rows_that_are_drawn(monkeypatch: pytest.Monkey
     y = random.choice(["n", "y"], 600).astype(object)
     y[7] = "rare"
     table = pd.DataFrame({"a": random.normal(size=600), "note": random.choice(["sun and moon", "rain", "snow"], 600)})
-    monkeypatch.setattr(reading, "COMPARED", 60)
+    monkeypatch.setattr(scan, "COMPARED", 60)
     model = suffice.fit(table.assign(y=y), "y", "logistic", columns={"note": "text"}, most_rows=60, folds=2)
     assert model.classes_.tolist() == ["n", "rare", "y"]
     assert not model.predict_proba(table)[:, 1].any()

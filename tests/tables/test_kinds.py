@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import TableError, reading
+from suffice.tables import TableError, scan
 from suffice.tables.schema import PARTS
 from tests.tables.tables_data import houses, kinds
 
@@ -188,8 +188,8 @@ def test_a_table_of_which_nothing_is_left_says_why() -> None:
 def test_a_late_cell_that_is_none_of_its_kind_changes_the_kind(
     first: list[Any], last: Any, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("suffice.tables.reading.LOOKED_AT", 500)
-    monkeypatch.setattr("suffice.tables.sources.BATCH", 1000)
+    monkeypatch.setattr("suffice.tables.scan.LOOKED_AT", 500)
+    monkeypatch.setattr("suffice.tables.sources.frames.BATCH", 1000)
     n = 1400
     cells = np.array(first, dtype=object)[np.arange(n) % len(first)]
     cells[-1] = last
@@ -209,7 +209,7 @@ def test_a_column_that_varies_late_is_not_left_out(first: float) -> None:
 
 
 def test_a_category_that_varies_only_where_the_target_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LOOKED_AT", 40)
+    monkeypatch.setattr(scan, "LOOKED_AT", 40)
     table = pd.DataFrame({"a": ["u"] * 89 + ["v"], "x": np.arange(90) % 7 * 0.5, "y": [*"pq" * 44, "p", None]})
     table = table.iloc[::-1].reset_index(drop=True)
     model = suffice.fit(table, "y", "nb")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables import TableError, open_table
-from suffice.tables.ahead import Started
+from suffice.tables.prefetch import PrefetchedSource
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5]})
 
@@ -56,7 +56,7 @@ def test_arrow_streams_are_queried(tmp_path: Path) -> None:
 
 def test_a_source_that_was_started_is_read_again_from_its_beginning(tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "rows.csv", index=False)
-    started = Started(open_table(str(tmp_path / "rows.csv")))
+    started = PrefetchedSource(open_table(str(tmp_path / "rows.csv")))
     for _ in range(2):
         assert [batch.column("b").to_pylist() for batch in started.batches(["b"])] == [[0.5, 1.5, 2.5]]
     assert list(started.columns_by_file()) == []

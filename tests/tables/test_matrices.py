@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.tables.matrices import stacked
+from suffice.tables.predictors.linear import stacked
 
 RANDOM = np.random.default_rng(0)
 PARTS = [(RANDOM.normal(size=(rows, 3)), RANDOM.normal(size=rows)) for rows in (5, 1, 7)]

@@ -24,7 +24,7 @@ from pyarrow import parquet as pq
 
 import suffice
 from suffice.tables import TableError, open_table
-from suffice.tables.ahead import _stop_readers, ahead
+from suffice.tables.prefetch import _stop_readers, ahead
 from tests.tables.tables_data import WRITERS, houses, rows_of, write
 
 TABLE = houses(60, missing=0.1)
@@ -361,7 +361,7 @@ def test_an_sqlite_table_without_rows_is_named(tmp_path: Path) -> None:
 def test_a_cell_of_another_type_that_comes_late_in_sqlite_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("suffice.tables.sqlite.BATCH", 2)
+    monkeypatch.setattr("suffice.tables.sources.sqlite.BATCH", 2)
     path = sqlite_of(tmp_path / "a.sqlite", 1, 2, 3, "x")
     with pytest.raises(TableError, match=r"column 'a' of .* held int64 in the first rows and something else later"):
         rows_of(path)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables import Dialect, TableModel, fit, open_table
-from suffice.tables.source import Source
+from suffice.tables.sources.base import Source
 
 #: What stands for nothing in the file, beside the usual marks.
 MARKS = ("n/a", "-", "-999")

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import TableError, TableModel, open_table, pushing, reading
+from suffice.tables import TableError, TableModel, open_table, scan
+from suffice.tables.pushdown import scan as database_scan
 from tests.tables.tables_data import houses, near
 
 N = 200
@@ -235,7 +236,7 @@ def test_a_target_that_is_neither_a_name_nor_one_value_a_row_is_refused() -> Non
 def test_targets_are_judged_by_all_rows(
     summed: str, y: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for module in (reading, pushing):
+    for module in (scan, database_scan):
         monkeypatch.setattr(module, "LOOKED_AT", 20)
     given: Any = pa.Table.from_batches(pa.Table.from_pandas(table(y)).to_batches(max_chunksize=10))
     with duckdb.connect(tmp_path / "houses.duckdb") as connection:

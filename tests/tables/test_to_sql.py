@@ -17,7 +17,7 @@ import suffice
 from suffice.kernels.sql.dialect import quoted
 from suffice.statistics import Labels
 from suffice.tables import TableError, TableModel, fit, fit_in_database, to_sql
-from suffice.tables.scoring import probability_names
+from suffice.tables.sql_export import probability_names
 from tests.tables.test_databases import HOSTILE, KINDS, table
 
 N = 240

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables import TableError
-from suffice.tables.writing import Writer, new_file, whole_again
+from suffice.tables.table_writer import Writer, new_file, whole_again
 
 
 def written(form: str, *cells: list[Any]) -> bytes:

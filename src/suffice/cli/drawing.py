@@ -35,7 +35,7 @@ def sample(model: str, count: int, seed: int | None, output: str | None, safe_cs
     import pyarrow as pa
 
     from suffice.tables.cells import flat
-    from suffice.tables.writing import written
+    from suffice.tables.table_writer import written
 
     fitted = loaded(model)
     random = np.random.default_rng(seed)
@@ -63,8 +63,8 @@ def impute(
 
     from suffice.cli.output import counted, say, watching
     from suffice.cli.predicting import batches_of
-    from suffice.tables.imputing import imputed
-    from suffice.tables.writing import whole_again, written
+    from suffice.tables.imputation import imputed
+    from suffice.tables.table_writer import whole_again, written
 
     fitted = loaded(model)
     source = opened(table, **how)

@@ -89,15 +89,15 @@ def fit(
     taken. nb: naive Bayes; gda: Gaussian discriminant analysis; additive: a regression on curves of the numbers.
     """
     from suffice.cli.output import say, show_json, watching
-    from suffice.tables.ahead import Started
-    from suffice.tables.databases import chosen
+    from suffice.tables.prefetch import PrefetchedSource
+    from suffice.tables.pushdown.database import chosen
 
     if ledger and in_database:
         raise click.UsageError("--ledger reads every row: leave out --in-database")
     kinds = kinds_of(kind, ignore)
     source = opened(table, kinds, **how)
     if ledger or chosen(source, in_database, model) is None:
-        source = Started(source)  # reads while libraries are loaded
+        source = PrefetchedSource(source)  # reads while libraries are loaded
     from suffice.tables import TableModel
 
     fresh = TableModel(

@@ -223,7 +223,7 @@ def loaded(path: str) -> Any:
 
 def save(model: Any, path: str) -> None:
     """Save a model, or name its file where that fails."""
-    from suffice.tables.writing import unwritten
+    from suffice.tables.table_writer import unwritten
 
     try:
         model.save(path)

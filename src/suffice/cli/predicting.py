@@ -56,7 +56,7 @@ def predict(
     """
     from suffice.cli.output import counted, say, watching
     from suffice.tables.errors import UsageError, listed, nearest
-    from suffice.tables.writing import whole_again, written
+    from suffice.tables.table_writer import whole_again, written
 
     fitted = loaded(model)
     if probabilities and fitted.schema_.task != "classes":
@@ -90,7 +90,7 @@ def batches_of(model: Any, source: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the batches of a table and what the model sees of them; one without rows where there are none."""
     import pyarrow as pa
 
-    from suffice.tables.blocks import Block
+    from suffice.tables.encoding import Block
 
     some = False
     for batch, block in model.blocks(source):

@@ -46,7 +46,7 @@ def _table(place: Path) -> Any:
     from suffice.cli.fitting import _show
     from suffice.cli.output import print_line, rule
     from suffice.tables import TableModel, open_table
-    from suffice.tables.writing import written
+    from suffice.tables.table_writer import written
 
     rule("1. A table: which houses sell within a month?")
     print_line(f"$ suffice fit {place}/houses.csv --target sold_fast -o {place}/houses.suffice", "cyan")

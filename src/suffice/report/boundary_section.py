@@ -12,7 +12,7 @@ from suffice.report.displays import AlongDisplay, SurfaceDisplay
 from suffice.report.markup import Section, beside, figure, paragraph, table
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
-from suffice.tables.blocks import Block, Names
+from suffice.tables.encoding import Block, Names
 from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Feature
 

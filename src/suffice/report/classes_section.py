@@ -13,7 +13,7 @@ from suffice.plots.class_parameters import describe, telling
 from suffice.report.markup import Section, beside, figure, gallery, paragraph, plural, shown
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
-from suffice.tables.terms import Number
+from suffice.tables.design_matrix import Number
 
 #: Pictures, and classes in each.
 _PICTURES, _CLASSES = 8, 6

@@ -25,7 +25,7 @@ from suffice.report.markup import (
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables import Field
-from suffice.tables.blocks import Names
+from suffice.tables.encoding import Names
 
 #: Columns that are listed, at most, and classes.
 _COLUMNS, _CLASSES = 200, 30

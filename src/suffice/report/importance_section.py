@@ -21,8 +21,8 @@ from suffice.report.markup import (
 from suffice.report.report_data import HardRow, Seen
 from suffice.statistics.base import FloatArray
 from suffice.tables import RowExplanation, TableError
-from suffice.tables.blocks import Names
-from suffice.tables.source import arrow
+from suffice.tables.encoding import Names
+from suffice.tables.sources.base import arrow
 
 #: Columns and reasons that are shown, at most.
 _COLUMNS, _REASONS = 20, 8

@@ -13,9 +13,9 @@ from suffice.metrics import LOSSES, row_losses
 from suffice.plots import LearningCurveDisplay
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
-from suffice.tables.blocks import Block
-from suffice.tables.forms import FORMS, Form, candidates
-from suffice.tables.predictors import Predictor
+from suffice.tables.encoding import Block
+from suffice.tables.model_types import MODEL_TYPES, ModelType, candidates
+from suffice.tables.predictors import make_predictor
 
 #: Fewer rows say nothing about more; more than so many are not tried.
 LEAST, MOST = 100, 5000
@@ -26,10 +26,10 @@ _MOST_LOCAL = 600
 _COEFFICIENTS = 2000
 
 
-def counterpart(seen: Seen) -> Form | None:
+def counterpart(seen: Seen) -> ModelType | None:
     """Return the best candidate of the other manner: generative beside discriminative; else the next best one."""
     mine = seen.model.predictor_.form
-    known = [FORMS[each.model] for each in seen.model.candidates_ if np.isfinite(each.loss)]
+    known = [MODEL_TYPES[each.model] for each in seen.model.candidates_ if np.isfinite(each.loss)]
     known += candidates(seen.schema, len(seen.classes), seen.rows)
     others = [form for form in known if form.name != mine.name and form.reads != "near"]
     opposite = [form for form in others if form.generative != mine.generative]
@@ -70,11 +70,11 @@ def _drawn(seen: Seen, sizes: npt.NDArray[np.int64], curves: dict[str, FloatArra
     return None
 
 
-def _is_long(form: Form, seen: Seen, block: Block) -> bool:
+def _is_long(form: ModelType, seen: Seen, block: Block) -> bool:
     """Whether a regression on many classes has so many coefficients that fitting it again and again takes long."""
     if form.exact or len(seen.classes) <= 2:
         return False
-    predictor: Any = Predictor.of(form, seen.task, seen.model.predictor_.labels)
+    predictor: Any = make_predictor(form, seen.task, seen.model.predictor_.labels)
     predictor.prepare(block)
     return bool(predictor.design.width * len(seen.classes) > _COEFFICIENTS)
 
@@ -94,7 +94,7 @@ def _divisions(
 
 
 def _tried(
-    form: Form,
+    form: ModelType,
     seen: Seen,
     block: Block,
     values: npt.NDArray[np.float64],
@@ -103,7 +103,7 @@ def _tried(
 ) -> float:
     """Return what a model of some rows loses on others; NaN where so few cannot be fitted."""
     penalties = {each.model: each.penalty for each in seen.model.candidates_}
-    predictor = Predictor.of(form, seen.task, seen.model.predictor_.labels, penalties.get(form.name, 1.0))
+    predictor = make_predictor(form, seen.task, seen.model.predictor_.labels, penalties.get(form.name, 1.0))
     try:
         predictor.prepare(block)
         with warnings.catch_warnings():

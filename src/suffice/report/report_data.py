@@ -13,13 +13,13 @@ import numpy.typing as npt
 from suffice.metrics import Evaluation, poisson_deviances
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
-from suffice.tables.ahead import ahead
-from suffice.tables.blocks import Block, Names
-from suffice.tables.drawing import Sample, hash_rows
+from suffice.tables.encoding import Block, Names
 from suffice.tables.errors import listed
-from suffice.tables.reading import rows_of
+from suffice.tables.prefetch import ahead
+from suffice.tables.row_sample import Sample, hash_rows
+from suffice.tables.scan import rows_of
 from suffice.tables.schema import Schema, Task
-from suffice.tables.source import Watch, arrow
+from suffice.tables.sources.base import Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,8 +21,8 @@ from suffice.report.page import page
 from suffice.report.report_data import Seen
 from suffice.report.selection_section import choice_section, learning_section, solver_section
 from suffice.tables import TableModel
-from suffice.tables.source import Watch
-from suffice.tables.writing import check_place, new_file
+from suffice.tables.sources.base import Watch
+from suffice.tables.table_writer import check_place, new_file
 
 
 def report(

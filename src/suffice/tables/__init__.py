@@ -6,43 +6,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from suffice.tables.choosing import Candidate
-    from suffice.tables.comparing import Comparison, compare
-    from suffice.tables.csv import Dialect
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
     from suffice.tables.explaining import Reason, RowExplanation
-    from suffice.tables.fitting import fit_in_database
+    from suffice.tables.learning_curves import Comparison, compare
     from suffice.tables.model import TableModel, fit
-    from suffice.tables.outlying import Outlier, outliers
+    from suffice.tables.model_search import Candidate
+    from suffice.tables.outlier_detection import Outlier, outliers
+    from suffice.tables.pushdown.estimators import fit_in_database
     from suffice.tables.schema import Feature, Field, Schema
-    from suffice.tables.scoring import to_sql
-    from suffice.tables.source import Source
-    from suffice.tables.sources import FetchWarning
-from suffice.tables.sources import open_table
+    from suffice.tables.sql_export import to_sql
+from suffice.tables.sources import Dialect, FetchWarning, Source, open_table
 
 #: Where each name lives; it is imported when it is first asked for: what looks at a table alone needs no models.
 _MODULES = {
-    "Candidate": "choosing",
-    "Comparison": "comparing",
-    "Dialect": "csv",
+    "Candidate": "model_search",
+    "Comparison": "learning_curves",
     "Feature": "schema",
-    "FetchWarning": "sources",
     "Field": "schema",
     "MissingExtraError": "errors",
-    "Outlier": "outlying",
+    "Outlier": "outlier_detection",
     "Reason": "explaining",
     "RowExplanation": "explaining",
     "Schema": "schema",
-    "Source": "source",
     "TableError": "errors",
     "TableModel": "model",
     "UsageError": "errors",
-    "compare": "comparing",
+    "compare": "learning_curves",
     "fit": "model",
-    "fit_in_database": "fitting",
-    "open_table": "sources",
-    "outliers": "outlying",
-    "to_sql": "scoring",
+    "fit_in_database": "pushdown.estimators",
+    "outliers": "outlier_detection",
+    "to_sql": "sql_export",
 }
 __all__ = [
     "Candidate",

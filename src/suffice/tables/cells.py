@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suffice.statistics.base import FloatArray
-from suffice.tables.source import arrow
+from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from suffice.data.spill import Spill
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.blocks import Block, Names
+from suffice.tables.encoding import Block, Names, Targets
 from suffice.tables.schema import Feature
-from suffice.tables.source import arrow
-from suffice.tables.targets import Answers
+from suffice.tables.sources.base import arrow
 
 #: The kept rows of a table take no more than this share of the free space for temporary files.
 _SHARE_OF_FREE = 0.5
@@ -46,7 +45,7 @@ class CompactRows:
     --------
     >>> block = Block((), (np.array([1.0, np.nan, 0.25]),), 3)
     >>> with CompactRows(()) as rows:
-    ...     rows.add(block, Answers(np.ones(3, dtype=bool), Labels(("no", "yes")), np.array([0, 1, 1])))
+    ...     rows.add(block, Targets(np.ones(3, dtype=bool), Labels(("no", "yes")), np.array([0, 1, 1])))
     ...     [(block.columns[0].tolist(), codes.tolist()) for block, codes in rows.read(Labels(("maybe", "no", "yes")))]
     [([1.0, nan, 0.25], [1, 2, 2])]
     """
@@ -63,7 +62,7 @@ class CompactRows:
         """Whether all rows that were added are kept."""
         return self._spill is not None
 
-    def add(self, block: Block, answers: Answers) -> None:
+    def add(self, block: Block, answers: Targets) -> None:
         """Keep some rows and their targets."""
         if self._spill is None:
             return

@@ -10,9 +10,9 @@ from scipy.special import softmax
 
 from suffice.generative.conditional import log_ratio
 from suffice.generative.explanation import compared
-from suffice.tables.blocks import Block, Names
-from suffice.tables.others import Written
-from suffice.tables.predictors import Predictor
+from suffice.tables.encoding import Block, Names
+from suffice.tables.predictors.base import Predictor
+from suffice.tables.predictors.text import TextPredictor
 
 
 class Reason(NamedTuple):
@@ -89,7 +89,7 @@ def cell_shown(reason: Reason) -> str:
 
 def explained(predictor: Predictor, block: Block, batch: Any) -> list[RowExplanation]:
     """Return the answer to each row of a block, taken apart."""
-    if isinstance(predictor, Written):
+    if isinstance(predictor, TextPredictor):
         return [_worded(predictor, block.first + row, text) for row, text in enumerate(predictor.texts(block))]
     parts, base = predictor.effects(block)
     stacked = np.stack(parts, axis=2)  # (n, features, k)
@@ -137,7 +137,7 @@ def _cell(block: Block, batch: Any, place: int, row: int) -> Any:
     return None if np.isnan(column[row]) else str(np.datetime64(int(column[row]), "D"))
 
 
-def _worded(predictor: Written, row: int, text: str) -> RowExplanation:
+def _worded(predictor: TextPredictor, row: int, text: str) -> RowExplanation:
     """Return the answer to a text, word by word."""
     found = predictor.inner.explain(text)
     answer = found.compare()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.store import Contents
-from suffice.tables.blocks import Block, Names
+from suffice.tables.encoding import Block, Names
 from suffice.tables.errors import TableError
 
 Digests = npt.NDArray[np.uint64]

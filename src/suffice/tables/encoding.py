@@ -1,0 +1,360 @@
+"""Encoding of Arrow batches: features as numbers, codes of names and texts; targets as codes or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.tables.cells import TRUTH_WORDS, as_dates, as_floats, date_parts, flat, numeric_marks, type_of, without
+from suffice.tables.errors import TableError, kind_cure, listed
+from suffice.tables.schema import Feature, Field, Schema
+from suffice.tables.sources.base import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Codes = npt.NDArray[np.int64]
+
+
+class KindError(TableError):
+    """A cell that is none of its column's kind, as the first rows suggested it."""
+
+    def __init__(self, message: str, column: str, cure: str) -> None:
+        super().__init__(message)
+        self.column = column
+        self.cure = cure  # the kind it would be of
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """A column of names: each cell's place in a sorted vocabulary, -1 where it is missing."""
+
+    vocabulary: Labels
+    codes: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a table, feature by feature.
+
+    Parameters
+    ----------
+    features
+        What the columns are.
+    columns
+        Of each feature: numbers with NaN where they are missing, :class:`Names`, or a list of texts.
+    rows
+        How many rows there are.
+    first
+        The place of the first row in its table.
+    """
+
+    features: tuple[Feature, ...]
+    columns: tuple[Any, ...]
+    rows: int
+    first: int = 0
+
+    def __getitem__(self, rows: Any) -> Block:
+        count = len(range(self.rows)[rows]) if isinstance(rows, slice) else len(np.arange(self.rows)[rows])
+        return Block(self.features, tuple(_some(column, rows) for column in self.columns), count, self.first)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch | pa.Table, schema: Schema, first: int = 0) -> Block:
+        """Return the features of a batch, checked to be of their kinds."""
+        columns: list[Any] = []
+        for field in schema.predictors:
+            columns.extend(_read(batch.column(field.name), field, first, schema.missing))
+        return cls(schema.features, tuple(columns), batch.num_rows, first)
+
+
+def ranges_of(block: Block) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest cell of each numeric feature that has any."""
+    found: dict[str, tuple[float, float]] = {}
+    for feature, column in zip(block.features, block.columns, strict=True):
+        known = column[~np.isnan(column)] if feature.kind == "numeric" else np.zeros(0)
+        if len(known):
+            found[feature.name] = float(known.min()), float(known.max())
+    return found
+
+
+def _some(column: Any, rows: Any) -> Any:
+    if isinstance(column, Names):
+        return Names(column.vocabulary, column.codes[rows])
+    if isinstance(column, list):
+        return [column[place] for place in np.arange(len(column))[rows]]
+    return column[rows]
+
+
+def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
+    """Return what models see of a column: one feature, or the parts of a date."""
+    kind = type_of(column.type)
+    if kind == "nothing":
+        column = arrow().nulls(len(column), arrow().string())
+        kind = "name"
+    if kind == "other":
+        raise TableError(f"column {field.name!r} holds {column.type}: convert it to numbers or names, or leave it out")
+    if field.kind == "date":
+        return _dates(column, field, missing)
+    if field.kind in ("numeric", "count"):
+        return [_numbers(column, field, kind, first, missing)]
+    if field.kind == "boolean":
+        return [_truths(column, field, kind, first, missing)]
+    if field.kind == "text":
+        gaps = {None, *missing}
+        return [["" if text in gaps else text for text in column.cast(arrow().string()).to_pylist()]]
+    return [names(column, missing)]
+
+
+def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
+    kind = type_of(column.type)
+    if kind == "name":
+        column = without(arrow().table({"": column}), missing).column(0)
+        kind = type_of(column.type)
+    if kind not in ("date", "moment") and column.null_count < len(column):
+        cell = next(
+            (cell for cell in column.drop_null().to_pylist() if as_dates(arrow().array([str(cell)])) is None), ""
+        )
+        raise KindError(
+            f"column {field.name!r} is a date, but {str(cell)!r} is none: write dates as 2024-12-31, or leave the cell "
+            "empty",
+            field.name,
+            "category",
+        )
+    found = dict(date_parts(column))
+    return [as_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
+
+
+def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
+    if kind == "name":
+        column = _parsed(column, field, first, missing)
+    elif kind not in ("number", "whole", "truth"):
+        raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
+    cells = _unmarked(as_floats(column), missing)
+    if kind != "truth" and np.isinf(cells).any():
+        row = int(np.argmax(np.isinf(cells)))
+        raise TableError(
+            f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}: it must be finite, or missing"
+        )
+    if field.kind == "count":
+        bad = (cells < 0) | (cells != np.floor(cells)) & ~np.isnan(cells)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise KindError(
+                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is no count: "
+                f"{kind_cure(field.name, 'numeric')}",
+                field.name,
+                "numeric",
+            )
+    return cells
+
+
+def _unmarked(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
+    """Return numbers with NaN in the place of those that stand for nothing."""
+    marks = numeric_marks(missing)
+    return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
+
+
+def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
+    """Return numbers that are written as strings."""
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    cells = pc.if_else(pc.is_in(cells, pa.array(["", *missing])), None, cells)
+    try:
+        return cells.cast(pa.float64())
+    except pa.ArrowInvalid:
+        row, cell = next((row, cell) for row, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
+        raise TableError(
+            f"column {field.name!r} is to hold numbers; row {first + row + 1} holds {cell!r}: correct the cell, leave "
+            "it empty, or give the column another kind"
+        ) from None
+
+
+def _is_number(cell: str | None) -> bool:
+    """Return whether Arrow reads a cell as a number; unlike Python, it does not take 1_000."""
+    pa = arrow()
+    try:
+        pa.scalar(cell, pa.string()).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
+    if kind == "truth":
+        return as_floats(column.cast(arrow().uint8()))
+    written = field.truth or ("false", "true")
+    cure = "numeric" if kind in ("whole", "number") else "category"
+    if kind in ("whole", "number"):
+        cells = _unmarked(as_floats(column), missing)
+        bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
+        shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
+    else:
+        found = names(column, missing)
+        places = {written[0].casefold(): 0.0, written[1].casefold(): 1.0}
+        if field.type == "truth":  # learned from truth values, which have no spelling of their own
+            places = {word: float(truth) for word, truth in TRUTH_WORDS.items()}
+        values = np.array([*(places.get(str(name).casefold(), np.inf) for name in found.vocabulary), np.nan])
+        cells = values[found.codes]
+        bad = np.isinf(cells)
+        shown = repr(found.vocabulary.names[found.codes[int(np.argmax(bad))]]) if bad.any() else ""
+    if bad.any():
+        row = first + int(np.argmax(bad)) + 1
+        raise KindError(
+            f"column {field.name!r} is {shown} in row {row}, neither {written[0]!r} nor {written[1]!r}: "
+            f"{kind_cure(field.name, cure)}",
+            field.name,
+            cure,
+        )
+    return cells
+
+
+def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
+    """Return a column of anything as names, without blanks around them; some may stand for nothing.
+
+    Examples
+    --------
+    >>> found = names(arrow().array([" red", "blue", None, "red"]))
+    >>> found.vocabulary.names, found.codes.tolist()
+    (('blue', 'red'), [1, 0, -1, 1])
+    """
+    pa = arrow()
+    column = flat(column)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    distinct = named(column.dictionary.to_pylist(), missing)
+    places = np.append(distinct.codes, -1)
+    codes = column.indices
+    codes = codes.fill_null(len(places) - 1) if codes.null_count else codes
+    return Names(distinct.vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+
+
+def named(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Names:
+    """Return values of any type as names; blanks alone, and what stands for nothing, are missing.
+
+    Examples
+    --------
+    >>> named([1.0, Decimal("2.50"), " x ", None, True]).vocabulary.names
+    ('1', '2.5', 'true', 'x')
+    """
+    written = [_name(each) for each in values]
+    gaps = {"", *missing}
+    vocabulary = Labels.of([each for each in written if each not in gaps])
+    return Names(vocabulary, vocabulary._places(written))
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1.0 and 1 name the same category
+    return ("true" if value else "false") if isinstance(value, bool) else "" if value is None else str(value).strip()
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What the target says of some rows.
+
+    Parameters
+    ----------
+    known
+        Which rows of the batch have a target; all others are left out.
+    labels
+        The classes among them; empty where the target is a number.
+    values
+        Of the rows that are known: codes of the labels, or numbers.
+    """
+
+    known: npt.NDArray[np.bool_]
+    labels: Labels
+    values: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, column: Any, schema: Schema, first: int = 0) -> Targets:
+        """Return the targets of a batch, checked to be what the schema says."""
+        kind = type_of(column.type)
+        if kind == "other":
+            raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
+        if schema.task == "classes":
+            found = names(column, schema.missing)
+            known = found.codes >= 0
+            plain = [_typed(str(name), schema.field(schema.target).type) for name in found.vocabulary]
+            labels = Labels.of(plain)
+            return cls(known, labels, labels._places(plain)[found.codes[known]])
+        if kind not in ("number", "whole"):
+            raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
+        cells = as_floats(column)
+        known = ~np.isnan(cells)
+        values = cells[known]
+        bad = np.isinf(values) | ((values < 0) | (values != np.floor(values)) if schema.task == "counts" else False)
+        if bad.any():
+            row = first + int(np.flatnonzero(known)[int(np.argmax(bad))]) + 1
+            what = "no count" if schema.task == "counts" else "no number to learn from"
+            raise TableError(
+                f"the target {schema.target!r} is {values[np.argmax(bad)]:g} in row {row}, which is {what}"
+            )
+        return cls(known, Labels(), values)
+
+    def into(self, labels: Labels) -> npt.NDArray[np.int64]:
+        """Return the codes of the values in another vocabulary."""
+        codes = self.places(labels)
+        strange = dict.fromkeys(self.unknown(codes))
+        if strange:
+            raise TableError(
+                f"the target holds {listed(strange)}, which the model does not know; it knows {listed(labels)}: "
+                "correct the cells, or fit again"
+            )
+        return codes
+
+    def places(self, labels: Labels) -> npt.NDArray[np.int64]:
+        """Return the codes of the values in another vocabulary, -1 for those that it does not hold."""
+        return self.values if labels == self.labels else np.asarray(labels._places(self.labels.names)[self.values])
+
+    def unknown(self, codes: npt.NDArray[np.int64]) -> list[Any]:
+        """Return the classes of the rows whose code is -1."""
+        return [self.labels.names[value] for value in self.values[codes < 0].tolist()]
+
+
+def _typed(name: str, kind: str) -> Any:
+    """Return the name of a class as what the target was at the fit: a truth value, a number, a string."""
+    if kind == "truth":
+        return TRUTH_WORDS.get(name.casefold(), name)
+    if kind in ("whole", "number"):
+        for read in (int, float):
+            try:
+                return read(name)
+            except ValueError:
+                continue
+    return name
+
+
+class Bins:
+    """Numbers as classes, for a description of the rows around them.
+
+    Examples
+    --------
+    >>> bins = Bins.of(np.arange(100.0), 4)
+    >>> bins.codes(np.array([3.0, 99.0])).tolist()
+    [0, 3]
+    """
+
+    def __init__(self, edges: FloatArray) -> None:
+        self.edges = np.asarray(edges, dtype=np.float64)
+        self.labels = Labels(tuple(range(len(self.edges) + 1)))
+
+    @classmethod
+    def of(cls, values: FloatArray, count: int = 5) -> Bins:
+        """Return bins of about as many numbers each."""
+        return cls(np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1])))
+
+    def codes(self, values: FloatArray) -> npt.NDArray[np.int64]:
+        """Return the bin of each number."""
+        return np.searchsorted(self.edges, values, side="right").astype(np.int64)

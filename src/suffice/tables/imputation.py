@@ -1,0 +1,117 @@
+"""Missing cells, filled in by what the other cells of their row suggest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics.base import FloatArray
+from suffice.tables.encoding import Block, Names, Targets
+from suffice.tables.predictors.naive_bayes import cells_of
+from suffice.tables.schema import Feature, Field
+from suffice.tables.sources.base import arrow
+
+if TYPE_CHECKING:
+    from suffice.tables.model import TableModel
+
+
+def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None) -> tuple[Any, int]:
+    """Return a batch with its missing cells filled in, and how many there were.
+
+    A cell's distribution given the others of its row is the mixture of what each class expects there, weighted by how
+    probable the row makes the class. Numbers become its mean, names the most probable one; or all are drawn from it.
+    Texts and dates stay missing.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    batch, block
+        Rows, as they are and as the model sees them.
+    random
+        Draws cells, where they shall not be the expected ones.
+    """
+    weights = _classes(model, batch, block)
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    filled = 0
+    for place, feature in enumerate(block.features):
+        if feature.part is not None or feature.kind == "text":
+            continue
+        column = block.columns[place]
+        gaps = column.codes < 0 if isinstance(column, Names) else np.isnan(column)
+        if not gaps.any():
+            continue
+        cells = _expected(model, feature, weights[gaps], random)
+        field = model.schema_.field(feature.column)
+        columns[feature.column] = _placed(columns[feature.column], gaps, cells, field)
+        filled += int(gaps.sum())
+    return arrow().RecordBatch.from_arrays(list(columns.values()), names=list(columns)), filled
+
+
+def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
+    """Return how probable each class of the description is, given the known cells and the target, (n, k)."""
+    description = model.description_
+    weights = np.array(description.predict_proba(cells_of(block)))
+    if model.schema_.target not in batch.schema.names:
+        return weights
+    answers = Targets.of(batch.column(model.schema_.target), model.schema_)
+    codes = model._codes(answers.places(model._labels) if model.schema_.task == "classes" else answers.values)
+    weights[np.flatnonzero(answers.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
+    return weights
+
+
+def _expected(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
+    """Return the cells that a feature is expected to have, or cells drawn, (n,)."""
+    factor: Any = model.description_._joint.conditional
+    factor = factor.factors[feature.kind]
+    alike = [each.name for each in model.schema_.features if each.kind == feature.kind]
+    place = alike.index(feature.name)
+    if random is not None:
+        totals = weights.cumsum(axis=1)
+        codes = (random.random((len(weights), 1)) * totals[:, -1:] > totals).sum(axis=1)
+        weights = np.eye(weights.shape[1])[np.minimum(codes, weights.shape[1] - 1)]
+    match feature.kind:
+        case "category":
+            table = np.exp(factor.tables[place][:-1])  # (levels, k)
+            shares = weights @ table.T
+            if random is not None:
+                totals = shares.cumsum(axis=1)
+                chosen = (random.random((len(shares), 1)) * totals[:, -1:] > totals).sum(axis=1)
+            else:
+                chosen = shares.argmax(axis=1)
+            return np.asarray(np.array(factor.vocabularies[place].names, dtype=object)[chosen])
+        case "boolean":
+            chances = weights @ factor.family.p[:, place]
+            cut = 0.5 if random is None else random.random(len(chances))
+            return np.asarray(chances >= cut)
+        case "count":
+            rates = weights @ factor.family.rate[:, place]
+            return np.asarray(np.rint(rates) if random is None else random.poisson(rates))
+    means = weights @ factor.family.mu[:, place]
+    if random is None:
+        return np.asarray(means)
+    return np.asarray(random.normal(means, np.sqrt(weights @ factor.family.sigma2[:, place])))
+
+
+def _placed(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any], field: Field) -> Any:
+    """Return a column with cells in its gaps, in the column's own type where that can hold them."""
+    pa = arrow()
+    whole = column.to_pylist()
+    for row, cell in zip(np.flatnonzero(gaps).tolist(), cells.tolist(), strict=True):
+        whole[row] = written(cell, field)
+    try:
+        return pa.array(whole, type=column.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array(whole)
+
+
+def written(cell: Any, field: Field) -> Any:
+    """Return a cell as the column writes it: booleans in its words, whole numbers whole."""
+    if field.kind == "boolean" and field.truth is not None:
+        word = field.truth[int(cell)]
+        return int(word) if field.type == "whole" else word
+    if field.type == "whole" and not isinstance(cell, bool):
+        return round(float(cell))  # a category of numbers is named by them
+    return cell

@@ -1,0 +1,191 @@
+"""Learning curves of generative and discriminative models on one's own table: which to take at which size."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.metrics import row_losses
+from suffice.statistics.base import FloatArray
+from suffice.tables import scan
+from suffice.tables.errors import TableError, UsageError, nearest
+from suffice.tables.model_search import Trial, fold_of, held_out, temperature_of
+from suffice.tables.model_types import MODEL_TYPES, ModelType, find_model_type
+from suffice.tables.predictors import Predictor, make_predictor
+from suffice.tables.schema import Schema
+from suffice.tables.sources import open_table
+from suffice.tables.sources.base import Watch
+
+#: The share of the rows that models are tested by, and how many at most.
+_TESTED = 1 / 3
+_MOST_TESTED = 10_000
+#: Folds by which generative models are calibrated.
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the errors of models fall with the rows that they are given.
+
+    Parameters
+    ----------
+    sizes
+        How many rows models were fitted to, (s,).
+    curves
+        The mean error of each model on rows held out, (s,); NaN where it could not be fitted.
+    spreads
+        The standard error of that mean over the repetitions, (s,).
+    generative
+        Whether each model is generative.
+    measure
+        What an error is.
+    rows
+        How many rows the table has.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    curves: dict[str, FloatArray]
+    spreads: dict[str, FloatArray]
+    generative: dict[str, bool]
+    measure: str
+    rows: int
+
+    @property
+    def best(self) -> str:
+        """The model with the least error at the largest size."""
+        last = {name: curve[np.isfinite(curve)][-1] for name, curve in self.curves.items() if np.isfinite(curve).any()}
+        return min(last, key=lambda name: last[name])
+
+
+def compare(
+    table: Any,
+    target: str,
+    models: tuple[str, ...] = (),
+    *,
+    columns: Any = None,
+    task: str | None = None,
+    measure: str | None = None,
+    sizes: int = 8,
+    repeats: int = 10,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Return the learning curves of models on a table.
+
+    Parameters
+    ----------
+    table, target
+        As for :func:`suffice.fit`.
+    models
+        Which models; by default generative and discriminative ones in pairs.
+    columns, task
+        What columns and target are, as for :class:`TableModel`.
+    measure
+        "log loss" or "error" for classes, "squared error" for numbers, "deviance" or "squared error" for counts; by
+        default the first, by which :func:`suffice.fit` chooses, too.
+    sizes
+        How many sizes to try, from a few rows to two thirds of them.
+    repeats
+        How often rows are drawn anew for each size.
+    seed
+        Of the draws.
+    watch
+        Told how far it is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> found = compare(load_iris(as_frame=True).frame, "target", ("nb", "gda"), repeats=2, sizes=3)
+    >>> sorted(found.curves), found.sizes.tolist()
+    (['gda', 'nb'], [12, 34, 100])
+    """
+    found = scan.read(scan.StreamScan(open_table(table), watch=watch), target, columns, task)
+    forms = _forms(found.schema, models)
+    measures = {
+        "classes": ("log loss", "error"),
+        "numbers": ("squared error",),
+        "counts": ("deviance", "squared error"),
+    }
+    allowed = measures[found.schema.task]
+    measure = measure or allowed[0]
+    if measure not in allowed:
+        raise UsageError(
+            f"{measure!r} is no measure of {found.schema.task}; use {' or '.join(allowed)}{nearest(measure, allowed)}"
+        )
+    block, values = found.compared(seed)
+    random = np.random.default_rng(seed)
+    few = max(10, 4 * len(found.labels))
+    tested = min(int(len(values) * _TESTED), _MOST_TESTED)
+    most = len(values) - tested
+    if most < few:
+        raise TableError(f"{len(values)} rows are too few to draw a learning curve from: {3 * few // 2} are needed")
+    counts = np.unique(np.geomspace(few, most, sizes).astype(np.int64))
+    errors: dict[str, list[list[float]]] = {form.name: [[] for _ in counts] for form in forms}
+    for repeat in range(repeats):
+        order = random.permutation(len(values))
+        test, rest = order[:tested], order[tested:]
+        rest = _each_class_first(rest, values) if found.schema.task == "classes" else rest
+        for place, count in enumerate(counts):
+            if watch is not None:
+                watch("drawing curves", repeat * len(counts) + place, repeats * len(counts))
+            if repeat >= 3 and count > most // 2 and count > 5000:
+                continue  # many rows hardly differ from draw to draw
+            rows = rest[:count]
+            for form in forms:
+                with suppress(ValueError, ArithmeticError):  # too few rows to fit it to, or too much alike
+                    model = _fitted(form, found, block[rows], values[rows], seed)
+                    errors[form.name][place].append(_error(model, block[test], values[test], measure))
+    return Comparison(
+        counts,
+        {name: np.array([np.mean(each) if each else np.nan for each in rows]) for name, rows in errors.items()},
+        {name: np.array([_standard_error(each) for each in rows]) for name, rows in errors.items()},
+        {form.name: form.generative for form in forms},
+        measure,
+        found.rows,
+    )
+
+
+def _forms(schema: Schema, models: tuple[str, ...]) -> list[ModelType]:
+    if models:
+        return [find_model_type(name, schema) for name in models]
+    kinds = {feature.kind for feature in schema.features}
+    if schema.task == "classes":
+        names = ["nb", *(["gda"] if kinds & {"numeric", "count"} else []), "logistic"]
+        names += ["additive"] if kinds & {"numeric", "count"} else []
+        return [MODEL_TYPES[name] for name in names]
+    return [MODEL_TYPES[name] for name in (["poisson"] if schema.task == "counts" else []) + ["linear", "additive"]]
+
+
+def _each_class_first(rows: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return rows in an order in which two of each class come first: no model can do without."""
+    first = np.concatenate([rows[values[rows] == code][:2] for code in np.unique(values)])
+    return np.concatenate([first, rows[~np.isin(rows, first)]])
+
+
+def _fitted(form: ModelType, found: scan.Read, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor:
+    """Return a model of some rows, calibrated by them as :func:`suffice.fit` does."""
+    model = make_predictor(form, found.schema.task, found.labels)
+    model.prepare(block)
+    model.learn([(block, values)])
+    if form.is_tempered:
+        folds = fold_of(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
+        trial = Trial(block, values, folds, found.schema.task, found.labels)
+        with suppress(ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
+            temperature = temperature_of(held_out(form, 1.0, trial)[0], values)
+            model.inner = model.inner.with_params(temperature=temperature)
+    return model
+
+
+def _error(model: Predictor, block: Any, values: npt.NDArray[Any], measure: str) -> float:
+    found = row_losses(model.task, model.scores(block), values)
+    if measure == "error":
+        return float(1 - found["accuracy"].mean())
+    return float(found[measure].mean())
+
+
+def _standard_error(errors: list[float]) -> float:
+    return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("nan")

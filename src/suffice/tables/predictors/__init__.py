@@ -1,0 +1,34 @@
+"""Predictors: the fitted models of a target given the rows of a table, one module for each way of reading rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suffice.statistics import Labels
+from suffice.store import Contents, Stored
+from suffice.tables.model_types import MODEL_TYPES, ModelType
+from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.local import LocalPredictor
+from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.predictors.text import TextPredictor
+from suffice.tables.schema import Task
+
+__all__ = ["Effects", "EncodedRows", "Predictor", "make_predictor", "quiet", "restore_predictor"]
+
+_CLASSES: tuple[type[Predictor], ...] = (NaiveBayesPredictor, LinearPredictor, TextPredictor, LocalPredictor)
+
+
+def make_predictor(form: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:
+    """Return an unfitted predictor of a model type."""
+    predictor = next(each for each in _CLASSES if form.reads in each.reads)(form, task, labels)
+    predictor.penalty = penalty
+    return predictor
+
+
+def restore_predictor(settings: Any, contents: Contents, task: Task, labels: Labels) -> Predictor:
+    """Return the predictor that a model file holds."""
+    predictor = make_predictor(MODEL_TYPES[settings["form"]], task, labels)
+    predictor.restore(settings)
+    predictor.inner = Stored.kinds[contents.kind]._from_contents(contents)
+    return predictor

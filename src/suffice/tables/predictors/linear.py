@@ -1,0 +1,420 @@
+"""Linear predictors over a table: regressions and Gaussian discriminants on a design matrix."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import IO, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from suffice.data.dataset import Piece
+from suffice.data.stream import StreamDataset
+from suffice.kernels.errors import host_memory
+from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
+from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import EPSILON, ClassMoments
+from suffice.store import Contents
+from suffice.tables.compact_rows import free_temporary_space
+from suffice.tables.design_matrix import Design, about_zero, design_of, left_of
+from suffice.tables.encoding import Block
+from suffice.tables.errors import TableError, digits_error
+from suffice.tables.model_types import ModelType
+from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
+from suffice.tables.predictors.naive_bayes import Description
+from suffice.tables.prefetch import ahead
+from suffice.tables.schema import Task
+
+#: How far predictors may be from the optimum where a solver stops: far below what rows can tell.
+_CLOSE = 1e-6
+#: Newton's method is for no more parameters than these, and no more products for its curvature.
+_NEWTON = 600
+_PRODUCTS = 1e11
+#: Second derivatives of a regression's rows by the scores of two classes, at most: 1,000 rows of 1,000 classes.
+_DERIVATIVES = 1e9
+#: With more parameters than these, passes with curvature take long beside those without.
+_FEW = 128
+#: Numbers of a matrix by which a solver finds where to start.
+_START = 1 << 23
+#: Numbers of a matrix that is made of some rows in a pass.
+_PIECE = 1 << 21
+#: The share of memory that a matrix in a temporary file may take, so that passes over it need not wait for the disk.
+_SHARE_OF_MEMORY = 0.25
+#: Bytes that the covariances of all classes may take.
+_COVARIANCES = 1 << 30
+
+
+class LinearPredictor(Predictor):
+    """Models with linear predictors."""
+
+    reads = ("design", "curves")
+    design: Design
+
+    def prepare(self, sample: Block) -> None:
+        """Settle which columns the matrix has."""
+        sums = self.form.exact
+        self.design = design_of(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
+        self._check_width()
+        self.inner = _estimator(self.form, self.task, self.penalty)
+        self.columns = self.design.width
+
+    def _check_width(self) -> None:
+        if self.form.exact and self.design.is_sparse:
+            raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
+        needed = 8.0 * len(self.labels) * self.design.width**2
+        if self.form.name == "gda-full" and needed > _COVARIANCES:
+            raise TableError(
+                f"gda-full would hold {len(self.labels):,} covariances of {self.design.width:,} columns, "
+                f"{needed / 2**30:.1f} GiB: gda shares one"
+            )
+
+    def complete(self, description: Description) -> None:
+        """Give columns to levels and gaps that the sample lacks."""
+        self.design = self.design.completed(description.levels(), description.gaps())
+
+    def learn(self, rows: Iterable[EncodedRows]) -> Self:
+        """Learn from rows: block by block where the model is a sum, from all of them where it is not."""
+        if self.form.exact:
+            for block, values in rows:
+                self.add(block, values)
+            self.settle()
+            return self
+        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+            self._check_classes(matrix.shape[0])
+            if self.inner.solver == "auto" and self._is_quick(matrix):
+                self.inner.set_params(solver="newton")
+            self.inner.fit(matrix, self._targets(values))
+        return self
+
+    def learn_in_passes(
+        self, read: Callable[[], Iterator[EncodedRows]], rows: int, sample: Iterable[EncodedRows], sample_rows: int
+    ) -> Self:
+        """Learn from rows that a solver goes through several times, and that are never all in memory as a matrix.
+
+        Parameters
+        ----------
+        read
+            Starts a pass over them.
+        rows
+            How many there are.
+        sample, sample_rows
+            Some of them, by which the solver finds where to start, and how many these are.
+        """
+        pieces = partial(self._pieces, read)
+        self._start_from(sample, sample_rows)
+        with closing(pieces()) as started:
+            head = next(started)
+        with quiet():
+            self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=self._keeps_matrix(rows), head=head))
+        if "warm_start" in self.inner.get_params():
+            self.inner.set_params(warm_start=False, solver="auto")
+        if self.task == "classes":  # it was given codes
+            self.inner = _with(self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {})
+        return self
+
+    def _start_from(self, sample: Iterable[EncodedRows], sample_rows: int) -> None:
+        """Fit to a sample, whose theta is near that of all rows: Newton's method then takes two or three passes."""
+        parameters = (self.design.width + 1) * max(len(self.labels) - 1, 1)
+        if self.task == "numbers" or self.design.is_sparse or parameters > _FEW:
+            return
+        every = slice(None, None, -(-sample_rows * self._row_size // _START))
+        some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in sample)
+        with stacked(some) as (matrix, values), quiet():
+            if self.task != "classes" or len(np.unique(values)) == len(self.labels):
+                self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values)
+
+    def _keeps_matrix(self, rows: int) -> bool:
+        """Whether rows are encoded once, and their matrix kept in a temporary file; otherwise, once in each pass.
+
+        They are kept where the file fits into the memory that the system has for files, and where words take long to be
+        found. Least squares are summed in one pass.
+        """
+        size = rows * self._row_size * (12 if self._is_mostly_zero else 8)
+        room = min(_SHARE_OF_MEMORY * host_memory(), free_temporary_space())
+        return self.task != "numbers" and (self.design.has_words or size <= room)
+
+    @property
+    def _is_mostly_zero(self) -> bool:
+        """Whether the matrix is CSR where a solver goes through it: most cells of many categories are 0."""
+        return self.design.is_sparse or 2 * self.design.stored <= self.design.width
+
+    @property
+    def _row_size(self) -> int:
+        """How many numbers are stored of each row of that matrix, words apart."""
+        return self.design.stored if self._is_mostly_zero else self.design.width
+
+    def _pieces(self, read: Callable[[], Iterator[EncodedRows]]) -> Generator[Piece, None, None]:
+        """Yield rows as matrices of two million numbers at most, with their codes or numbers."""
+        is_sparse = self._is_mostly_zero
+        step = max(1, _PIECE // max(self._row_size, 16))
+        for block, values in read():
+            for start in range(0, block.rows, step):
+                some = slice(start, start + step)
+                yield {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
+
+    def row_products(self, sample: Block) -> float:
+        """Return how many products a row takes in one pass of a solver."""
+        matrix = self.design.encode(sample)
+        return max(len(self.labels) - 1, 1) * float(matrix.size) / max(sample.rows, 1)
+
+    def _check_classes(self, rows: int) -> None:
+        """Raise where a regression has more classes than it can be fitted to in reasonable time."""
+        classes = len(self.labels)
+        if float(rows) * classes**2 > _DERIVATIVES:
+            raise TableError(
+                f"{self.form.name} would take {rows * classes**2:.1g} second derivatives for {classes:,} classes and "
+                f"{rows:,} rows, of which {_DERIVATIVES:.0g} are the most: nb and gda have no such limit"
+            )
+
+    def _is_quick(self, matrix: Any) -> bool:
+        """Whether Newton's few steps are the shortest way: curves bend close by, and slopes alone tell little."""
+        parameters = matrix.shape[1] * max(len(self.labels) - 1, 1)
+        products = float(matrix.shape[0]) * parameters**2
+        return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
+
+    def summed_by(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
+        """Learn from sums over all rows that another takes, over the columns of this design.
+
+        Parameters
+        ----------
+        sums
+            Takes them: of what :class:`NormalEquations` is, or of what a function of the classes makes.
+        sample
+            Some rows, by which the estimator gets to know its columns.
+        values
+            Their codes or numbers.
+        """
+        with quiet():
+            self.inner.partial_fit(self.design.encode(sample), self._targets(values))
+        what: Any = NormalEquations if self.task != "classes" else self.inner._summariser
+        self.inner = _with(self.inner, self.labels, {"sum": sums(what)})
+        self.settle()
+        return self
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
+        matrix = self.design.encode(block)
+        if self.task != "classes":
+            return np.asarray(self.inner.predict(matrix))
+        if self.form.generative:
+            found = self.inner._rows_read(matrix, "joint") / self.inner._temperature()
+        else:
+            coef, intercept = self.inner._scores_of_classes()
+            found = matrix @ coef.T + intercept
+        scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
+        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = found
+        return np.asarray(scores)
+
+    def effects(self, block: Block) -> Effects:
+        """Return the scores taken apart, feature by feature."""
+        matrix = self.design.encode(block)
+        if self.form.generative:
+            joint = self.inner._joint
+            parts, base = joint.contributions(matrix)
+            return Effects([self.design.grouped(part) / joint.temperature for part in parts], base / joint.temperature)
+        if self.task == "classes":
+            coef, intercept = self.inner._scores_of_classes()
+        else:
+            coef, intercept = np.atleast_2d(self.inner.coef_), np.atleast_1d(self.inner.intercept_)
+        parts = [self.design.grouped(_times(matrix, row)) for row in coef]
+        return Effects(parts, np.tile(intercept, (block.rows, 1)))
+
+    # The algebra.
+
+    def add(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Learn from more rows, which may have levels and gaps that no row had before."""
+        self._move(self.design.covering(block))
+        self._check_width()
+        with quiet():
+            self.inner.partial_fit(self.design.encode(block), self._targets(values))
+
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
+        """Unlearn rows exactly, and the levels and gaps that no other row has."""
+        if self.design.covering(block) is not self.design:
+            raise TableError(
+                "some of these rows have cells that were never learned: forget only rows that were learned"
+            )
+        gone = self.design.encode(block).sum(axis=0)
+        rows, mean, _ = _totals(self.inner.statistics_)
+        left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
+        spans = self.design.spans
+        terms = (left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
+        self._move(Design(self.design.features, tuple(map(about_zero, terms))))
+        self.inner.__dict__.pop("digits_lost_", None)
+        try:
+            self.inner.forget(self.design.encode(block), self._targets(values))
+        except LostDigitsError as error:
+            names = [term.feature for term in self.design.terms for _ in term.names]
+            raise digits_error([*names, "the target"][error.place[0]]) from None
+        return float(self.inner.digits_lost_)
+
+    def settle(self) -> None:
+        """Read the sums in the units that all rows suggest, in whichever parts they came."""
+        self._move(self.design.settled(*_totals(self.inner.statistics_)))
+
+    def _move(self, design: Design) -> None:
+        """Have the sums over the columns of another design."""
+        if design is self.design or design.terms == self.design.terms:
+            return
+        if self.inner.__sklearn_is_fitted__():
+            self.inner = _moved(self.inner, self.design, design)
+        self.design = design
+
+    def merged(self, other: Any) -> Predictor:
+        """Return the model of the rows of both, in a design that says the columns of either."""
+        both = LinearPredictor(self.form, self.task, self.labels.union(other.labels)[0])
+        both.design = self.design.union(other.design)
+        both.inner = _moved(self.inner, self.design, both.design) + _moved(other.inner, other.design, both.design)
+        return both
+
+    def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the targets as the inner model takes them."""
+        return values if self.task != "classes" else np.asarray(np.array(self.labels.names)[values])
+
+    # Files.
+
+    def settings(self) -> dict[str, Any]:
+        """Return the design."""
+        return {"design": self.design.to_plain()}
+
+    def restore(self, settings: Any) -> None:
+        """Take up the design."""
+        self.design = Design.from_plain(settings["design"])
+
+
+def _times(matrix: Any, row: FloatArray) -> Any:
+    return matrix.multiply(row[None, :]) if hasattr(matrix, "multiply") else matrix * row
+
+
+def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
+    """Return the number of rows, and the mean and variance of each column over all of them."""
+    if isinstance(statistics, NormalEquations):
+        rows = statistics.total
+        return rows, statistics.mean_x, np.diagonal(statistics.xx) / max(rows, 1e-300)
+    weights = statistics.weights
+    rows = float(weights.sum())
+    mean = weights @ statistics.mean / rows
+    spread = statistics.spread if statistics.spread.ndim == 2 else statistics.spread.sum(axis=0)
+    between = weights @ (statistics.mean - mean) ** 2
+    return rows, mean, (np.diagonal(spread) + between) / rows
+
+
+def _moved(inner: Any, design: Design, target: Design) -> Any:
+    """Return a model with its sums over the columns of another design."""
+    if design.terms == target.terms:
+        return inner
+    A, b = design.into(target)
+    contents = inner._contents()
+    statistics = {name: transformed(each, A, b) for name, each in contents.statistics.items()}
+    settings = {**contents.settings, "features": target.width}
+    return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
+
+
+def _with(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
+    """Return a model that has learnt something else: these classes, if it has any, and these sums."""
+    contents = inner._contents()
+    settings = dict(contents.settings)
+    if "classes" in settings:
+        settings["classes"] = {**settings["classes"], "names": list(labels)}
+    return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
+
+
+def _estimator(form: ModelType, task: Task, penalty: float) -> Any:
+    from suffice import discriminative, generative
+
+    match form.name:
+        case "gda":
+            return generative.GDA(covariance="tied", shrinkage="oas")
+        case "gda-full":
+            return generative.GDA(covariance="full", shrinkage="oas")
+        case "linear":
+            return discriminative.LinearRegression()
+        case "softmax":
+            return discriminative.SoftmaxRegression(l2=penalty, tol=_CLOSE, inference=False)
+    if task == "numbers":
+        return discriminative.LinearRegression(l2=penalty)
+    if task == "counts":
+        return discriminative.PoissonRegression(l2=penalty, tol=_CLOSE, inference=False)
+    return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)
+
+
+#: Bytes of a matrix that is held in memory.
+MEMORY = 1 << 30
+
+
+@contextmanager
+def stacked(
+    parts: Iterable[tuple[Any, npt.NDArray[Any]]], memory: int = MEMORY
+) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
+    """Yield the rows of several matrices in one, and their targets; beyond ``memory`` bytes, in a temporary file.
+
+    Examples
+    --------
+    >>> parts = [(np.ones((2, 1)), np.zeros(2)), (np.zeros((1, 1)), np.ones(1))]
+    >>> with stacked(parts) as (matrix, values):
+    ...     matrix.ravel().tolist(), values.tolist()
+    ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    """
+    held: list[Any] = []
+    values: list[npt.NDArray[Any]] = []
+    size = 0
+    with ExitStack() as stack:
+        file = None
+        for matrix, some in parts:
+            values.append(some)
+            held.append(matrix)
+            size += 0 if sparse.issparse(matrix) else matrix.nbytes
+            if size > memory:
+                file = file or stack.enter_context(tempfile.TemporaryFile(prefix="suffice-"))
+                _put(held, file)
+        targets = np.concatenate(values)
+        if file is not None:
+            yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
+        elif sparse.issparse(held[0]):
+            yield sparse.vstack(held, format="csr"), targets
+        else:
+            yield np.concatenate(held), targets
+
+
+def _put(held: list[Any], file: IO[bytes]) -> None:
+    """Write matrices to a file, and hold them no longer."""
+    for matrix in held:
+        np.ascontiguousarray(matrix).tofile(file)
+    held.clear()
+
+
+def transformed(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
+    """Return the sums over rows A x + b, of the sums over rows x: moments of classes, or normal equations.
+
+    Examples
+    --------
+    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
+    >>> moved = transformed(line, np.array([[2.0]]), np.array([1.0]))
+    >>> moved.mean.tolist(), moved.xx.tolist()
+    ([3.0, 5.0], [[8.0]])
+    """
+    if isinstance(statistics, NormalEquations):
+        targets = np.eye(statistics.targets)
+        zeros = np.zeros((len(A), statistics.targets))
+        whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
+        mean = _moved_mean(statistics.mean, whole, np.concatenate([b, np.zeros(statistics.targets)]))
+        return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
+    assert isinstance(statistics, ClassMoments)
+    known = statistics.weights > 0
+    mean = np.where(known[:, None], _moved_mean(statistics.mean, A, b), 0.0)
+    return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
+
+
+def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return means of rows A x + b; those within rounding of 0 are 0, so that a class of zeros has no mean of noise."""
+    moved = mean @ A.T + b
+    return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    return np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)

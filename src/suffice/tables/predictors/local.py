@@ -1,0 +1,61 @@
+"""Locally weighted regression, which reads the rows around a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from suffice.statistics.base import FloatArray
+from suffice.tables.design_matrix import Design, design_of
+from suffice.tables.encoding import Block
+from suffice.tables.errors import TableError
+from suffice.tables.predictors.base import EncodedRows, Predictor, quiet
+from suffice.tables.predictors.linear import stacked
+
+#: In more columns than these, all rows are far from each other.
+_NEAR = 10
+
+
+class LocalPredictor(Predictor):
+    """Locally weighted regression, which reads the rows around a query."""
+
+    reads = ("near",)
+    design: Design
+
+    def prepare(self, sample: Block) -> None:
+        """Settle the scales of distances."""
+        from suffice.discriminative import LocallyWeightedRegression
+
+        if len(self.labels) > 2:
+            raise TableError(f"the model 'local' tells two classes apart; the target has {len(self.labels)}")
+        self.design = design_of(sample)
+        if self.design.width > _NEAR:
+            raise TableError(
+                f"the model 'local' would measure distances in {self.design.width} columns, of which {_NEAR} are the "
+                "most: leave some out, or use another model"
+            )
+        family: Any = "bernoulli" if self.task == "classes" else "gaussian"
+        self.inner = LocallyWeightedRegression(bandwidth="auto", family=family, l2=1e-3)
+
+    def learn(self, rows: Iterable[EncodedRows]) -> Self:
+        """Keep the rows."""
+        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+            self.inner.fit(np.array(matrix), values)
+        return self
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log-scores of the classes, (n, 2), or expected numbers, (n,)."""
+        with quiet():
+            if self.task == "classes":
+                return np.asarray(self.inner.predict_log_proba(self.design.encode(block)))
+            return np.asarray(self.inner.predict(self.design.encode(block)))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the design."""
+        return {"design": self.design.to_plain()}
+
+    def restore(self, settings: Any) -> None:
+        """Take up the design."""
+        self.design = Design.from_plain(settings["design"])

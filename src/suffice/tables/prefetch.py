@@ -1,0 +1,117 @@
+"""Reading the next batch while this one is summed."""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from suffice.tables.sources.base import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+_END = object()
+#: Threads that read, and what stops them.
+_READERS: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
+#: How many seconds are waited for a reader when the process ends; one that waits for standard input does not end.
+_PATIENCE = 2.0
+#: Batches that are read before anybody asks for them.
+_EARLY = 32
+
+
+def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+    """Return items that another thread reads before they are asked for, so many at most; it starts at once.
+
+    Examples
+    --------
+    >>> list(ahead(range(3)))
+    [0, 1, 2]
+    """
+    waiting: queue.Queue[Any] = queue.Queue(depth)
+    stopped = threading.Event()
+    thread = threading.Thread(target=_read, args=(items, waiting, stopped), name="suffice-reader", daemon=True)
+    _READERS[thread] = stopped
+    thread.start()
+    return _handed_on(items, waiting, stopped, thread)
+
+
+@atexit.register
+def _stop_readers() -> None:
+    """Stop the threads that still read when the process ends, by Ctrl-C say.
+
+    The interpreter would end them in the middle of native code, which aborts the process.
+    """
+    readers = list(_READERS.items())
+    for _, stopped in readers:
+        stopped.set()
+    for thread, _ in readers:
+        thread.join(_PATIENCE)
+
+
+def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Event) -> None:
+    def offer(item: Any, error: BaseException | None = None) -> bool:
+        while not stopped.is_set():
+            try:
+                waiting.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    try:
+        for item in items:
+            if not offer(item):
+                return
+        offer(_END)
+    except BaseException as error:  # whoever takes the items shall see it
+        offer(_END, error)
+
+
+def _handed_on(
+    items: Iterable[T], waiting: queue.Queue[Any], stopped: threading.Event, thread: threading.Thread
+) -> Generator[T, None, None]:
+    try:
+        while True:
+            item, error = waiting.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        stopped.set()
+        thread.join()
+        if isinstance(items, Generator):
+            items.close()
+
+
+class PrefetchedSource(Source):
+    """A source whose first rows are being read already, while there is something else to do."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.name, self.missing, self.whole = source.name, source.missing, source.whole
+        self._expected = source.rows()
+        self._schema = source.schema()
+        self._begun: Generator[pa.RecordBatch, None, None] | None = ahead(source.batches(), _EARLY)
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        return self._schema
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, about."""
+        return self._expected
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return self._source.batches(columns)
+        return begun if columns is None else (batch.select(list(columns)) for batch in begun)

@@ -1,0 +1,1 @@
+"""Pushdown: sums over the rows of a table that its database computes."""

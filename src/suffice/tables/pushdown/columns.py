@@ -1,0 +1,217 @@
+"""A table's columns as expressions of SQL: what models see of each, where its rows stay in their database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from suffice.kernels.sql.dialect import Dialect, quoted
+from suffice.statistics import Labels
+from suffice.tables.cells import type_of
+from suffice.tables.design_matrix import Levels, Number, Term
+from suffice.tables.encoding import KindError, Names, _truths, named
+from suffice.tables.pushdown.database import PushdownError
+from suffice.tables.schema import Feature, Field, Schema
+from suffice.tables.sources.base import arrow
+
+#: The weekdays as databases number them, Monday first.
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MICROSECONDS = 86400e6
+
+
+@dataclass
+class Columns:
+    """What models see of a table's columns, as SQL.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    types
+        What their cells are held as, in Arrow's words, by name.
+    dialect
+        How the database writes things.
+    """
+
+    schema: Schema
+    types: dict[str, Any]
+    dialect: Dialect
+    #: Of features that are grouped by: the cells that stand for each name, and for nothing.
+    cells: dict[str, dict[str | None, list[Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for feature in self.schema.features:
+            if feature.kind != "text":
+                self._check(feature)
+
+    def _check(self, feature: Feature) -> None:
+        """Raise where a database would read cells otherwise than they are read here."""
+        kind = type_of(self.types[feature.column])
+        wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
+        if feature.part is not None and kind not in ("date", "moment"):
+            raise self._elsewhere(feature, "holds dates as strings")
+        if kind == wrong:
+            raise self._elsewhere(feature, "holds numbers as strings")
+        if feature.part is None and feature.kind == "category" and kind == "moment":
+            raise self._elsewhere(feature, "holds moments, whose names a database writes otherwise")
+        zoned = getattr(self.types[feature.column], "tz", None)
+        if zoned and self.dialect.name == "duckdb":
+            raise self._elsewhere(feature, "holds moments with a time zone")
+
+    def _elsewhere(self, feature: Feature, why: str) -> PushdownError:
+        return PushdownError(
+            f"column {feature.column!r} {why}: cast it in a query to have sums taken in the database, or have rows read"
+        )
+
+    def field(self, feature: Feature) -> Field:
+        """Return the column of a feature."""
+        return self.schema.field(feature.column)
+
+    def raw(self, feature: Feature) -> str:
+        """Return a feature as it is grouped by: the cell itself, or the number of a date's part."""
+        column = quoted(feature.column)
+        if feature.part is None:
+            return column
+        return date_part(self._moment(feature), feature.part, self.dialect)
+
+    def _moment(self, feature: Feature) -> str:
+        column = quoted(feature.column)
+        return f"({column} at time zone 'UTC')" if getattr(self.types[feature.column], "tz", None) else column
+
+    def number(self, feature: Feature) -> str:
+        """Return a feature as a number: 0 and 1 for false and true."""
+        if feature.kind == "boolean":
+            return self._truth(feature)
+        raw = self.raw(feature)
+        if type_of(self.types[feature.column]) == "truth":
+            return f"{raw}::int"
+        return raw
+
+    def known_number(self, feature: Feature) -> str:
+        """Return a feature as a number, or NULL where that is NaN."""
+        number = self.number(feature)
+        floats = type_of(self.types[feature.column]) == "number" and feature.part is None and feature.kind != "boolean"
+        return self.dialect.known(f"{number}::float8") if floats else f"({number})::float8"
+
+    def _truth(self, feature: Feature) -> str:
+        raw = self.raw(feature)
+        if type_of(self.types[feature.column]) == "truth":
+            return f"{raw}::int"
+        known = [(truth, self.cells[feature.name].get(truth, [])) for truth in ("1", "0")]
+        cases = [f"when {self._among(raw, cells)} then {truth}" for truth, cells in known if cells]
+        return f"case {' '.join(cases)} end" if cases else "null::int"
+
+    def _among(self, raw: str, cells: Iterable[Any]) -> str:
+        """Return the condition that a cell is one of some."""
+        values = [self.dialect.value(cell) for cell in cells if cell is not None]
+        return f"{raw} in ({', '.join(values)})" if values else "false"
+
+    def is_missing(self, feature: Feature) -> str:
+        """Return the condition that a cell that is grouped by stands for nothing."""
+        raw = self.raw(feature)
+        return f"({raw} is null or {self._among(raw, self.cells[feature.name].get(None, []))})"
+
+    # Cells that are grouped by.
+
+    def names(self, feature: Feature, cells: list[Any]) -> Names:
+        """Return distinct cells as names, as they are here; which cell stands for which is kept."""
+        if feature.part is not None:
+            shown = [None if cell is None else part_name(feature.part, int(cell)) for cell in cells]
+        else:
+            shown = list(cells)
+        found = self._truths(feature, shown) if feature.kind == "boolean" else named(shown, self.schema.missing)
+        kept: dict[str | None, list[Any]] = {}
+        for cell, code in zip(cells, found.codes.tolist(), strict=True):
+            kept.setdefault(None if code < 0 else str(found.vocabulary.names[code]), []).append(cell)
+        self.cells[feature.name] = kept
+        return found
+
+    def _truths(self, feature: Feature, cells: list[Any]) -> Names:
+        """Return cells of a boolean as the names 0 and 1."""
+        pa, kind = arrow(), type_of(self.types[feature.column])
+        column = pa.array([_plain(cell) for cell in cells], type=pa.string() if kind == "name" else None)
+        try:
+            values = _truths(column, self.field(feature), type_of(column.type), 0, self.schema.missing)
+        except KindError as error:
+            before, _, after = str(error).partition(" in row ")  # distinct cells have no rows
+            raise KindError(f"{before}{after.lstrip('0123456789')}", error.column, error.cure) from None
+        codes = np.where(np.isnan(values), -1, values).astype(np.int64)
+        return Names(Labels(("0", "1")), codes)
+
+    def is_level(self, feature: Feature, level: str) -> str:
+        """Return the condition that a cell has a name."""
+        return self._among(self.raw(feature), self.cells[feature.name].get(level, []))
+
+
+class Readable(Protocol):
+    """What a matrix's columns are made of, as SQL."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the database writes things."""
+
+    def known_number(self, feature: Feature) -> str:
+        """Return a feature as a number, NULL where it is missing."""
+
+    def is_level(self, feature: Feature, level: str) -> str:
+        """Return the condition that a cell has a name."""
+
+    def is_missing(self, feature: Feature) -> str:
+        """Return the condition that a cell stands for nothing."""
+
+
+def term_columns(term: Term, feature: Feature, cells: Readable) -> tuple[list[str], list[bool]]:
+    """Return the columns that a term has in a matrix, and which of them are 0 or 1 and nothing else."""
+    number = cells.dialect.number
+    if isinstance(term, Number):
+        known = cells.known_number(feature)
+        z = f"coalesce(({known} - {number(term.centre)}) / {number(term.scale)}, {number(0)})"
+        bends = [(bend - term.centre) / term.scale for bend in term.bends]
+        bent = [f"greatest({z} - {number(bend)}, {number(0)})" for bend in bends]
+        gap = [f"case when {known} is null then 1 else 0 end"] if term.gaps else []
+        return [z, *bent, *gap], [*(False for _ in (z, *bent)), *(True for _ in gap)]
+    assert isinstance(term, Levels)
+    columns = [f"case when {cells.is_level(feature, level)} then 1 else 0 end" for level in term.shown]
+    if term.gaps:
+        columns.append(f"case when {cells.is_missing(feature)} then 1 else 0 end")
+    return columns, [True] * len(columns)
+
+
+def date_part(moment: str, part: str, dialect: Dialect) -> str:
+    """Return a part of a date as a number; its time is in days since 1970, to the last digit as it is here."""
+    since = (
+        f"epoch_us({moment}::timestamp)"
+        if dialect.name == "duckdb"
+        else (f"(extract(epoch from {moment}::timestamp) * 1000000)")
+    )
+    return {
+        "month": f"extract(month from {moment})::int",
+        "weekday": f"extract(isodow from {moment})::int",
+        "hour": f"extract(hour from {moment})::int",
+        "time": f"({since}::float8 / {dialect.number(_MICROSECONDS)})",
+    }[part]
+
+
+def part_names(part: str) -> dict[str, int]:
+    """Return the number of each name that a date's part may have.
+
+    Examples
+    --------
+    >>> part_names("weekday")["Sun"]
+    7
+    """
+    ends = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23)}[part]
+    return {part_name(part, number): number for number in range(ends[0], ends[1] + 1)}
+
+
+def part_name(part: str, number: int) -> str:
+    """Return the name of a date's part."""
+    return _DAYS[number - 1] if part == "weekday" else f"{number:02d}"
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as Arrow holds it."""
+    return cell if cell is None or isinstance(cell, str | int | float | bool) else float(cell)

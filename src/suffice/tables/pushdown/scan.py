@@ -1,0 +1,113 @@
+"""Going through a table inside its database: sums are taken there, and only some rows are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from suffice.kernels.sql.dialect import quoted
+from suffice.statistics import Labels, Parts, Statistics
+from suffice.tables.cells import flat
+from suffice.tables.encoding import Bins, Targets
+from suffice.tables.errors import TableError
+from suffice.tables.model_types import ModelType
+from suffice.tables.predictors.naive_bayes import Description
+from suffice.tables.prefetch import ahead
+from suffice.tables.pushdown.columns import Columns
+from suffice.tables.pushdown.database import TableDatabase
+from suffice.tables.pushdown.sums import Sums, Target, target_of
+from suffice.tables.row_sample import Sample, hash_rows
+from suffice.tables.scan import HERE, Read, check_labels, rows_of
+from suffice.tables.schema import LOOKED_AT, Feature, Schema
+from suffice.tables.sources.base import Source, Watch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DatabaseScan:
+    """A table gone through by its database; what :class:`suffice.tables.scan.StreamScan` does by reading."""
+
+    def __init__(self, source: Source, database: TableDatabase, seed: int = 0, watch: Watch | None = None) -> None:
+        self.source = source
+        self.database = database
+        self.where = f"in {database.dialect.title}"
+        self._seed = seed
+        self._watch = watch
+
+    def _say(self, what: str) -> None:
+        if self._watch is not None:
+            self._watch(f"{what} {self.where}", 0, None)
+
+    def head(self) -> tuple[pa.Table, bool]:
+        """Return the first rows, and whether these are all."""
+        self._say("looking at first rows")
+        found = self.database.arrow(f"select * from {self.database.source} limit {LOOKED_AT + 1}")
+        return found[:LOOKED_AT], bool(found.num_rows <= LOOKED_AT)
+
+    def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
+        """Sum the rows, and draw some; a model that is a sum of products is summed once its columns are settled."""
+        self._say("summing")
+        types = {field.name: field.type for field in head.schema}
+        bins = None
+        if schema.task != "classes":
+            bins = Bins.of(Targets.of(flat(head.column(schema.target)), schema).values)
+        columns = Columns(schema, types, self.database.dialect)
+        target = target_of(self.database, schema, types, bins)
+        if not target.rows:
+            raise TableError(
+                f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
+            )
+        if bins is None:
+            check_labels(target.labels, schema, said)
+        sums = Sums(self.database, columns, target)
+        description = Description.over(schema.features)
+        description.remember(self._described(sums))
+        self._say("drawing rows")
+        sample = self._drawn(schema, target, most)
+        return Read(
+            self.source,
+            schema,
+            Labels() if bins is not None else target.labels,
+            bins,
+            description,
+            sample,
+            None,
+            target.rows,
+            target.skipped,
+            sums,
+            self.where + (f", of words {HERE}" if "text" in {feature.kind for feature in schema.features} else ""),
+        )
+
+    def _described(self, sums: Sums) -> Parts:
+        """Return what naive Bayes sums; words are counted here, of texts that are read for it."""
+        parts = sums.parts()
+        texts = [feature for feature in sums.columns.schema.features if feature.kind == "text"]
+        return parts if not texts else Parts((*parts.parts, self._words(sums, texts)))
+
+    def _words(self, sums: Sums, texts: list[Feature]) -> Statistics:
+        schema, target = sums.columns.schema, sums.target
+        names = {feature.column for feature in texts}
+        kept = tuple(each for each in schema.fields if each.name in names or each.name == schema.target)
+        narrow = Schema(kept, schema.target, schema.task, schema.missing)
+        counter = Description.over(narrow.features)
+        total: Any = None
+        for batch in ahead(self.source.batches([*narrow.columns, narrow.target])):
+            block, answers = rows_of(batch, narrow)
+            codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
+            more = counter.summed(block, codes, target.labels)
+            total = more if total is None else total + more
+        words: Statistics = total.parts[0]
+        return words
+
+    def _drawn(self, schema: Schema, target: Target, most: int) -> pa.Table:
+        """Return rows that have a target, drawn at random; all of them where they are few."""
+        columns = ", ".join(map(quoted, [*schema.columns, schema.target]))
+        where = f" where {target.known}" if target.skipped else ""
+        select = f"select {columns} from {self.database.source}{where}"
+        if target.rows <= most:
+            return self.database.arrow(select)
+        sample = Sample(most, self._seed)
+        for batch in ahead(self.database.draw(select, most / target.rows, most, self._seed)):
+            block, answers = rows_of(batch, schema)
+            sample.add(batch, hash_rows(block, answers.values, answers.labels))
+        return sample.table()

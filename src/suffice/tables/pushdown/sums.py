@@ -1,0 +1,210 @@
+"""The sums over a table's rows that its database takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.kernels import Batch
+from suffice.kernels.sql.dialect import quoted
+from suffice.kernels.sql.engine import Expression, Relation, SqlEngine
+from suffice.statistics import (
+    DiagonalMoments,
+    EventCounts,
+    Labels,
+    NamedCategoryCounts,
+    NormalEquations,
+    Parts,
+    PresenceCounts,
+    Statistics,
+)
+from suffice.statistics.base import FloatArray
+from suffice.tables.design_matrix import Design
+from suffice.tables.encoding import Bins, Block, KindError, Targets
+from suffice.tables.errors import TableError, kind_cure
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.pushdown.columns import Columns, term_columns
+from suffice.tables.pushdown.database import TableDatabase
+from suffice.tables.schema import Feature, Schema
+from suffice.tables.sources.base import arrow
+
+#: The kinds of features that are grouped by.
+_GROUPED = ("category", "boolean")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The column that is predicted, as SQL."""
+
+    labels: Labels  # the classes, or those of the description where numbers are predicted
+    code: str  # an expression of the code of a row's class
+    value: str  # of a number, as a number
+    known: str  # the condition that a row has a target
+    rows: int  # that have one
+    skipped: int
+    bins: Bins | None
+
+
+def target_of(database: TableDatabase, schema: Schema, types: dict[str, Any], bins: Bins | None) -> Target:
+    """Return the target as SQL, its cells checked to be what the schema says."""
+    dialect, column = database.dialect, quoted(schema.target)
+    if bins is None:
+        groups = database.ask(f"select {column}, count(*) from {database.source} group by 1")
+        cells = [cell for cell, _ in groups]
+        weights = np.array([count for _, count in groups], dtype=np.int64)
+        answers = Targets.of(arrow().array([_arrow_cell(cell) for cell in cells]), schema)
+        codes = np.full(len(cells), -1)
+        codes[answers.known] = answers.values
+        pairs = [(dialect.value(_arrow_cell(cell)), int(code)) for cell, code in zip(cells, codes, strict=True)]
+        cases = " ".join(f"when {cell} then {code}" for cell, code in pairs if code >= 0)
+        known = f"{column} in ({', '.join(cell for cell, code in pairs if code >= 0)})"
+        rows = int(weights[answers.known].sum())
+        return Target(answers.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
+    number = dialect.known(f"{column}::float8")
+    counts = schema.task == "counts"
+    bad = dialect.is_infinite("t") + (" or t < 0 or t <> floor(t)" if counts else "")
+    numbers = f"(select {number} as t from {database.source}) as numbers"
+    ((rows, known_rows, wrong),) = database.ask(
+        f"select count(*), count(t), min(case when {bad} then t end) from {numbers}"
+    )
+    if wrong is not None:
+        what = "no count" if counts else "no number to learn from"
+        raise TableError(f"the target {schema.target!r} is {wrong:g} in some row, which is {what}")
+    cases = " ".join(f"when {number} < {dialect.number(edge)} then {code}" for code, edge in enumerate(bins.edges))
+    code = f"case {cases} else {len(bins.edges)} end" if cases else "0"
+    return Target(bins.labels, code, number, f"{number} is not null", int(known_rows), int(rows - known_rows), bins)
+
+
+def _arrow_cell(cell: Any) -> Any:
+    """Return a cell of a target as a plain value."""
+    return cell if cell is None or isinstance(cell, str | int | float | bool | Decimal) else str(cell)
+
+
+class Sums:
+    """The sums over a table's rows that its database takes."""
+
+    def __init__(self, database: TableDatabase, columns: Columns, target: Target) -> None:
+        self.database = database
+        self.columns = columns
+        self.target = target
+        self.engine = SqlEngine(database)
+        source = database.source
+        if target.skipped:
+            source = f"(select * from {source} where {target.known}) as data"
+        self._source = source
+
+    @property
+    def _classes(self) -> int:
+        return len(self.target.labels)
+
+    def _batch(self, expressions: list[str], names: list[str], indicators: frozenset[int] = frozenset()) -> Batch:
+        x = Relation(self._source, tuple(expressions), self.target.rows, None, indicators, tuple(names))
+        return Batch(x, Expression(self.target.code, self.target.rows))
+
+    def _of_kind(self, kind: str) -> list[Feature]:
+        return [feature for feature in self.columns.schema.features if feature.kind == kind]
+
+    # Naive Bayes.
+
+    def parts(self) -> Parts:
+        """Return what naive Bayes sums over all columns but texts."""
+        labels = self.target.labels
+        parts: list[Statistics] = []
+        counted = self._grouped()
+        wanted: dict[str, Callable[..., Statistics]] = {
+            "numeric": DiagonalMoments.over(labels, True),
+            "count": EventCounts.over(labels, True),
+        }
+        for kind, what in wanted.items():
+            features = self._of_kind(kind)
+            if features:
+                if kind == "count":
+                    self._check_counts(features)
+                expressions = [self.columns.number(feature) for feature in features]
+                batch = self._batch(expressions, [feature.name for feature in features])
+                parts.append(self._summed(what, batch))
+        booleans, categories = self._of_kind("boolean"), self._of_kind("category")
+        if booleans:
+            tables = [counted[feature.name][1] for feature in booleans]
+            present = np.stack([table[:, 1] for table in tables], axis=1)
+            known = np.stack([table.sum(axis=1) for table in tables], axis=1)
+            cells = known if (known < self.weights[:, None]).any() else np.zeros((self._classes, 0))
+            parts.append(PresenceCounts(labels, self.weights, present, cells))
+        if categories:
+            vocabularies = tuple(counted[feature.name][0] for feature in categories)
+            counts = np.hstack([counted[feature.name][1] for feature in categories])
+            parts.append(NamedCategoryCounts(labels, self.weights, counts, vocabularies))
+        return Parts(tuple(parts))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """How many rows each class has, (k,)."""
+        return self.engine.kernels.class_weights(self._batch([], []), self._classes)
+
+    def _grouped(self) -> dict[str, tuple[Labels, FloatArray]]:
+        """Return the names of each feature that has some, and how often each occurs in each class, (k, names)."""
+        features = [feature for feature in self.columns.schema.features if feature.kind in _GROUPED]
+        if not features:
+            return {}
+        batch = self._batch([self.columns.raw(feature) for feature in features], [each.name for each in features])
+        kernels: Any = self.engine.kernels
+        found = {}
+        for feature, groups in zip(features, kernels.groups(batch, self._classes), strict=True):
+            values = list(dict.fromkeys(value for _, value, _ in groups))
+            places = {value: place for place, value in enumerate(values)}
+            names = self.columns.names(feature, values)
+            counts = np.zeros((self._classes, len(names.vocabulary) + 1))
+            for code, value, weight in groups:
+                counts[code, names.codes[places[value]]] += weight  # what is missing, -1, comes last
+            found[feature.name] = names.vocabulary, counts[:, :-1]
+        return found
+
+    def _check_counts(self, features: list[Feature]) -> None:
+        """Raise where a column of counts holds what is none."""
+        cells = [self.columns.known_number(feature) for feature in features]
+        wrong = [f"min(case when {cell} < 0 or {cell} <> floor({cell}) then {cell} end)" for cell in cells]
+        (found,) = self.database.ask(f"select {', '.join(wrong)} from {self._source}")
+        for feature, value in zip(features, found, strict=True):
+            if value is not None:
+                raise KindError(
+                    f"column {feature.column!r} is {value:g} in some row, which is no count: "
+                    f"{kind_cure(feature.column, 'numeric')}",
+                    feature.column,
+                    "numeric",
+                )
+
+    # Matrices.
+
+    def learnt(self, predictor: LinearPredictor, sample: Block, values: npt.NDArray[Any]) -> LinearPredictor:
+        """Return a model with a linear predictor whose columns are settled, by sums over all rows."""
+        return predictor.summed_by(lambda what: self._of_design(what, predictor.design), sample, values)
+
+    def _of_design(self, what: Any, design: Design) -> Statistics:
+        """Return sums over the rows of a design."""
+        by_name = {feature.name: feature for feature in design.features}
+        expressions: list[str] = []
+        zero_or_one: list[bool] = []
+        for term in design.terms:
+            columns, kinds = term_columns(term, by_name[term.feature], self.columns)
+            expressions += columns
+            zero_or_one += kinds
+        batch = self._batch(expressions, design.names, frozenset(np.flatnonzero(zero_or_one).tolist()))
+        if what is NormalEquations:
+            batch = Batch(batch.x, Expression(self.target.value, self.target.rows))
+            return self._summed(NormalEquations.over(), batch)
+        return self._summed(what(self.target.labels), batch)
+
+    def _summed(self, what: Callable[..., Statistics], batch: Batch) -> Statistics:
+        """Return a sum, or say what is wrong with a column as other complaints about tables do."""
+        try:
+            return self.engine.accumulate(what, batch)
+        except OverflowError as error:
+            raise TableError(str(error)) from None
+        except ValueError as error:
+            raise TableError(f"{error}: correct the cells, or leave them empty") from None

@@ -1,0 +1,167 @@
+"""Rows drawn at random from a stream of unknown length, by their contents alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import _native
+from suffice.statistics import Labels
+from suffice.tables.cells import TRUTH_WORDS
+from suffice.tables.encoding import Block, Names
+from suffice.tables.sources.base import arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Hashes = npt.NDArray[np.uint64]
+
+#: Bits of a number's mantissa that do not count: readers of text differ in the last one.
+_LOOSE_BITS = 20
+#: Different rows that are counted, at most, to tell equal rows apart: their table takes 96 MiB.
+_COUNTED = 1 << 22
+_ALL = (1 << 64) - 1
+
+
+class Sample:
+    """A random sample of a stream of rows that depends on their contents and a seed alone, not on their order.
+
+    Each row has a random number, derived from its hash, the seed, and how many rows of this hash came before. The rows
+    whose numbers are lowest are held: all of them while they are few. Equal rows have different numbers, so a row that
+    comes a thousand times is drawn a thousand times as often. Beyond four million different rows, equal ones among the
+    others are drawn together or not at all.
+
+    Parameters
+    ----------
+    most
+        How many rows to hold.
+    seed
+        Of the random numbers.
+
+    Examples
+    --------
+    >>> sample = Sample(2)
+    >>> sample.add(arrow().record_batch({"a": [1, 2, 3]}), np.array([17, 5, 23], dtype=np.uint64))
+    >>> sample.table().num_rows
+    2
+    """
+
+    def __init__(self, most: int, seed: int = 0) -> None:
+        self.most = most
+        self._numbers = _native.rows.RowKeys(seed & _ALL, _COUNTED)
+        self._parts: list[tuple[Hashes, pa.RecordBatch]] = []
+        self._held = 0
+        self._bar = np.uint64(_ALL)
+
+    def add(self, batch: pa.RecordBatch, hashes: Hashes) -> None:
+        """Draw from a batch, given the hashes of its rows."""
+        keys = self._numbers.keys(hashes)
+        places = np.flatnonzero(keys <= self._bar)
+        if not len(places):
+            return
+        self._parts.append((keys[places], batch if len(places) == len(keys) else batch.take(arrow().array(places))))
+        self._held += len(places)
+        if self._held > 1.5 * self.most:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Let go of the rows that are too many."""
+        if self._held <= self.most:
+            return
+        pa = arrow()
+        held = np.concatenate([keys for keys, _ in self._parts])
+        self._bar = np.partition(held, self.most - 1)[self.most - 1]
+        kept = [(keys, rows, np.flatnonzero(keys <= self._bar)) for keys, rows in self._parts]
+        self._parts = [
+            (keys[places], rows if len(places) == len(keys) else rows.take(pa.array(places)))
+            for keys, rows, places in kept
+            if len(places)
+        ]
+        self._held = sum(len(keys) for keys, _ in self._parts)
+
+    def table(self) -> pa.Table:
+        """Return the rows that were drawn, in the order in which they came."""
+        self._cut()
+        return arrow().Table.from_batches([part for _, part in self._parts])
+
+
+def order_by_content(
+    batches: Iterable[tuple[Block, npt.NDArray[Any]]], labels: Labels, seed: int
+) -> npt.NDArray[np.intp]:
+    """Return a random permutation of rows that is the same in whichever order the rows are given.
+
+    Rows are sorted by a hash of their cells and target. Equal rows are told apart by counting them, so the first rows
+    of the order are a sample of all rows, and not of the distinct ones.
+
+    Parameters
+    ----------
+    batches
+        The rows, with codes of the labels, or numbers.
+    labels
+        The classes; empty where the target is a number.
+    seed
+        Which of the permutations.
+
+    Examples
+    --------
+    >>> cells = np.array([3.0, 1.0, 2.0, 1.0])
+    >>> orders = [
+    ...     order_by_content([(Block((), (column,), 4), np.zeros(4))], Labels(), 0) for column in (cells, cells[::-1])
+    ... ]
+    >>> cells[orders[0]].tolist() == cells[::-1][orders[1]].tolist()
+    True
+    """
+    hashes = [(hash_rows(block, values, labels), hash_rows(block, values, labels, 0)) for block, values in batches]
+    coarse, fine = (np.concatenate(parts) for parts in zip(*hashes, strict=True))
+    order = np.lexsort((fine, coarse))
+    keys = _native.rows.RowKeys(seed & _ALL, len(order)).keys(coarse[order])
+    return order[np.argsort(keys, kind="stable")]
+
+
+def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int = _LOOSE_BITS) -> Hashes:
+    """Return a hash of each row's cells and target, (n,): the same wherever the row was read from.
+
+    Parameters
+    ----------
+    block, values, labels
+        The rows, with codes of the labels, or numbers where there are no labels.
+    loose
+        How many of the lowest bits of a number's mantissa do not count.
+
+    Examples
+    --------
+    >>> block = Block((), (np.array([0.1, 0.1 + 1e-16, 0.2]),), 3)
+    >>> one, two, three = hash_rows(block, np.array([1, 1, 1]), Labels(("no", "yes")))
+    >>> bool(one == two), bool(one == three)
+    (True, False)
+    """
+    hashes = np.zeros(block.rows, dtype=np.uint64)
+    *factors, last = _native.rows.mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
+    for column, factor in zip(block.columns, factors, strict=True):
+        if isinstance(column, Names):
+            hashes += _name_hashes(map(str, column.vocabulary.names), factor)[column.codes]
+        elif isinstance(column, list):
+            hashes += _name_hashes(column, factor)[:-1]
+        else:
+            _native.rows.add_numbers(hashes, np.ascontiguousarray(column), int(factor), loose)
+    if len(labels):
+        hashes += _name_hashes(map(_class_word, labels.names), last)[values]
+    else:
+        _native.rows.add_numbers(hashes, np.ascontiguousarray(values, dtype=np.float64), int(last), loose)
+    return _native.rows.mixed(hashes)
+
+
+def _name_hashes(names: Iterable[str], factor: np.uint64) -> Hashes:
+    """Return the hash of each name times a factor, and 0 for missing cells, whose code is -1."""
+    digests = (hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest() for name in names)
+    return np.frombuffer(b"".join((*digests, bytes(8))), dtype="<u8").astype(np.uint64) * factor
+
+
+def _class_word(name: Any) -> str:
+    """Return the name of a class as it is hashed: no and yes of a file are false and true of a database."""
+    word = str(name)
+    return str(TRUTH_WORDS.get(word.casefold(), word))

@@ -1,0 +1,414 @@
+"""Delimited text: how DuckDB is told to read it, and what is said where it cannot."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from suffice.kernels.sql.dialect import quoted
+from suffice.tables.errors import TableError, UsageError, kind_cure
+from suffice.tables.sources.duckdb import DuckSource, _duckdb, literal
+
+#: Cells that hold nothing, as people write it.
+MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
+#: What DuckDB may take a column for. Truth values stay as they are written, so that classes keep their names.
+_TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
+_DELIMITERS = (",", "\t", ";", "|")
+_LOOKED_AT = 1 << 16
+#: Whole numbers up to this are exact as any number.
+_EXACT = 2**53
+_ANONYMOUS = re.compile(r"column\d+")
+#: Encodings that DuckDB reads; files in others are written anew.
+READ = ("utf-8", "utf-16", "latin-1")
+#: How files start that are not delimited text, what they are, and what to do with them.
+_NOT_TEXT = (
+    (b"PK\x03\x04", "a ZIP archive: unpack it, and name the table inside"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the sheet as CSV"),
+    (b"PAR1", "a Parquet file: rename it to end in .parquet"),
+    (b"ARROW1", "an Arrow file: rename it to end in .arrow"),
+    (b"SQLite format 3", "an SQLite database: rename it to end in .sqlite, and write FILE.sqlite::TABLE"),
+    (b"\x1f\x8b", "compressed with gzip: rename it to end in .csv.gz"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd: rename it to end in .csv.zst"),
+    (b"BZh", "compressed with bzip2: decompress it, or compress it with gzip"),
+    (b"\xfd7zXZ", "compressed with xz: decompress it, or compress it with gzip"),
+    (b"%PDF", "a PDF document: save the table as CSV"),
+)
+_WORKBOOK = "an Excel workbook: save the sheet as CSV, or pass pandas.read_excel(...) to suffice.fit"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How delimited text is written; what is None is found out.
+
+    Parameters
+    ----------
+    delimiter
+        The one character between cells.
+    header
+        Whether the first line holds names.
+    encoding
+        "utf-8", "utf-16", "latin-1" or any other that Python knows.
+    missing
+        Cells that stand for nothing, beside the usual ones.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = ()
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """All cells that stand for nothing."""
+        return tuple(dict.fromkeys((*MISSING, *self.missing)))
+
+    @property
+    def codec(self) -> str:
+        """The encoding by the name that Python and DuckDB have for it."""
+        try:
+            name = codecs.lookup(self.encoding).name
+        except LookupError:
+            raise UsageError(f"there is no encoding {self.encoding!r}: give utf-8, utf-16, latin-1 or cp1252") from None
+        return {"iso8859-1": "latin-1"}.get(name, name)
+
+    def arguments(self, files: Sequence[str], types: Mapping[str, str], gaps: Sequence[str]) -> str:
+        """Return the arguments of ``read_csv`` in SQL.
+
+        The types of some columns may be given. Every gap that DuckDB shall know costs it time in every cell, so
+        that it is told only of those that were found; in columns of names they are taken out later.
+        """
+        parts: dict[str, Any] = {
+            "delim": self.delimiter or guess_delimiter(files[0], self.codec),
+            "header": self.header,
+            "nullstr": ["", *gaps],
+            "auto_type_candidates": list(_TYPES),
+            "union_by_name": True if len(files) > 1 else None,
+            "encoding": self.codec if self.codec != "utf-8" else None,
+            "new_line": escaped_line_end(files[0], self.codec),
+            "types": dict(types) or None,
+        }
+        given = [f"{name} = {literal(value)}" for name, value in parts.items() if value is not None]
+        return ", ".join([literal(files[0] if len(files) == 1 else list(files)), *given])
+
+
+def guess_delimiter(path: str, encoding: str) -> str | None:
+    """Return what separates the cells of the first lines; None where nothing of the usual does.
+
+    It is what occurs in each of them outside quotes, as often in one as in the other, and more often than others do.
+    """
+    text = first_text(path, encoding)
+    if text is None:
+        return None  # DuckDB says it better
+    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:20] if line.strip()]
+    best, most = None, (False, 0)
+    for each in _DELIMITERS:
+        counts = [line.count(each) for line in lines[:-1] or lines]  # the last may be cut
+        if counts and counts[0] and (rank := (min(counts) == max(counts), counts[0])) > most:
+            best, most = each, rank
+    return best
+
+
+def escaped_line_end(path: str, encoding: str) -> str | None:
+    r"""Return how the first lines of a file end, as DuckDB spells it; None where they do not all end alike.
+
+    A line break inside a quoted name would mislead DuckDB about it.
+    """
+    found = _line_ends(path, encoding)
+    return found.pop().encode("unicode_escape").decode() if len(found) == 1 else None
+
+
+def _line_ends(path: str, encoding: str) -> set[str]:
+    text = (first_text(path, encoding) or "").removesuffix("\r")  # which may be half of a line's end
+    return set(re.findall(r"\r\n|\r|\n", re.sub(r'"[^"]*("|$)', "", text)))
+
+
+def encoding_of_text(path: str, dialect: Dialect) -> str:
+    """Return the encoding of a file of delimited text: the one that is given, or UTF-16 where its first bytes say so.
+
+    Raises
+    ------
+    TableError
+        Where the file is something else: an archive, a workbook, a database.
+    """
+    if path.endswith((".gz", ".zst")):
+        return dialect.encoding
+    with Path(path).open("rb") as file:
+        start = file.read(_LOOKED_AT)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for magic, what in _NOT_TEXT:
+        if start.startswith(magic):
+            is_workbook = magic == b"PK\x03\x04" and (b"xl/" in start or path.lower().endswith((".xlsx", ".xlsm")))
+            raise TableError(f"{path} is {_WORKBOOK if is_workbook else what}")
+    if b"\0" in start and not dialect.codec.startswith(("utf-16", "utf-32")):
+        if start[1::2].count(0) > len(start) // 4 or start[::2].count(0) > len(start) // 4:
+            half = "le" if start[1::2].count(0) >= start[::2].count(0) else "be"
+            raise TableError(
+                f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)"
+            )
+        line = start[: start.index(b"\0")].count(b"\n") + 1
+        raise TableError(f"line {line} of {path} holds a NUL byte, which text does not: is it a table? Remove it if so")
+    return dialect.encoding
+
+
+def first_text(path: str, encoding: str) -> str | None:
+    """Return the beginning of a file; None where it cannot be read so."""
+    try:
+        with _opened(path, encoding) as file:
+            return file.read(_LOOKED_AT)
+    except (OSError, EOFError, UnicodeError, zlib.error):
+        return None
+
+
+def _opened(path: str, encoding: str) -> IO[str]:
+    if path.endswith(".gz"):
+        return io.TextIOWrapper(gzip.open(path), encoding=encoding, newline="")
+    if path.endswith(".zst"):
+        raise OSError("DuckDB reads these")
+    return Path(path).open(encoding=encoding, newline="")
+
+
+def first_gaps(path: str, dialect: Dialect) -> list[str]:
+    """Return the cells that stand for nothing, as they are written in the first lines of a file."""
+    text = first_text(path, dialect.codec)
+    if text is None:
+        return list(dialect.gaps)[1:]  # compressed, or damaged: DuckDB looks for all of them
+    between = "[,;|\\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]"
+    cells = {cell.removeprefix('"').removesuffix('"') for cell in re.split(between, text)}
+    wanted = set(dialect.gaps) - {""}
+    return sorted(cell for cell in cells if cell.strip() in wanted)
+
+
+def later_gap(error: Exception, dialect: Dialect) -> str | None:
+    """Return the cell that stands for nothing and that DuckDB took for something, if that is what an error says."""
+    found = re.search(r'Could not convert string "(.*?)" to', str(error))
+    return found.group(1) if found and found.group(1).strip() in dialect.gaps else None
+
+
+def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> TableError:
+    """Return one sentence for what DuckDB says in many lines."""
+    text = str(error)
+    where = files[0] if len(files) == 1 else "the files"
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    at = f"line {line.group(1)} of {where}" if line else where
+    if "Invalid unicode" in text or "not utf-8" in text or "encoded" in text:
+        return TableError(
+            f"{at} is not written in {dialect.encoding}: give its encoding, such as --encoding latin-1 "
+            "(Dialect(encoding=...) in Python)"
+        )
+    value = re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to \'(\w+)\'', text)
+    if value:
+        column, cell, kind = value.groups()
+        return TableError(
+            f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: {kind_cure(column, 'category')}; or "
+            f"--missing {cell!r} (Dialect(missing=...)) if that stands for nothing"
+        )
+    if "gzip" in text.casefold() or (where.endswith(".gz") and first_text(files[0], "latin-1") is None):
+        return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
+    if where.endswith(".zst"):
+        return TableError(f"{where} is no zstd file of delimited text, or a damaged one: write it anew")
+    ragged = ragged_line(files, dialect)
+    if ragged is not None:
+        return TableError(ragged)
+    if len(_line_ends(files[0], dialect.codec)) > 1:
+        return TableError(f"{where} mixes line ends of Windows and Unix: write it with one of them, as dos2unix does")
+    lines = text.removeprefix("Invalid Input Error: ").strip().splitlines()
+    said = next((each for each in lines if not each.startswith(("CSV Error on Line", "Original Line"))), lines[0])
+    cure = ""
+    if dialect.delimiter is None and guess_delimiter(files[0], dialect.codec) is None:
+        cure = ": none of , ; | and tab separates its cells; give --delimiter (Dialect(delimiter=...) in Python)"
+    return TableError(f"{at} cannot be read as delimited text (DuckDB says: {said.strip().rstrip('.')}){cure}")
+
+
+def ragged_line(files: Sequence[str], dialect: Dialect) -> str | None:
+    """Return what is wrong with the first line whose cells are not as many as the first line's, in any of the files."""
+    return next(filter(None, (_ragged_line_of(path, dialect) for path in files)), None)
+
+
+def _ragged_line_of(path: str, dialect: Dialect) -> str | None:
+    delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
+    with (
+        suppress(OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration),
+        _opened(path, dialect.codec) as file,
+    ):
+        rows = csv.reader(file, delimiter=delimiter)
+        first = next(rows)
+        for row in rows:
+            if row and len(row) != len(first):
+                return (
+                    f"line {rows.line_num} of {path} has {len(row)} cell{'s' * (len(row) != 1)} where the first "
+                    f"has {len(first)}: quote cells that hold {delimiter!r}, or complete the line"
+                )
+    return None
+
+
+class TextSource(DuckSource):
+    """Delimited text, as DuckDB reads it."""
+
+    def __init__(
+        self,
+        name: str,
+        files: Sequence[str],
+        dialect: Dialect,
+        query: str | None,
+        strings: Sequence[str],
+        partitions: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self.missing = dialect.gaps
+        encoding = encoding_of_text(files[0], dialect)
+        if encoding != dialect.encoding:
+            dialect = replace(dialect, encoding=encoding)
+        if dialect.codec not in READ:
+            files, dialect = self._in_another_encoding(files, dialect)
+        self._dialect = dialect
+        self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
+        self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
+        self._found: dict[str, Any] | None = None
+        self._partitions = list(partitions)  # columns that the names of folders hold
+        super().__init__(name, "", files, query, hidden=hidden)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Find out once how the text is written, and what its columns hold.
+
+        Whole numbers are read as any numbers: one of them may have a fraction further down, which would be rounded.
+        """
+        if len(self._files) == 1:
+            self._found = self._sniffed()
+        self._look_again()
+        found = self.connection.sql("from data")
+        types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
+        names = [name for name in types if name not in self._partitions]
+        if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
+            raise TableError(f"{self._files[0]} is no zstd file, or a damaged one: write it anew")
+        ragged = ragged_line(self._suspects(names), self._dialect)
+        if ragged is not None:
+            raise TableError(self._named(ragged))
+        self._types = {name: kind for name, kind in self._types.items() if name in names}
+        whole = [name for name in names if types[name] == "BIGINT" and name not in self._types]
+        if whole:
+            largest = ", ".join(f"max(abs({quoted(name)}::HUGEINT))" for name in whole)
+            try:
+                (most,) = self.connection.sql(f"select {largest} from (from data limit 20000)").fetchall()
+            except _duckdb().Error:
+                most = (None,) * len(whole)
+            exact = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
+            self.whole = frozenset(exact)
+            self._types.update(dict.fromkeys(exact, "DOUBLE"))
+        if self._types:
+            self._look_again()
+
+    def _suspects(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the files in which DuckDB may have passed over lines, or a header, because another line is ragged."""
+        anonymous = sum(_ANONYMOUS.fullmatch(name) is not None for name in names)
+        if len(names) == 1 or anonymous == len(names):
+            return self._files[:1]
+        return self._files if anonymous and len(self._files) > 1 else ()
+
+    def read_as_written(self, columns: Iterable[str]) -> None:
+        """Read columns as the strings that they are written as; a query keeps what it was written for."""
+        names = set() if self._query else set(self.connection.sql("from data").columns) - set(self._partitions)
+        wanted = [name for name in columns if name in names and self._types.get(name) != "VARCHAR"]
+        if wanted:
+            self._types.update(dict.fromkeys(wanted, "VARCHAR"))
+            self.whole -= frozenset(wanted)
+            self._look_again()
+
+    def _sniffed(self) -> dict[str, Any]:
+        """Return how DuckDB would read a file, in the words of ``read_csv``."""
+        try:
+            found = self.connection.sql(f"from sniff_csv({self._dialect.arguments(self._files, {}, self._gaps)})")
+            (row,) = found.fetchall()
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+        values: list[Any] = [None if value == "(empty)" else value for value in row]
+        seen = dict(zip(found.columns, values, strict=True))
+        return {
+            "delim": seen["Delimiter"],
+            "quote": seen["Quote"] or '"',  # the first quote may be further down
+            "escape": seen["Escape"] or '"',
+            "comment": seen["Comment"],
+            "skip": seen["SkipRows"],
+            "header": seen["HasHeader"],
+            "columns": {column["name"]: column["type"] for column in seen["Columns"]},
+            "new_line": escaped_line_end(self._files[0], self._dialect.codec),
+            "dateformat": seen["DateFormat"],
+            "timestampformat": seen["TimestampFormat"],
+        }
+
+    def _one(self, file: str) -> str:
+        """Return what one of the files holds, in SQL."""
+        return f"read_csv({self._dialect.arguments([file], {}, self._gaps)})"
+
+    def _look_again(self) -> None:
+        """Have the text read as it was found to be written."""
+        hive = f"hive_partitioning = {literal(bool(self._partitions))}"
+        if self._found is None:
+            self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)}, {hive})")
+            return
+        found = {**self._found, "columns": {**self._found["columns"], **self._types}, "nullstr": ["", *self._gaps]}
+        if self._dialect.codec != "utf-8":
+            found["encoding"] = self._dialect.codec
+        given = [f"{name} = {literal(value)}" for name, value in found.items() if value is not None]
+        self._look_at(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
+
+    def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
+        """Return copies of files that DuckDB can read."""
+        folder = tempfile.mkdtemp(prefix="suffice-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        copies = []
+        for number, file in enumerate(files):
+            if file.endswith((".gz", ".zst")):
+                raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it anew in utf-8")
+            copy = Path(folder, *(part for part in Path(file).parts[:-1] if "=" in part), f"{number}.csv")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with Path(file).open(encoding=dialect.codec, newline="") as read, copy.open("w", newline="") as write:
+                    while text := read.read(1 << 20):
+                        write.write(text)
+            except UnicodeError as error:
+                raise TableError(f"{file} is not written in {dialect.encoding} ({error}): give its encoding") from None
+            copies.append(str(copy))
+        return copies, Dialect(dialect.delimiter, dialect.header, "utf-8", dialect.missing)
+
+    def rows(self) -> int | None:
+        """Return about how many rows there are, by the length of the first lines; None where files are compressed."""
+        if self._query or any(file.endswith((".gz", ".zst")) for file in self._files):
+            return None
+        text = first_text(self._files[0], self._dialect.codec)
+        if not text or "\n" not in text:
+            return None
+        length = len(text.encode(self._dialect.codec)) / max(text.count("\n"), 1)
+        return round(sum(Path(file).stat().st_size for file in self._files) / length)
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether a gap was found that had not shown itself before."""
+        gap = later_gap(error, self._dialect)
+        if gap is None or gap in self._gaps:
+            return False
+        self._gaps.append(gap)
+        self._look_again()
+        return True
+
+    def _complaint(self, error: Exception) -> TableError:
+        found = super()._complaint(error)
+        if "the query" in str(found):
+            return found
+        return TableError(self._named(str(complaint(error, self._files, self._dialect))))
+
+    def _named(self, sentence: str) -> str:
+        """Return a sentence about a file with the name that the user has for it."""
+        return sentence.replace(self._files[0], self.name) if len(self._files) == 1 else sentence

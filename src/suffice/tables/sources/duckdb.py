@@ -1,0 +1,266 @@
+"""Tables that DuckDB reads: files of many formats, databases of its own, queries over both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from suffice.kernels.sql.dialect import DUCKDB, quoted
+from suffice.tables.errors import MissingExtraError, TableError
+from suffice.tables.pushdown.database import TableDatabase
+from suffice.tables.sources.base import BATCH, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@cache
+def _instance(process: int) -> Any:
+    """Return the instance of DuckDB that all tables of a process share, as long as each has a connection of its own.
+
+    To start one takes longer than to read a small file. Its threads do not survive a fork: a process has its own, and
+    does not close that of its parent, which would wait for these threads. It keeps nothing of files, which may change
+    before they are read again.
+    """
+    connection = _duckdb().connect()
+    connection.sql("set autoinstall_known_extensions = false")
+    connection.sql("set enable_external_file_cache = false")
+    return connection
+
+
+#: The file systems of fsspec that DuckDB reads URLs by, by process and scheme.
+_file_systems: dict[tuple[int, str], Any] = {}
+
+
+def _register(connection: Any, file_system: Any) -> None:
+    """Let DuckDB read URLs by a file system of fsspec, in the place of one with other settings."""
+    scheme = file_system.protocol if isinstance(file_system.protocol, str) else file_system.protocol[0]
+    key = os.getpid(), scheme
+    if _file_systems.get(key) is file_system:
+        return
+    if connection.filesystem_is_registered(scheme):
+        connection.unregister_filesystem(scheme)
+    connection.register_filesystem(file_system)
+    _file_systems[key] = file_system
+
+
+class DuckSource(Source):
+    """A table that DuckDB reads: a query over files, or over a database of its own.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    relation
+        What is read, in SQL, and called ``data``.
+    files
+        The files of the relation.
+    query
+        A SELECT over ``data``, or over the tables of the database.
+    database
+        A file of DuckDB's own.
+    frame
+        What is called ``data`` in the place of a relation: a table or a dataset of Arrow.
+    file_system
+        What reads the files, where they are URLs.
+    hidden
+        Columns of the relation that are not columns of the table.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        relation: str,
+        files: Sequence[str] = (),
+        query: str | None = None,
+        database: str = ":memory:",
+        frame: Any = None,
+        file_system: Any = None,
+        hidden: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self._files = list(files)
+        self._query = query
+        self._database = database
+        self._relation = relation
+        self._hidden = list(hidden)
+        self._rows: int | None = None
+        duckdb = _duckdb()
+        try:
+            if database == ":memory:":
+                self.connection = _instance(os.getpid()).cursor()
+            else:
+                self.connection = duckdb.connect(database, read_only=True)
+                self.connection.sql("set autoinstall_known_extensions = false")
+            # Setting it fails in Jupyter where ipywidgets is missing, even if there is no bar to be switched off.
+            if self.connection.sql("select current_setting('enable_progress_bar')").fetchall()[0][0]:
+                self.connection.sql("set enable_progress_bar = false")
+        except duckdb.Error as error:
+            raise self._complaint(error) from None
+        if file_system is not None:
+            _register(self.connection, file_system)
+        if frame is not None:
+            self.connection.register("data", frame)
+        elif relation:
+            self._look_at(relation)
+        if not query and self._files and self._files[0].endswith((".parquet", ".pq")):
+            counted = f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
+            self._rows = int(self.connection.sql(counted).fetchall()[0][0])
+
+    def _look_at(self, relation: str) -> None:
+        """Call a relation ``data``, without the columns that are hidden."""
+        columns = f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"
+        try:
+            self.connection.sql(f"create or replace temp view data as select {columns} from {relation}")
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+
+    def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the columns of each of several files."""
+        for file in self._files if len(self._files) > 1 and not self._query else ():
+            yield file, self.connection.sql(f"select * from {self._one(file)} limit 0").columns
+
+    def _one(self, file: str) -> str:
+        """Return what one of the files holds, in SQL."""
+        return self._relation.replace(literal(self._files), literal([file]))
+
+    def ask(self, query: str) -> None:
+        """Read what a query gives."""
+        self._query = query
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        with self._reader(f"select * from ({self._sql()}\n) limit 0") as reader:
+            return reader.schema
+
+    def _sql(self) -> str:
+        return self._query.rstrip("; \n") if self._query else "from data"
+
+    def _reader(self, sql: str) -> Any:
+        try:
+            return self.connection.sql(sql).to_arrow_reader(BATCH)
+        except _duckdb().Error as error:
+            raise self._complaint(error) from None
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order, of all columns or of some."""
+        names = "*" if columns is None else ", ".join(map(quoted, columns))
+        return self.streamed(f"select {names} from ({self._sql()}\n)")
+
+    def streamed(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that a query over the table gives, in their order."""
+        done = 0
+        while True:
+            rest = f" offset {done}" if done else ""  # which would keep DuckDB to one thread
+            with self._reader(f"{sql}{rest}") as reader:
+                try:
+                    for batch in reader:
+                        done += batch.num_rows
+                        yield batch
+                    return
+                except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
+                    failure = error
+            if not self._mends(failure):
+                raise self._complaint(failure) from None
+
+    def _mends(self, error: Exception) -> bool:
+        """Whether what went wrong will not again."""
+        return False
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, where that is known without reading them."""
+        return self._rows
+
+    def counted(self) -> None:
+        """Find out how many rows a table of DuckDB's own has."""
+        ((self._rows,),) = self.asked(f"select count(*) from ({self._sql()}\n)")
+
+    def database(self) -> DuckDatabase:
+        """Return DuckDB, which can sum the rows where they lie."""
+        return DuckDatabase(self.asked, self.streamed, self._sql())
+
+    def asked(self, sql: str, arrow: bool = False) -> Any:
+        """Return what a query over the table gives: rows, or an Arrow table."""
+        while True:
+            try:
+                found = self.connection.sql(sql)
+                return found.to_arrow_table() if arrow else found.fetchall()
+            except (OSError, _duckdb().Error) as error:
+                if "INTERRUPT" in str(error):
+                    raise KeyboardInterrupt from None
+                if not self._mends(error):
+                    raise self._complaint(error) from None
+
+    def _complaint(self, error: Exception) -> TableError:
+        text = str(error).strip()
+        first = text.splitlines()[0] if text else type(error).__name__
+        if self._query is not None and any(kind in text for kind in ("Parser Error", "Binder Error", "Catalog Error")):
+            called = "" if self._database != ":memory:" else ": the table is called data in it"
+            return TableError(f"the query cannot be run ({first}){called}")
+        return TableError(f"{self.name} cannot be read ({first})")
+
+
+class DuckDatabase(TableDatabase):
+    """DuckDB, as what sums a table.
+
+    Parameters
+    ----------
+    asked
+        Returns what a query gives.
+    streamed
+        Yields what a query gives, batch by batch.
+    select
+        A query that gives the table.
+    """
+
+    dialect = DUCKDB
+    is_server = False
+
+    def __init__(
+        self, asked: Callable[..., Any], streamed: Callable[[str], Iterable[pa.RecordBatch]], select: str
+    ) -> None:
+        super().__init__(select)
+        self._asked = asked
+        self._streamed = streamed
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows that a query gives."""
+        rows: list[tuple[Any, ...]] = self._asked(sql)
+        return rows
+
+    def arrow(self, sql: str) -> pa.Table:
+        """Return what a query gives as an Arrow table."""
+        return self._asked(sql, arrow=True)
+
+    def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
+        """Yield all rows of a query."""
+        return self._streamed(select)
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("reading this table needs DuckDB: pip install 'suffice[tables]'") from None
+    return duckdb
+
+
+def literal(value: Any) -> str:
+    """Return a value as SQL writes it.
+
+    Examples
+    --------
+    >>> literal(["it's", True]), literal({"a": 1})
+    ("['it''s', true]", "{'a': 1}")
+    """
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(key)}: {literal(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return str(value)

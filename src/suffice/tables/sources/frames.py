@@ -1,0 +1,267 @@
+"""Data frames as tables: pandas, Polars, Arrow, Dask, Spark, datasets of pyarrow, streams of frames."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from suffice.data.spill import Spill
+from suffice.data.stream import SpillWarning, numbered
+from suffice.tables.errors import TableError
+from suffice.tables.sources.base import BATCH, ArrowSource, Source, arrow
+from suffice.tables.sources.duckdb import DuckSource
+from suffice.user_warnings import warn_user
+
+#: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched without being asked to.
+MOST_CELLS = 100_000_000
+
+
+class FetchWarning(UserWarning):
+    """Rows of a cluster were fetched to this machine."""
+
+
+def open_frame(table: Any, query: str | None, collect: bool) -> Source:
+    """Open a data frame, a dataset of pyarrow, or a stream of data frames."""
+    pa = arrow()
+    opened = _open_batches(table) if query is None else None
+    if opened is not None:
+        return opened
+    data = _arrow_dataset(table)
+    if data is not None:
+        return dataset_source("the dataset", data, query)
+    try:
+        frame = _arrow_table(_gathered(table), collect)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TableError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
+    _check_names(frame.schema.names)
+    if query:
+        return DuckSource("the data frame", "", query=query, frame=frame)
+    return ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+
+
+def _arrow_dataset(table: Any) -> Any:
+    """Return a dataset of pyarrow; None for anything else."""
+    module = sys.modules.get("pyarrow.dataset")  # whoever has one has imported it
+    return table if module is not None and isinstance(table, module.Dataset) else None
+
+
+def _open_batches(table: Any) -> Source | None:
+    """Open data frames that come one after another; None for anything else."""
+    if isinstance(table, Iterator):
+        return _open_once(table)
+    if callable(getattr(table, "collect_batches", None)):  # a lazy frame of Polars
+        schema = table.head(0).collect().to_arrow().schema
+        return BatchSource("the lazy frame", table.collect_batches, [schema])
+    if callable(table) and not hasattr(table, "__arrow_c_stream__"):
+        return BatchSource("the stream", table, *_survey(_iterated(table)))
+    return None
+
+
+def _gathered(table: Any) -> Any:
+    """Return data frames that come one after another as one table; anything else as it is."""
+    if not isinstance(table, Iterator) and (not callable(table) or hasattr(table, "__arrow_c_stream__")):
+        return table
+    source = _open_batches(table)
+    assert source is not None
+    return arrow().Table.from_batches(list(source.batches()), source.schema())
+
+
+def _open_once(frames: Iterator[Any]) -> Source:
+    """Keep data frames that can be read once: in memory while they are small, else in a temporary file."""
+    spill = Spill()
+    try:
+        schemas, rows = _survey(frames, spill)
+        source = BatchSource("the stream", lambda: map(_unpacked, spill), schemas, rows)
+    except BaseException:
+        spill.close()
+        raise
+    weakref.finalize(source, spill.close)
+    if spill.is_on_disk:
+        warn_user(
+            "the table is a stream that is read once, and its rows are needed several times: they were written to a "
+            "temporary file, which is deleted with the table. Give a function that starts the stream to have it read "
+            "again instead",
+            SpillWarning,
+        )
+    return source
+
+
+def _survey(frames: Iterator[Any], spill: Spill | None = None) -> tuple[list[Any], int]:
+    """Return the schemas of data frames, and how many rows they have; keep them, where a spill is given."""
+    schemas: dict[Any, None] = {}
+    rows = 0
+    for batch in _record_batches(frames):
+        schemas[batch.schema.remove_metadata()] = None
+        rows += batch.num_rows
+        if spill is not None:
+            spill.add(_packed(batch))
+    return list(schemas), rows
+
+
+def _packed(batch: Any) -> Any:
+    """Return a batch as bytes, which hold no more than its rows."""
+    import numpy as np
+
+    pa = arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+def _unpacked(data: Any) -> Any:
+    return arrow().ipc.open_stream(data).read_all()
+
+
+class BatchSource(Source):
+    """Data frames that come one after another, each time that a function is called.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    start
+        Returns an iterator over data frames, or batches of Arrow, each time with the same rows.
+    schemas
+        The columns of all of these: each has some of them.
+    rows
+        How many rows there are, where that is known.
+    """
+
+    def __init__(self, name: str, start: Callable[[], Any], schemas: Sequence[Any], rows: int | None = None) -> None:
+        pa = arrow()
+        self.name = name
+        self._start = start
+        self._rows = rows
+        self._schemas = schemas
+        if not schemas:
+            raise TableError(f"{name} holds no rows: there is nothing to learn from")
+        try:
+            self._schema = pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise TableError(f"the data frames of {name} do not go together ({error}): give columns one type") from None
+        _check_names(self._schema.names)
+
+    def schema(self) -> Any:
+        """Return the names and types of the columns: those of all data frames."""
+        return self._schema
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """Yield the rows in their order, of all columns or of some."""
+        pa = arrow()
+        empty = self._schema.empty_table()
+        for batch in _record_batches(_iterated(self._start)):
+            if not batch.schema.equals(self._schema):
+                table = pa.concat_tables([empty, pa.Table.from_batches([batch])], promote_options="permissive")
+                batch = table.combine_chunks().to_batches()[0]
+            yield batch if columns is None else batch.select(list(columns))
+
+    def rows(self) -> int | None:
+        """Return how many rows there are, where that is known."""
+        return self._rows
+
+    def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the columns of each of several files, or data frames."""
+        return ((f"part {number} of {self.name}", each.names) for number, each in enumerate(self._schemas))
+
+
+def _iterated(start: Callable[[], Any]) -> Iterator[Any]:
+    found = start()
+    if not hasattr(found, "__iter__") or hasattr(found, "columns"):
+        raise TypeError(
+            f"a function in the place of a table must return an iterator over data frames; it returned a "
+            f"{type(found).__name__}"
+        )
+    return iter(found)
+
+
+def _record_batches(frames: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows of data frames as batches of Arrow."""
+    for number, frame in enumerate(frames):
+        with numbered(number):
+            yield from (batch for batch in _arrow_table(frame, False).to_batches(BATCH) if batch.num_rows)
+
+
+def _arrow_table(table: Any, collect: bool) -> Any:
+    pa = arrow()
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, dict):
+        return pa.table(table)
+    if isinstance(table, list) and table and all(isinstance(row, dict) for row in table):
+        return pa.Table.from_pylist(table)
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_dataframe(table):
+        return _of_pandas(table)
+    frame = nw.from_native(table, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        if not collect:
+            _check_fetchable(frame, type(table))
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return frame.to_arrow()
+    if hasattr(table, "__arrow_c_stream__") and not nw.dependencies.is_into_series(table):
+        return pa.table(table)
+    raise TypeError(f"a table is a file, a folder, a database or a data frame; got {type(table).__name__}")
+
+
+def _check_fetchable(frame: Any, kind: type) -> None:
+    """Say how much of a cluster's data frame is fetched, and refuse where that is much."""
+    library = {"dask": "Dask", "pyspark": "Spark", "sqlframe": "Spark"}.get(kind.__module__.partition(".")[0])
+    if library is None:
+        return
+    import narwhals as nw
+
+    columns = len(frame.collect_schema().names())
+    rows = int(frame.select(nw.len()).collect().item())
+    size = f"{rows:,} rows of {columns} columns, {rows * columns:,} cells"
+    if rows * columns > MOST_CELLS:
+        raise TableError(
+            f"the data frame of {library} holds {size}, and a cluster's table is fetched to this machine up to "
+            f"{MOST_CELLS:,} cells. Give collect=True (suffice.fit, open_table) if there is the memory for it; write "
+            "it to Parquet and give the folder, which is read in batches; or use a model that is summed where the rows "
+            "are, such as suffice.MixedNB().fit(frame, 'target')"
+        )
+    warn_user(
+        f"{size}, are fetched from {library} to this machine; collect=True (suffice.fit, open_table) does so without "
+        "this warning, and models such as suffice.MixedNB are fitted where the rows are",
+        FetchWarning,
+    )
+
+
+def _of_pandas(frame: Any) -> Any:
+    """Return a pandas frame without its index; columns of mixed types as they are written."""
+    pa = arrow()
+    repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+    if repeated:
+        raise TableError(f"there are several columns called {repeated[0]!r}: rename them")
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[str(name)] = pa.Array.from_pandas(frame[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            cells = [None if gap else str(cell) for cell, gap in zip(frame[name], frame[name].isna(), strict=True)]
+            columns[str(name)] = pa.array(cells, type=pa.string())
+    return pa.table(columns)
+
+
+def dataset_source(
+    name: str, data: Any, query: str | None, columns: Sequence[tuple[str, Sequence[str]]] = ()
+) -> Source:
+    """Return a dataset of pyarrow as a source; its rows are counted where files hold their number."""
+    if query:
+        return DuckSource(name, "", query=query, frame=data)
+    counted = getattr(getattr(data, "format", None), "default_extname", "") in ("parquet", "feather", "ipc", "arrow")
+    rows = data.count_rows() if counted else None
+    return ArrowSource(name, lambda: data.scanner(batch_size=BATCH).to_reader(), rows, columns)

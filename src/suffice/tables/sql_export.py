@@ -1,0 +1,661 @@
+"""SQL export: fitted models as a SELECT that gives the same predictions inside DuckDB or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from suffice.generative.conditional import Conditional, Linear
+from suffice.generative.events import Categories
+from suffice.generative.gaussians import Correlated, Independent
+from suffice.generative.product import Product
+from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
+from suffice.kernels.sql.scores import Scores, Scoring, unused_prefix
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.tables.cells import TRUTHS, numeric_marks
+from suffice.tables.design_matrix import Levels, Words
+from suffice.tables.encoding import named
+from suffice.tables.errors import TableError
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.pushdown.columns import date_part, part_names, term_columns
+from suffice.tables.schema import Feature, Field, Schema
+
+#: What the column of the prediction is called, and those of probabilities begin with.
+PREDICTION = "prediction"
+PROBABILITY = "p_"
+
+
+def to_sql(
+    estimator: Any,
+    table: str,
+    columns: Sequence[str] | None = None,
+    *,
+    dialect: str = "duckdb",
+    keep: Sequence[str] = (),
+) -> str:
+    """Return a SELECT that scores the rows of a table as a fitted estimator does.
+
+    Parameters
+    ----------
+    estimator
+        Naive Bayes (Gaussian, Bernoulli, multinomial, Poisson, categorical), a Gaussian discriminant, a linear,
+        logistic or softmax regression, a generalised linear model, or a model of a table.
+    table
+        The name of the table; it is quoted. Its schema may stand before it, as in ``shop.visits`` or
+        ``"My Shop"."visits"``: a part with a dot in it is written in double quotes.
+    columns
+        The column of each feature, in their order; by default the names that the estimator was fitted with.
+    dialect
+        "duckdb" or "postgresql".
+    keep
+        Columns to be passed on, such as the key of a row.
+
+    Returns
+    -------
+    str
+        The query. Of a classifier it gives ``prediction`` and one column ``p_<class>`` for each class, whose values are
+        those of ``predict_proba``; of a regression, ``prediction``.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from suffice import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> connection = duckdb.connect()
+    >>> _ = connection.execute("create table t as select 3.0 as x")
+    >>> ((prediction,),) = connection.sql(to_sql(model, "t", ["x"])).fetchall()
+    >>> round(prediction, 9)
+    7.0
+    """
+    if hasattr(estimator, "to_sql"):
+        written: str = estimator.to_sql(dialect, table=table, keep=keep)
+        return written
+    check_is_fitted(estimator)
+    names = _columns(estimator, columns)
+    spoken = dialect_of(dialect)
+    conditional = getattr(getattr(estimator, "_joint", None), "conditional", None)
+    steps: list[list[tuple[str, str]]] = []
+    if isinstance(conditional, Product):
+        cells, kinds = _mixed_cells(estimator, names, spoken)
+    elif isinstance(conditional, Categories):
+        edges, kinds = getattr(estimator, "bin_edges_", None), []
+        if edges is None:
+            cells = _codes(conditional, map(quoted, names), spoken)
+        else:
+            columns = [f"{unused_prefix(keep)}b{j}" for j in range(len(names))]
+            steps.append([(_number(name, spoken), column) for name, column in zip(names, columns, strict=True)])
+            steps.append([(_bin(column, cuts, spoken), column) for column, cuts in zip(columns, edges, strict=True)])
+            cells = _codes(conditional, columns, spoken)
+    else:
+        cells, kinds = [_number(name, spoken) for name in names], []
+        if isinstance(conditional, Correlated):
+            cells = [_required(cell, name, spoken) for cell, name in zip(cells, names, strict=True)]
+    scoring = Scoring(spoken, quoted_path(table, spoken), cells, tuple(keep), steps)
+    return written_by(estimator, scoring, kinds)
+
+
+def written_by(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
+    """Return the query of an estimator.
+
+    Parameters
+    ----------
+    estimator
+        It is fitted.
+    scoring
+        The table, and the cells that the estimator sees of a row.
+    kinds
+        Which kind each cell is of, where they are of several.
+    among
+        All classes, where the estimator knows some of them only.
+    """
+    spoken, names = scoring.dialect, scoring.names()
+    if hasattr(estimator, "_joint"):
+        joint = estimator._joint
+        scores = scores_of(joint.conditional, names, spoken, kinds)
+        found = Posterior(scores, joint.labels, joint.log_prior, joint.prior, joint.temperature)
+        return classified(scoring, found.among(among, spoken))
+    if hasattr(estimator, "_scores_of_classes"):
+        coef, intercept = estimator._scores_of_classes()
+        k = len(coef)
+        scores = Scores(spoken).linear(names, coef, intercept)
+        found = Posterior(scores, Labels.of(estimator.classes_), np.zeros(k), np.full(k, 1 / k), 1.0)
+        return classified(scoring, found.among(among, spoken))
+    if hasattr(estimator, "_linear"):
+        coef, intercept = estimator._linear()
+        if len(coef) != 1:
+            raise ValueError(f"a regression of {len(coef)} targets is no one SELECT: fit one for each")
+        (predictor,) = Scores(spoken).linear(names, coef, intercept)
+        link = estimator._response().link.name if hasattr(estimator, "_response") else "identity"
+        return scoring.numbers(predictor, link, PREDICTION)
+    raise ValueError(f"{type(estimator).__name__} has no scores that SQL could take: score rows here, with predict")
+
+
+class Posterior(NamedTuple):
+    """What a classifier's query is made of."""
+
+    scores: list[str]  # of each class, without its prior
+    labels: Labels
+    log_prior: FloatArray  # (k,)
+    prior: FloatArray  # (k,)
+    temperature: float
+
+    def among(self, labels: Labels | None, dialect: Dialect) -> Posterior:
+        """Return the same over more classes, which have no rows and are never chosen."""
+        if labels is None or labels == self.labels:
+            return self
+        places = labels.positions(self.labels)
+        scores = [dialect.number(-np.inf)] * len(labels)
+        log_prior, prior = np.zeros((2, len(labels)))
+        for place, score in zip(places, self.scores, strict=True):
+            scores[place] = score
+        log_prior[places], prior[places] = self.log_prior, self.prior
+        return Posterior(scores, labels, log_prior, prior, self.temperature)
+
+
+def classified(scoring: Scoring, found: Posterior) -> str:
+    """Return the query of a classifier."""
+    number, pairs = scoring.dialect.number, zip(found.scores, found.log_prior, strict=True)
+    scores = [f"({score} + {number(level)})" if level else score for score, level in pairs]
+    prior, names = found.prior / found.prior.sum(), probability_names(found.labels)
+    return scoring.classes(scores, list(found.labels), prior, found.temperature, PREDICTION, names)
+
+
+def probability_names(labels: Labels) -> dict[Any, str]:
+    """Return the name of the column of each class's probability.
+
+    Examples
+    --------
+    >>> probability_names(Labels(("no", "yes")))
+    {'no': 'p_no', 'yes': 'p_yes'}
+    """
+    names = {label: f"{PROBABILITY}{label}" for label in labels}
+    if len(set(names.values())) == len(names):
+        return names
+    return {label: f"{PROBABILITY}{place}_{label}" for place, label in enumerate(labels)}  # 1 and "1" are two classes
+
+
+def scores_of(conditional: Conditional, cells: Sequence[str], dialect: Dialect, kinds: Sequence[str] = ()) -> list[str]:
+    """Return log p(x | y) of each class, up to what all classes share."""
+    scores = Scores(dialect)
+    match conditional:
+        case Product():
+            parts = []
+            for kind, factor in conditional.factors.items():
+                own = [cell for cell, each in zip(cells, kinds, strict=True) if each == kind]
+                parts.append(scores_of(factor, own, dialect))
+            return scores.summed(parts)
+        case Linear():
+            return _linear(conditional, cells, scores)
+        case Independent():
+            return scores.diagonal(cells, conditional.family.mu, conditional.family.sigma2)
+        case Categories():
+            return scores.categories(cells, conditional.tables)
+    assert isinstance(conditional, Correlated)  # texts, which are no numbers of a table, were refused before
+    whitener = conditional.family.whitener
+    if conditional.is_tied:  # about the centre of the means: at a large offset the plain form has no digits
+        white = (conditional.family.mu - conditional.centre) @ whitener.T
+        level = -0.5 * (white**2).sum(axis=1)
+        return scores.linear(cells, white @ whitener, level, centre=conditional.centre)
+    return scores.quadratic(cells, conditional.family.mu, whitener, conditional.log_scale)
+
+
+def _linear(conditional: Linear, cells: Sequence[str], scores: Scores) -> list[str]:
+    if conditional.threshold is not None:
+        cut = scores.dialect.number(conditional.threshold)
+        cells = [f"(case when {cell} > {cut} then 1 when {cell} is not null then 0 end)::float8" for cell in cells]
+    missing = np.zeros_like(conditional.coef) if conditional.missing is None else conditional.missing
+    found = scores.linear(cells, conditional.coef, conditional.level, missing)
+    if conditional.veto is None:
+        return found
+    veto = conditional.veto
+    barred = np.zeros_like(veto.coef) if veto.missing is None else veto.missing
+    return scores.vetoed(found, scores.linear(cells, veto.coef, veto.level, barred))
+
+
+def _columns(estimator: Any, columns: Sequence[str] | None) -> list[str]:
+    """Return the columns of an estimator's features."""
+    width = int(estimator.n_features_in_)
+    if columns is None:
+        found = getattr(estimator, "feature_names_in_", None)
+        if found is None:
+            raise ValueError(f"the model has {width} features without names: give columns=, one for each")
+        return [str(name) for name in found]
+    if len(columns) != width:
+        raise ValueError(f"columns must name {width} features; got {len(columns)}")
+    return list(columns)
+
+
+def _number(name: str, dialect: Dialect) -> str:
+    """Return a column as a number, NULL where it is NaN; an infinite one fails the query."""
+    column = quoted(name)
+    number = f"{column}::float8"
+    refused = dialect.refusal(f"column {name!r} is ", f"{column}::text", "; it must be finite, or missing", "float8")
+    return f"(case when {dialect.is_infinite(number)} then {refused} else {dialect.known(number)} end)"
+
+
+def _required(cell: str, name: str, dialect: Dialect) -> str:
+    """Return a number; a missing one fails the query."""
+    why = ": missing cells are integrated out by predict, and not by this query; fill them in, or score rows there"
+    refused = dialect.refusal(f"column {name!r} is ", f"{quoted(name)}::text", why, "float8")
+    return f"coalesce({cell}, {refused})"
+
+
+def _bin(cell: str, edges: FloatArray, dialect: Dialect) -> str:
+    """Return the bin of a number."""
+    bins = "".join(f" when {cell} < {dialect.number(edge)} then {code}" for code, edge in enumerate(edges))
+    return f"(case when {cell} is null then null{bins} else {len(edges)} end)"
+
+
+def _codes(conditional: Categories, cells: Iterable[str], dialect: Dialect) -> list[str]:
+    """Return the codes of categories; among numbers, NaN is missing."""
+    found = []
+    for cell, vocabulary in zip(cells, conditional.vocabularies, strict=True):
+        names = list(vocabulary)
+        known = "".join(f" when {cell} = {dialect.value(label)} then {code}" for code, label in enumerate(vocabulary))
+        numbers = names and all(isinstance(label, int | float) and not isinstance(label, bool) for label in names)
+        missing = f"({cell} is null or {dialect.is_nan(f'{cell}::float8')})" if numbers else f"{cell} is null"
+        found.append(f"case when {missing} then null{known} else {len(vocabulary)} end")
+    return found
+
+
+def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tuple[list[str], list[str]]:
+    """Return what naive Bayes over a table sees of its columns, and the kind of each."""
+    cells, kinds = [], []
+    categories: Iterator[str] = iter(())
+    factors = estimator._joint.conditional.factors
+    wanted = [name for name, kind in zip(names, estimator.column_kinds_.values(), strict=True) if kind == "category"]
+    if wanted:
+        categories = iter(_codes(factors["category"], map(quoted, wanted), dialect))
+    for name, kind in zip(names, estimator.column_kinds_.values(), strict=True):
+        if kind == "text":
+            raise no_words(name)
+        if kind == "ignore":
+            continue
+        kinds.append(kind)
+        if kind == "category":
+            cells.append(next(categories))
+        else:
+            cells.append(f"{quoted(name)}::int" if kind == "boolean" else _number(name, dialect))
+    return cells, kinds
+
+
+def no_words(name: str) -> ValueError:
+    """Return the complaint about text, whose words a database would find otherwise."""
+    return ValueError(
+        f"column {name!r} is text, and databases find other words in it than the model does: score rows here, with "
+        "predict, or fit without the column"
+    )
+
+
+# Models of tables.
+
+#: The types of columns, ``{k}``, as each database tells them. PostgreSQL's decimals are read as floats.
+_TYPES = {
+    "duckdb": {
+        "truth": "{k} = 'BOOLEAN'",
+        "whole": "({k} in ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', "
+        "'UBIGINT', 'UHUGEINT') or regexp_full_match({k}, 'DECIMAL.*,0.'))",
+        "float": "({k} in ('FLOAT', 'DOUBLE') or starts_with({k}, 'DECIMAL'))",
+        "date": "{k} = 'DATE'",
+        "moment": "starts_with({k}, 'TIMESTAMP')",
+        "name": "({k} in ('VARCHAR', 'UUID', 'JSON') or starts_with({k}, 'ENUM'))",
+    },
+    "postgresql": {
+        "truth": "{k} = 'boolean'::regtype",
+        "whole": "{k} in ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype)",
+        "float": "{k} in ('real'::regtype, 'float8'::regtype, 'numeric'::regtype, 'money'::regtype)",
+        "date": "{k} = 'date'::regtype",
+        "moment": "{k} in ('timestamp'::regtype, 'timestamptz'::regtype)",
+        "name": "({k} in ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) or {k} not in ('boolean'::regtype, "
+        "'smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, "
+        "'numeric'::regtype, 'money'::regtype, 'date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype, "
+        "'time'::regtype, 'timetz'::regtype, 'interval'::regtype, 'bytea'::regtype) and right({k}::text, 2) <> '[]')",
+    },
+}
+#: Numbers and dates in strings, as the reader takes them.
+_NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?([nN][aA][nN]|[iI][nN][fF]([iI][nN][iI][tT][yY])?)"
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?"
+_ZONED = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+#: Blanks: those of ASCII, and the others of Unicode.
+_BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"
+_OTHER_BLANKS = (
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+#: Whole numbers below this are written by a database as bigint.
+_BIGINT = 9e18
+
+
+class _Cell(NamedTuple):
+    """Expressions of a cell."""
+
+    string: str
+    type: str
+    number: str  # NULL where it is none
+    plain: str  # what is NULL where the cell is
+
+
+@dataclass(frozen=True)
+class ScoredCells:
+    """What a fitted model sees of a table's columns, as SQL.
+
+    A SELECT is written without knowing the types that its table's columns have: a column of numbers may lie in the
+    database as strings, one of booleans as words. So each column is taken as a string with its type beside it, and is
+    read from these as :mod:`suffice.tables.encoding` reads it; what the reader refuses fails the query, with the
+    column's name.
+
+    Parameters
+    ----------
+    schema
+        The columns.
+    dialect
+        How the database writes things.
+    prefix
+        What names within the query begin with.
+    levels
+        Of each category: the names that the model knows.
+    """
+
+    schema: Schema
+    dialect: Dialect
+    prefix: str = "m_"
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def steps(self, columns: Iterable[str]) -> list[list[tuple[str, str]]]:
+        """Return the steps from the columns of the table to their values, each a list of expressions and names.
+
+        DuckDB knows the types when it plans, and keeps of each expression what they need: one step will do. PostgreSQL
+        takes strings and types in the first step, and numbers in the second.
+        """
+        strings: list[tuple[str, str]] = []
+        numbers: list[tuple[str, str]] = []
+        values: list[tuple[str, str]] = []
+        for column in columns:
+            own = self.schema.field(column)
+            cell = _Cell(self._string(own), self._type(column), f"try_cast({quoted(column)} as double)", quoted(column))
+            if self.dialect.name == "postgresql":
+                x, k, n = (self._name(letter, column) for letter in "xkn")
+                strings += [(cell.string, x), (cell.type, k)]
+                numbers += [(x, x), (k, k)]
+                cell = _Cell(x, k, n, x)
+                if own.kind != "date":
+                    numbers.append((self._parsed(cell), n))
+            else:
+                cell = cell._replace(number=self._parsed(cell))
+            values.append((self._value(own, cell), self._name("v", column)))
+        return [step for step in (strings, numbers, values) if step]
+
+    def _name(self, letter: str, column: str) -> str:
+        place = next(place for place, each in enumerate(self.schema.fields) if each.name == column)
+        return f"{self.prefix}{letter}{place}"
+
+    def _is(self, k: str, *types: str) -> str:
+        """Return the condition that a column's type is one of some."""
+        conditions = [_TYPES[self.dialect.name][each].format(k=k) for each in types]
+        return conditions[0] if len(conditions) == 1 else f"({' or '.join(conditions)})"
+
+    # The steps.
+
+    def _type(self, column: str) -> str:
+        return f"{'typeof' if self.dialect.name == 'duckdb' else 'pg_typeof'}({quoted(column)})"
+
+    def _string(self, own: Field) -> str:
+        """Return a column as strings, which are compared byte by byte; dates as ISO 8601, whatever the session says."""
+        column = quoted(own.name)
+        if self.dialect.name == "duckdb":
+            return f"({column}::varchar collate c)"
+        dates = f"to_json({column}) #>> '{{}}'"
+        if own.kind == "date":
+            return f'({dates}) collate "C"'
+        if own.kind == "category":
+            is_date = self._is(self._type(own.name), "date")
+            return f'(case when {is_date} then {dates} else {column}::text end) collate "C"'
+        return f'({column}::text) collate "C"'
+
+    def _trimmed(self, cell: _Cell) -> str:
+        """Return a string without blanks around it."""
+        x = cell.string
+        if self.dialect.name == "duckdb":
+            return f"trim({x}, {self.dialect.string(_BLANKS + _OTHER_BLANKS)})"
+        # Most strings are ASCII, for which the quick way will do. A pattern is understood in every encoding.
+        blanks = "[\\s\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
+        pattern = self.dialect.string(f"^{blanks}|{blanks}$")
+        return (
+            f"(case when octet_length({x}) = length({x}) then btrim({x}, {self.dialect.string(_BLANKS)}) "
+            f"else regexp_replace({x}, {pattern}, '', 'g') end)"
+        )
+
+    def _matches(self, t: str, pattern: str) -> str:
+        if self.dialect.name == "duckdb":
+            return f"regexp_full_match({t}, '{pattern}')"
+        return f"{t} ~ '^({pattern})$'"
+
+    def _parsed(self, cell: _Cell) -> str:
+        """Return a cell as a number; NULL where it is none."""
+        t, k = self._trimmed(cell), cell.type
+        number = f"{self._is(k, 'name')} and {self._matches(t, _NUMBER)}"
+        if self.dialect.name == "duckdb":
+            plain = self._is(k, "truth", "whole", "float")
+            return f"(case when {plain} then {cell.number} when {number} then try_cast({t} as double) end)"
+        x = cell.string
+        return (
+            f"case when {k} = 'real'::regtype then {x}::real::float8 when {k} = 'money'::regtype then "
+            f"{x}::money::numeric::float8 when {self._is(k, 'whole', 'float')} then {x}::float8 "
+            f"when {self._is(k, 'truth')} then {x}::boolean::int::float8 when {number} then {t}::float8 end"
+        )
+
+    def _is_gap(self, t: str) -> str:
+        gaps = ", ".join(
+            self.dialect.string(gap) for gap in dict.fromkeys(["", *self.schema.missing]) if self._is_possible(gap)
+        )
+        return f"{t} in ({gaps})"
+
+    def _is_possible(self, name: str) -> bool:
+        """Whether a string of the database may hold a name."""
+        return self.dialect.name == "duckdb" or "\0" not in name
+
+    def _value(self, own: Field, cell: _Cell) -> str:
+        """Return the value of a cell: a number, a name, or a moment in UTC; NULL where it is missing."""
+        if own.kind == "category":
+            return self._named(own, cell)
+        gap = f"{self._is(cell.type, 'name')} and {self._is_gap(self._trimmed(cell))}"
+        missing = [f"{cell.plain} is null", gap]
+        if own.kind == "date":
+            return f"case when {' or '.join(missing)} then null {self._moment(own, cell)} end"
+        marks = numeric_marks(self.schema.missing)
+        missing += [
+            self.dialect.is_nan(cell.number),
+            *(f"{cell.number} = {self.dialect.number(mark)}" for mark in marks),
+        ]
+        cases = self._truth(own, cell) if own.kind == "boolean" else self._number(own, cell)
+        return f"case when {' or '.join(missing)} then null {cases} end"
+
+    def _refused(self, own: Field, before: str, cell: _Cell, after: str, kind: str = "float8") -> str:
+        return self.dialect.refusal(f"column {own.name!r} {before}", cell.string, after, kind)
+
+    def _number(self, own: Field, cell: _Cell) -> str:
+        n = cell.number
+        no_number = self._refused(own, "is to hold numbers, and holds ", cell, ": correct the cell, or leave it empty")
+        too_large = self._refused(own, "is ", cell, "; it must be finite, or missing")
+        cases = [f"when {n} is null then {no_number}", f"when {self.dialect.is_infinite(n)} then {too_large}"]
+        if own.kind == "count":
+            no_count = self._refused(own, "is ", cell, ", which is no count")
+            cases.append(f"when {n} < 0 or {n} <> floor({n}) then {no_count}")
+        return f"{' '.join(cases)} else {n}"
+
+    def _truth(self, own: Field, cell: _Cell) -> str:
+        written = own.truth or ("false", "true")
+        numbers, names = self._is(cell.type, "truth", "whole", "float"), self._is(cell.type, "name")
+        pairs = TRUTHS if own.type == "truth" else (written,)  # truth values have no spelling of their own
+        cases = []
+        for value in (0, 1):
+            words = ", ".join(self.dialect.string(pair[value].casefold()) for pair in pairs)
+            cases.append(
+                f"when {numbers} and {cell.number} = {value} or {names} and lower({self._trimmed(cell)}) in ({words}) "
+                f"then {self.dialect.number(value)}"
+            )
+        cure = f", neither {written[0]!r} nor {written[1]!r}"
+        return f"{' '.join(cases)} else {self._refused(own, 'is ', cell, cure)}"
+
+    def _named(self, own: Field, cell: _Cell) -> str:
+        """Return the name of a cell, as :func:`suffice.tables.encoding.named` gives it."""
+        x, k, n, plain = cell
+        text = "varchar" if self.dialect.name == "duckdb" else "text"
+        infinite = self.dialect.number(np.inf)
+        known = self.levels.get(own.name, ())
+        odd = next((level for level in known if _is_written_otherwise(level)), None)
+        words = {level.casefold(): level for level in known}
+        pair = next((pair for pair in TRUTHS if set(pair) == set(words)), None)
+        truth = x
+        if pair is not None and own.type == "name":
+            no, yes = (self.dialect.string(words[word]) for word in pair)
+            truth = f"case when {x} = 'true' then {yes} else {no} end"
+        numbers = [
+            f"when {self._is(k, 'whole')} then {x}",
+            f"when {self._is(k, 'float')} then case when {self.dialect.is_nan(n)} then 'nan' "
+            f"when {n} = {infinite} then 'inf' when {n} = -{infinite} then '-inf' "
+            f"when {n} = floor({n}) and abs({n}) < {self.dialect.number(_BIGINT)} then {n}::bigint::{text} "
+            f"else {n}::{text} end",
+        ]
+        if odd is not None:
+            cure = f", a number, and the model was fitted to strings such as {odd!r}: cast it to them"
+            numbers = [f"when {self._is(k, 'whole', 'float')} then {self._refused(own, 'holds ', cell, cure, text)}"]
+        cure = ", of a type that names no category: cast it to a string as the model was fitted to"
+        return (
+            f"case when {plain} is null then null when {self._is(k, 'name', 'date')} then {self._trimmed(cell)} "
+            f"when {self._is(k, 'truth')} then {truth} {' '.join(numbers)} "
+            f"else {self._refused(own, 'holds ', cell, cure, text)} end"
+        )
+
+    def _moment(self, own: Field, cell: _Cell) -> str:
+        """Return a date in UTC, without a time zone."""
+        t = self._trimmed(cell)
+        cure = ", which is no date: write dates as 2024-12-31, or leave the cell empty"
+        refused = self._refused(own, "holds ", cell, cure, "timestamp")
+        plain, zoned = f"{t}::timestamp", f"({t}::timestamptz at time zone 'UTC')"
+        if self.dialect.name == "duckdb":
+            plain = f"coalesce(try_cast({t} as timestamp), {refused})"
+            zoned = f"coalesce(make_timestamp(epoch_us(try_cast({t} as timestamptz))), {refused})"
+        return (
+            f"when not {self._is(cell.type, 'name', 'date', 'moment')} then {refused} "
+            f"when {self._matches(t, _DATE)} then {plain} when {self._matches(t, _ZONED)} then {zoned} else {refused}"
+        )
+
+    # What models see of the values.
+
+    def _cell(self, feature: Feature) -> str:
+        value = self._name("v", feature.column)
+        return value if feature.part is None else date_part(value, feature.part, self.dialect)
+
+    def known_number(self, feature: Feature) -> str:
+        """Return a feature as a number, NULL where it is missing."""
+        return self._cell(feature)
+
+    def is_missing(self, feature: Feature) -> str:
+        """Return the condition that a cell stands for nothing."""
+        cell = self._name("v", feature.column)
+        if feature.part is None and feature.kind == "category":
+            return f"({cell} is null or {self._is_gap(cell)})"
+        return f"{cell} is null"
+
+    def _level(self, feature: Feature, level: str) -> str | None:
+        """Return a name as what a cell is compared with; None for one that no cell can have."""
+        if feature.part is not None:
+            number = part_names(feature.part).get(level)
+            return None if number is None else str(number)
+        return self.dialect.string(level) if self._is_possible(level) else None
+
+    def is_level(self, feature: Feature, level: str) -> str:
+        """Return the condition that a cell has a name."""
+        value = self._level(feature, level)
+        return "false" if value is None else f"{self._cell(feature)} = {value}"
+
+    def code(self, feature: Feature, names: Sequence[Any]) -> str:
+        """Return the code of a cell's name; the one after the last for a name that is none of them."""
+        values = [(self._level(feature, str(name)), code) for code, name in enumerate(names)]
+        known = " ".join(f"when {value} then {code}" for value, code in values if value is not None)
+        among = f"case {self._cell(feature)} {known} else {len(names)} end" if known else str(len(names))
+        return f"case when {self.is_missing(feature)} then null else {among} end"
+
+
+def _is_written_otherwise(level: str) -> bool:
+    """Whether a name is a number that is not written as the reader writes it: 01, or 1.0."""
+    for read in (int, float):
+        try:
+            return named([read(level)]).vocabulary.names != (level,)
+        except ValueError:
+            continue
+    return False
+
+
+def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
+    """Return a SELECT that scores the rows of a table as a model of a table does."""
+    spoken, schema, predictor = dialect_of(dialect), model.schema_, model.predictor_
+    _check_names(keep, model)
+    if isinstance(predictor, NaiveBayesPredictor):
+        levels = predictor.inner.levels()
+        used = schema.features
+    elif isinstance(predictor, LinearPredictor):
+        terms = {term.feature: term for term in predictor.design.terms if not isinstance(term, Words) or term.words}
+        levels = {name: term.levels for name, term in terms.items() if isinstance(term, Levels)}
+        used = tuple(feature for feature in predictor.design.features if feature.name in terms)
+    else:
+        raise TableError(
+            f"a model of the form {predictor.form.name!r} cannot be written as a SELECT: score rows here, with predict"
+        )
+    _check_features(used, schema)
+    cells = ScoredCells(schema, spoken, unused_prefix(keep), levels)
+    if isinstance(predictor, NaiveBayesPredictor):
+        expressions, kinds = _described(predictor, cells), [feature.kind for feature in used]
+    else:
+        expressions, kinds = _designed(predictor, cells), []
+    steps = cells.steps(dict.fromkeys(feature.column for feature in used))
+    scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
+    return written_by(predictor.inner, scoring, kinds, model._labels if schema.task == "classes" else None)
+
+
+def _check_names(keep: Sequence[str], model: Any) -> None:
+    """Raise where a column that is kept is called like one that is made."""
+    made = {PREDICTION, *probability_names(model._labels).values()}
+    clash = [name for name in keep if name in made]
+    if clash:
+        raise TableError(f"the column {clash[0]!r} cannot be kept: the query makes one of that name; leave it out")
+
+
+def _check_features(features: Sequence[Feature], schema: Schema) -> None:
+    """Raise where a database would read a column otherwise than it is read here."""
+    for feature in features:
+        if feature.kind == "text":
+            raise TableError(str(no_words(feature.column)))
+        if feature.kind == "category" and feature.part is None and schema.field(feature.column).type == "moment":
+            raise TableError(
+                f"column {feature.column!r} holds moments that are taken for names, which databases write otherwise: "
+                "score rows here, with predict, or fit it as a date"
+            )
+
+
+def _described(predictor: NaiveBayesPredictor, cells: ScoredCells) -> list[str]:
+    """Return what naive Bayes sees of a row."""
+    conditional: Any = predictor.inner._joint.conditional
+    factors = conditional.factors
+    names = iter(factors["category"].vocabularies) if "category" in factors else iter(())
+    return [
+        cells.code(feature, tuple(next(names))) if feature.kind == "category" else cells.known_number(feature)
+        for feature in cells.schema.features
+    ]
+
+
+def _designed(predictor: LinearPredictor, cells: ScoredCells) -> list[str]:
+    """Return the columns of a design."""
+    features = {feature.name: feature for feature in predictor.design.features}
+    return [
+        expression
+        for term in predictor.design.terms
+        if not isinstance(term, Words)  # one without a word, which adds no column
+        for expression in term_columns(term, features[term.feature], cells)[0]
+    ]
