@@ -322,7 +322,7 @@ def test_unlabelled_numbers_may_be_smoothed() -> None:
 
 
 def test_many_small_batches_are_summed_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running_sum, "_ENOUGH", 200)
+    monkeypatch.setattr(running_sum, "_MOST_HELD", 200)
     x, y = CASES[0].draw(60)
     model = GaussianNB()
     for row in range(60):

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
 from suffice.data import Dataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts
-from suffice.fitted_parameters import ReadFromStatistics, read_attribute
+from suffice.fitted_parameters import read_attribute
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanation
 from suffice.generative.joint import Joint, What, read_many
-from suffice.generative.running_sum import RunningSum, is_small
+from suffice.generative.running_sum import HeldRows, RunningSum, copy_rows, count_values, is_small, stack_held
+from suffice.generative.summed_classifier import Codes, SummedClassifier
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import beside, is_foreign, is_sparse, named_classes
 from suffice.kernels.protocol import Kernels
-from suffice.partitioned import ClassifierInPartsMixin, row_wise, sample_rows, sum_parts
+from suffice.partitioned import row_wise, sample_rows, sum_parts
 from suffice.selection import tuning
 from suffice.selection.rows import Rows
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, Stored, parameters
+from suffice.store import Contents, parameters
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseEstimator, ABC):  # type: ignore[misc]
+class GenerativeClassifier(SummedClassifier):
     """A classifier that knows p(x, y): it describes each class, and decides by Bayes' rule.
 
     A subclass says what to sum (:meth:`_summariser`) and how to read p(x | y) from the sum (:meth:`_conditional`). The
@@ -50,12 +48,11 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     #: Whether the joint log-probabilities are those of a density; if not, only log_evidence adds what is left out.
     _joint_is_density: ClassVar[bool] = True
 
-    n_jobs: int | None
+    _fit_attributes = ("em_trace_",)
+
     device: str | None
     temperature: float | str
     n_features_in_: int
-    classes_: npt.NDArray[Any]
-    _memory: RunningSum
     _chosen: dict[str, float]
 
     # What a subclass defines.
@@ -76,10 +73,6 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
     def _prior_is_learnt(self) -> bool:
         """Whether p(y) is the classes' shares of the rows."""
 
-    def _sum_shape(self) -> dict[str, Any]:
-        """Return the settings that change what is summed: models must agree on them to be merged."""
-        return {}
-
     def _check_settings(self) -> None:
         """Raise where a setting makes no sense, before any row is read."""
         _check_temperature(self.temperature)
@@ -92,12 +85,20 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         """Whether a small batch holds nothing that its sum would refuse, and may wait to be added."""
         return False
 
-    def _sum(self, x: Any, codes: npt.NDArray[np.int64], weight: FloatArray | None, labels: Labels) -> Statistics:
-        """Return the sum over rows, codes being of the labels."""
+    def _hold_rows(self, x: Any, codes: Codes, weight: FloatArray | None) -> tuple[HeldRows, int] | None:
+        may_wait = is_small(x) and self._can_wait(x)
+        return (copy_rows(x, codes, weight), count_values(x)) if may_wait else None
+
+    def _sum_held(self, held: list[HeldRows], labels: Labels) -> Statistics:
+        batch = stack_held(held)
+        return self._sum(batch.x, batch.y, batch.weight, labels)
+
+    def _sum(self, x: Any, codes: Codes, weight: FloatArray | None, labels: Labels) -> Statistics:
         return engine_for(self._engine, x).accumulate(self._summariser(labels), Batch(x, codes, weight))
 
-    def _sum_batch(self, batch: Batch, labels: Labels) -> Statistics:
-        return self._sum(batch.x, batch.y, batch.weight, labels)
+    def _sum_shape(self) -> dict[str, Any]:
+        """Return the settings that change what is summed: models must agree on them to be merged."""
+        return {}
 
     def _generative(self, statistics: Statistics) -> Joint:
         """Return the p(x, y) whose likelihood unlabelled rows raise."""
@@ -199,145 +200,26 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
                 kept.release()
         self._memory.replace(labels, statistics)
 
+    def _learn_first(self, data: Dataset, classes: Any = None) -> Self:
+        self._chosen = {}
+        return super()._learn_first(data, classes)
+
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return validated rows and class codes for the first fit of a model."""
         x = self._first_features(X, sample_weight)
         labels, codes, like = validation.coded(validation.beside_rows(x, y), x.shape[0])
         return Rows(x, codes, validation.weights(sample_weight, x.shape[0]), labels, like)
 
-    def _first_features(self, X: Any, sample_weight: Any) -> Any:
-        """Return the features of the first rows, which may decide how all are read."""
-        return self._features(X, reset=True)
-
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
         return self._sum(rows.x, rows.codes, rows.weight, rows.labels), []
-
-    def _set_features(self, data: Dataset) -> None:
-        """Set the number and the names of the features of a dataset in parts; of some models, some rows are read."""
-        self._features(data.example(), reset=True)
 
     def _rows_of(self, labels: Labels, piece: Piece) -> Rows:
         """Return the rows of a part, whose classes are known."""
         rows, known, like = self._one_part(piece, labels, True)
         return Rows(*rows, known, like)
 
-    def _part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
-        """Return one part of many as rows, codes and weights; with the classes, and an empty array of their type."""
-        x = self._features(piece["X"], reset=False)
-        column = validation.targets(piece["y"], x.shape[0])
-        labels, codes = validation.known_codes(known, column, fixed)
-        return (x, codes, validation.weights(piece.get("sample_weight"), x.shape[0])), labels, column[:0]
-
-    def _one_part(self, piece: Piece, known: Labels, fixed: bool) -> tuple[tuple[Any, Any, Any], Labels, Any]:
-        """Return the same of a part whose rows may all weigh nothing."""
-        with validation.one_of_many():
-            return self._part(piece, known, fixed)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows, their classes and weights, as for :meth:`fit`.
-        classes
-            All classes there will be; others are then refused. Without it, classes are discovered as they come.
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "_memory")
-        with self._learning(anew=first):
-            return self._learn_more(X, y, classes, sample_weight, first)
-
-    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Self:
-        if first:
-            known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
-        else:
-            known, fixed = self._memory.labels, self._memory.fixed
-            self._check_announced(classes)
-        data = as_dataset(X, y=y, sample_weight=sample_weight)
-        if data.in_memory is None:
-            data = data if not first or self._reads_once() else data.rereadable()
-            if first:
-                self._set_features(data)
-            labels, statistics, like = sum_parts(self, data, known, fixed)
-        else:
-            x = self._first_features(X, sample_weight) if first else self._features(X, reset=False)
-            like = validation.targets(y, x.shape[0])
-            weight = validation.weights(sample_weight, x.shape[0])
-            labels, codes = validation.known_codes(known, like, fixed)
-            if not first and labels is known and is_small(x) and self._can_wait(x):
-                self._memory.add_later(x, codes, weight, self._sum_batch)
-                return self
-            statistics = self._sum(x, codes, weight, labels)
-        if first:
-            self._chosen = {}
-            self._remember(labels, like if classes is None else np.asarray(classes), statistics, fixed)
-        else:
-            labels = known.union(labels)[0]
-            self._memory.replace(labels, self._memory.statistics + statistics)
-            self.classes_ = validation.classes_array(labels, self.classes_)
-        return self
-
-    def _check_announced(self, classes: Any) -> None:
-        if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(self._memory.labels):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
-            )
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows that were learnt, with their classes and weights.
-
-        Returns
-        -------
-        self
-            ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most.
-
-        Raises
-        ------
-        NegativeEvidenceError
-            Where that can be known: rows that were never learnt.
-        LostDigitsError
-            Where so little would be left that it is rounding noise. Nothing is changed then.
-        """
-        self._check_fitted()
-        labels = self._memory.labels
-        with self._learning(anew=False):
-            data = as_dataset(X, y=y, sample_weight=sample_weight)
-            _, statistics, _ = sum_parts(self, data, labels, fixed=True)
-            removal = self._memory.statistics.remove(statistics)
-            self._memory.replace(labels, removal.left)
-            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
-        return self
-
-    def __add__(self, other: Any) -> Self:
-        if type(other) is not type(self):
-            return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
-        self._check_alike(other)
-        merged = copy.copy(self)
-        with merged._learning(anew=False):
-            labels, _, _ = self._memory.labels.union(other._memory.labels)
-            statistics = self.statistics_ + other.statistics_
-            merged._memory = RunningSum(labels, statistics, self._memory.fixed and other._memory.fixed)
-            merged.classes_ = validation.classes_array(labels, self.classes_)
-        return merged
-
-    def __radd__(self, other: Any) -> Self:
-        """Let ``sum(models)`` start from its 0."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
-    def _check_alike(self, other: Self) -> None:
-        """Raise where two models did not look at the same features in the same way."""
+    def _check_mergeable(self, other: Self) -> None:
         mine, theirs = self._sum_shape(), other._sum_shape()
         for name in mine:
             if repr(mine[name]) != repr(theirs[name]):
@@ -350,13 +232,6 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
         names = [list(getattr(model, "feature_names_in_", [])) for model in (self, other)]
         if all(names) and names[0] != names[1]:
             raise ValueError(f"models of the features {names[0]!r} and {names[1]!r} cannot be merged")
-
-    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Statistics, fixed: bool = False) -> None:
-        """Hold a new sum in the place of what was learnt before."""
-        for name in ("digits_lost_", "em_trace_"):
-            self.__dict__.pop(name, None)
-        self._memory = RunningSum(labels, statistics, fixed)
-        self.classes_ = validation.classes_array(labels, like)
 
     def _wants_tuning(self) -> bool:
         return any(is_auto(getattr(self._params, name)) for name in (*self._tuned, "temperature"))
@@ -373,12 +248,6 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
 
     # The sum, and what was read from it.
 
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        if "_memory" in state:  # a copy learns for itself
-            state = {**state, "_memory": state["_memory"].copied()}
-        return state
-
     def _what_fixes(self) -> dict[str, Any]:
         return self._sum_shape()
 
@@ -387,31 +256,13 @@ class GenerativeClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, B
             if is_auto(getattr(wanted, name)) and name not in self._chosen:
                 raise ValueError(f"{name}='auto' is chosen by rows held out, which the sums do not hold: fit again")
 
-    def _unread(self) -> None:
-        if "_memory" in vars(self):
-            self._memory.unread()
-
     def _check_read(self) -> None:
         _ = self._joint
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to predict from."""
-        return hasattr(self, "_memory")
-
-    def _check_fitted(self) -> None:
-        if "_memory" not in vars(self):
-            check_is_fitted(self)  # takes its time to say no
-
-    @read_attribute
-    def statistics_(self) -> Any:
-        """The sum over all rows learnt: with it the model can be read anew, merged and taken apart."""
-        self._check_fitted()
-        return self._memory.statistics
 
     @property
     def _joint(self) -> Joint:
         self._check_fitted()
-        return self._memory.joint(self._read)
+        return self._memory.model(self._read)
 
     def _read(self, statistics: Statistics) -> Joint:
         """Return p(x, y) as the settings read it from a sum."""
