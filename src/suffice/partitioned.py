@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -13,8 +15,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
-from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_parts, no_rows, open_location, text_columns
-from suffice.data.sample import draw_rows, merge_samples
+from suffice.data.dataset import (
+    Dataset,
+    Piece,
+    dataset_in_parts,
+    length,
+    model_for_parts,
+    no_rows,
+    open_location,
+    text_columns,
+)
+from suffice.data.sample import draw_rows, merge_samples, stack_rows
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -47,6 +58,41 @@ def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
     return learned
 
 
+def learn_in_order(model: Any, data: Dataset, learn: Callable[[Any, Piece], Any]) -> None:
+    """Let a model learn parts one after another; a copy of it goes from worker to worker.
+
+    Parameters
+    ----------
+    learn
+        Returns a model that has learned a part more, and leaves the one it is given as it is. Parts whose rows all
+        weigh nothing are passed over.
+    """
+    start: tuple[Any, float | None] = model_for_parts(model, data), None
+    learned, weight = data.fold(partial(_learn_part, learn), start)
+    if weight is None:
+        raise no_rows()
+    validation.check_weight(weight)
+    vars(model).update({**vars(learned), "n_jobs": model.n_jobs})
+
+
+def _learn_part(
+    learn: Callable[[Any, Piece], Any], state: tuple[Any, float | None], piece: Piece
+) -> tuple[Any, float | None]:
+    model, before = state
+    weight = float(part_weights(piece).sum())
+    return (learn(model, piece) if weight > 0 else model), (before or 0.0) + weight
+
+
+def gather_rows(data: Dataset) -> Piece:
+    """Return all rows, in memory, with what belongs to them: for models that keep their rows."""
+    if data.in_memory is not None:
+        return dict(data.in_memory)
+    parts = list(data.iterate())
+    if not parts:
+        raise no_rows()
+    return {name: stack_rows([part[name] for part in parts]) for name in parts[0] if name != "place"}
+
+
 def find_classes(data: Dataset) -> Labels:
     """Return the classes of all rows."""
     found = data.select("y").map_parts(_classes).reduce(_united)
@@ -58,25 +104,28 @@ def find_classes(data: Dataset) -> Labels:
 class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
     """A classifier of scikit-learn whose score takes rows of a cluster, as its fit does."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their classes and weights, as for ``fit``. Rows of a cluster are read once, where they are.
+            Rows, their classes and weights, as for ``fit``. Rows in parts are read once, where they are.
         """
         data = scored_dataset(self, X, y, sample_weight)
-        if data is None:
-            return float(super().score(X, y, sample_weight))
-        right, weight = sum_over(data, partial(_right, model_for_parts(self, data)))
-        return float(right / weight)
+        return float(super().score(X, y, sample_weight)) if data is None else accuracy_in_parts(self, data)
 
 
-def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any) -> Dataset | None:
-    """Return rows in parts that a fitted model is scored by, or None for rows in memory."""
+def accuracy_in_parts(model: Any, data: Dataset) -> float:
+    """Return the share of rows in parts whose class a model predicts."""
+    right, weight = sum_over(data, partial(_right, model_for_parts(model, data)))
+    return float(right / weight)
+
+
+def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any, **others: Any) -> Dataset | None:
+    """Return rows in parts that a fitted model is scored by, and what else belongs to them; None for rows in memory."""
     X = X if getattr(model, "_reads_one_text", False) else open_location(X)
-    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+    data = dataset_in_parts(X, y=y, sample_weight=sample_weight, **others)
     if data is not None:
         check_is_fitted(model)
         names = getattr(model, "feature_names_in_", None)
@@ -93,17 +142,26 @@ def sum_over(data: Dataset, function: Callable[[Piece], Any]) -> Any:
     return total
 
 
-def mean_target(X: Any, y: Any, sample_weight: Any) -> FloatArray:
+@contextmanager
+def read_again(data: Dataset) -> Iterator[Dataset]:
+    """Yield the same rows as a dataset that can be read several times; what is kept for that is deleted afterwards."""
+    kept = data.rereadable()
+    try:
+        yield kept
+    finally:
+        if kept is not data:
+            kept.release()
+
+
+def mean_target(data: Dataset) -> FloatArray:
     """Return the mean of each target of rows in parts, (t,)."""
-    data = dataset_in_parts(open_location(X), y=y, sample_weight=sample_weight)
-    assert data is not None
     sums: FloatArray = sum_over(data.select("y", "sample_weight"), _target_sums)
     return np.asarray(sums[:-1] / sums[-1])
 
 
 def part_weights(piece: Piece) -> FloatArray:
     """Return the weights of a part's rows, 1 each by default."""
-    rows = len(piece["y"])
+    rows = length(piece["X"] if "X" in piece else piece["y"])
     with validation.one_of_many():
         found = validation.weights(piece.get("sample_weight"), rows)
     return np.ones(rows) if found is None else found
@@ -118,7 +176,8 @@ def _with_columns(names: list[str], piece: Piece) -> Piece:
 
 def _right(model: Any, piece: Piece) -> FloatArray:
     weights = part_weights(piece)
-    right = np.asarray(model.predict(piece["X"])) == validation.targets(piece["y"], len(weights))
+    beside = {key: piece[key] for key in PER_ROW if key in piece}
+    right = np.asarray(model.predict(piece["X"], **beside)) == validation.targets(piece["y"], len(weights))
     return np.array([weights @ right, weights.sum()])
 
 
@@ -128,20 +187,30 @@ def _target_sums(piece: Piece) -> FloatArray:
     return np.append(weights @ targets, weights.sum())
 
 
-def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def row_wise(name: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a method that answers row by row answer datasets in parts, too, where their rows are.
 
     The result is computed when it is asked for, and of the kind of X: a Dask array, or a Spark data frame with one more
     column, of this name. Of a stream it is an iterator over the answers to each batch.
+
+    Parameters
+    ----------
+    name
+        The column of the answers.
+    **several
+        By the name of an argument, the columns that are added to it where the argument is given: the method then
+        returns a tuple of arrays. Of Dask the result is a tuple of arrays; of Spark, a data frame with all columns.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        arguments = signature(method)
+
         @wraps(method)
         def answer(*args: P.args, **kwargs: P.kwargs) -> R:
             X = args[1] if len(args) > 1 else kwargs.get("X")
             if isinstance(X, np.ndarray):
                 return method(*args, **kwargs)
-            model, others = args[0], list(args[2:])
+            model = args[0]
             if not getattr(model, "_reads_one_text", False):
                 X = open_location(X)
             elif validation.is_iterator(X):  # over texts, not over batches
@@ -150,9 +219,11 @@ def row_wise(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if data is None:
                 return method(*args, **kwargs)
             check_is_fitted(model)
-            named = {key: value for key, value in kwargs.items() if key != "X"}
-            ask = partial(_asked, method.__name__, model_for_parts(model, data), others, named)
-            found: R = data.map_rows(ask, name, _columns_read(model, X))
+            given = arguments.bind(*args, **kwargs).arguments
+            named = {key: value for key, value in given.items() if key not in ("self", "X")}
+            names = [name, *(column for key, columns in several.items() if named.get(key) for column in columns)]
+            ask = partial(_ask_part, method.__name__, model_for_parts(model, data), named)
+            found: R = data.map_rows(ask, names, _columns_read(model, X))
             return found
 
         return answer
@@ -176,15 +247,9 @@ def _columns_read(model: Any, X: Any) -> list[str] | None:
     )
 
 
-def _asked(method: str, model: Any, others: list[Any], kwargs: dict[str, Any], piece: Piece) -> Any:
+def _ask_part(method: str, model: Any, arguments: dict[str, Any], piece: Piece) -> Any:
     beside = {key: piece[key] for key in PER_ROW if key in piece}
-    answer = getattr(model, method)(piece["X"], *others, **{**kwargs, **beside})
-    if isinstance(answer, tuple):
-        raise ValueError(
-            f"{method} with {', '.join([*map(repr, others), *kwargs])} gives {len(answer)} arrays, and of rows on a "
-            "cluster it can give one: ask for it with the rows here"
-        )
-    return answer
+    return getattr(model, method)(piece["X"], **{**arguments, **beside})
 
 
 def _classes(piece: Piece) -> Labels:

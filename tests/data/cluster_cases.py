@@ -19,9 +19,11 @@ from suffice import (
     GammaRegression,
     GaussianNB,
     LinearRegression,
+    LocallyWeightedRegression,
     LogisticRegression,
     MixedNB,
     MultinomialNB,
+    NBLogisticRegression,
     PoissonNB,
     PoissonRegression,
     SoftmaxRegression,
@@ -100,6 +102,7 @@ class Case:
     rows: Callable[[], pd.DataFrame] = measured
     targets: Callable[[], np.ndarray] = classes
     beside: dict[str, Callable[[], np.ndarray]] = field(default_factory=lambda: {"sample_weight": weights})
+    tolerance: float = 1e-10  #: how far coefficients and answers may be from those of rows in memory
 
     def __str__(self) -> str:
         return self.name
@@ -214,6 +217,10 @@ ITERATED = [
         beside={"sample_weight": trials},
     ),
     Case("GLM multinomial", lambda: GLM("multinomial", l2=0.1, tol=1e-12)),
+    # Dual ascent, of rows in memory, and L-BFGS, of rows in parts, come near the same optimum.
+    Case("NBLogisticRegression", lambda: NBLogisticRegression(tol=1e-13), counted, two_classes, tolerance=1e-5),
+    Case("NBLogisticRegression, auto", lambda: NBLogisticRegression(l2="auto", tol=1e-13), counted, tolerance=1e-5),
+    Case("LocallyWeightedRegression", LocallyWeightedRegression, targets=real),
     Case("GLM beta", lambda: GLM("beta", tol=1e-12), targets=lambda: 1 / (1 + np.exp(-real()))),
     Case("GLM dirichlet", lambda: GLM("dirichlet", tol=1e-12), targets=shares),
 ]

@@ -23,17 +23,13 @@ from suffice import (
     CategoricalNB,
     GaussianNB,
     LinearRegression,
-    LocallyWeightedRegression,
     LogisticRegression,
     MixedNB,
-    NBLogisticRegression,
-    PoissonRegression,
 )
 from suffice.data import ClusterError
 from suffice.discriminative.separation import SeparationWarning
 from suffice.discriminative.solver_settings import CollinearityWarning
 from suffice.selection import cross_validate
-from suffice.solvers import StochasticGradient
 from suffice.solvers.truncated_newton import TruncatedNewton
 
 from .clusters import PANDAS, ROOT, Cluster, Dask, Spark, spark_in_slow_tests
@@ -168,13 +164,6 @@ def test_a_column_that_is_not_there_is_named(cluster: Cluster) -> None:
 def test_a_class_that_was_not_announced_is_refused(cluster: Cluster) -> None:
     with pytest.raises(ValueError, match=r"y\[\d\] is 'no'.*do not exist in the initial classes"):
         GaussianNB().partial_fit(cluster.frame(table(), SIZES), "y", classes=["yes", "perhaps"])
-
-
-@spark_in_slow_tests
-@pytest.mark.parametrize("make", [NBLogisticRegression, LocallyWeightedRegression])
-def test_models_that_need_all_rows_here_say_so(cluster: Cluster, make: Callable[[], Any]) -> None:
-    with pytest.raises(TypeError, match=r"spread over a cluster, and .* needs all rows here"):
-        make().fit(cluster.frame(numeric(), SIZES), "y")
 
 
 # What is held.
@@ -397,13 +386,6 @@ def test_what_dask_arrays_cannot_be_is_said_at_once(dask_here: Dask) -> None:
         GaussianNB().fit(x)
     with pytest.raises(ValueError, match="all sample weights are zero"):
         LogisticRegression().fit(x, y, sample_weight=0 * y)
-    with pytest.raises(ValueError, match="steps row by row need the rows here"):
-        LinearRegression(solver=StochasticGradient(step=0.1)).partial_fit(x, y)
-    model = PoissonRegression().fit(rows[["a", "b"]].to_numpy(), rows["y"])
-    with pytest.raises(ValueError, match="rows of a cluster are scored without offset, exposure and trials"):
-        model.score(x, y, offset=y)
-    with pytest.raises(ValueError, match=r"predict with 0\.9 gives 3 arrays, and of rows on a cluster it can give one"):
-        LinearRegression().fit(rows[["a", "b"]].to_numpy(), rows["y"]).predict(x, 0.9)
 
 
 @pytest.mark.parametrize(

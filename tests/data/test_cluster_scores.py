@@ -10,6 +10,7 @@ import pytest
 
 from suffice import (
     GDA,
+    GLM,
     GaussianNB,
     LinearRegression,
     LogisticRegression,
@@ -141,3 +142,36 @@ def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkey
         GaussianNB().fit(frame, "kind")
     with pytest.raises(PySparkException, match=r"here is suffice 0\.0\.1"):
         model.predict(frame).collect()
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "PoissonRegression"])
+def test_offsets_count_in_the_score_of_rows_in_parts(dask_here: Dask, name: str) -> None:
+    model, target = CASES[name]
+    rows, weight = table(), table()["times"].to_numpy()
+    x, y, offset = rows[FEATURES].to_numpy(), rows[target].to_numpy(), rows["rent"].to_numpy()
+    model.fit(x, y, offset=offset)
+    expected = model.score(x, y, weight, offset=offset)
+    there = [dask_here.array(column) for column in (x, y, weight, offset)]
+    assert model.score(*there[:3], offset=there[3]) == pytest.approx(expected, rel=1e-9)
+    assert model.score(x, y, weight) != pytest.approx(expected, rel=1e-3)
+    names = ("X", "y", "sample_weight", "offset")
+    columns = (x, y, weight, offset)
+    stream = (dict(zip(names, (c[at : at + 70] for c in columns), strict=True)) for at in range(0, ROWS, 70))
+    assert model.score(stream) == pytest.approx(expected, rel=1e-9)  # which is read once
+
+
+def test_trials_count_in_the_score_of_rows_in_parts(dask_here: Dask) -> None:
+    rows, trials = table(), np.random.default_rng(2).integers(1, 9, ROWS)
+    x, successes = rows[FEATURES].to_numpy(), np.random.default_rng(3).binomial(trials, 0.4)
+    model = GLM("binomial").fit(x, successes, trials=trials)
+    there = [dask_here.array(column) for column in (x, successes, trials)]
+    expected = model.score(x, successes, trials=trials)
+    assert model.score(there[0], there[1], trials=there[2]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_stream_that_is_read_once_is_scored_by_all_its_rows() -> None:
+    rows = table()
+    x, y = rows[FEATURES].to_numpy(), rows["price"].to_numpy()
+    model = LinearRegression().fit(x, y)
+    stream = ((x[at : at + 70], y[at : at + 70]) for at in range(0, ROWS, 70))
+    assert model.score(stream) == pytest.approx(model.score(x, y), rel=1e-12)

@@ -46,7 +46,7 @@ def test_rows_in_memory_are_a_dataset_of_one_part() -> None:
     data = ArrayDataset({"X": X, "y": Y, "offset": X[:, 1]})
     assert [part["y"][0] for part in data.iterate()] == [Y[0]]
     assert sorted(data.select("X", "y").in_memory) == ["X", "y"]
-    np.testing.assert_array_equal(data.map_rows(lambda part: part["X"].sum(axis=1), "sum"), X.sum(axis=1))
+    np.testing.assert_array_equal(data.map_rows(lambda part: part["X"].sum(axis=1), ["sum"]), X.sum(axis=1))
     np.testing.assert_array_equal(data.example(), X[:2])
     assert list(ArrayDataset(None).iterate()) == []
 

@@ -65,8 +65,11 @@ class PoolDataset(Dataset):
     def release(self) -> None:
         self.waiting = []
 
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        return np.concatenate(list(self.map_parts(function).iterate()))
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
+        answers = list(self.map_parts(function).iterate())
+        return np.concatenate(answers) if len(names) == 1 else tuple(map(np.concatenate, zip(*answers, strict=True)))
 
     def example(self) -> Any:
         return self.waiting[0]["X"][:1]

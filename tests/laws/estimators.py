@@ -302,7 +302,6 @@ NO_UNLABELLED = {
     "batch_by_batch": "unexpected keyword argument 'unlabelled'",
     "row_by_row": "unexpected keyword argument 'unlabelled'",
 }
-ROWS_HERE = dict.fromkeys(["a_stream", *IN_PARTS], "needs all rows here")
 
 
 def regression(name: str, make: Callable[..., Any], draw: Callable[[], Data], **more: Any) -> Entry:
@@ -509,7 +508,7 @@ ITERATIVE = [
     regression("GLM dirichlet", made(GLM, "dirichlet"), compositions, y="shares"),
 ]
 
-SPARSE_LOCAL = {"sparse_rows": "keeps dense rows", **ROWS_HERE, **ITERATED}
+SPARSE_LOCAL = {"sparse_rows": "keeps dense rows", **ITERATED}
 ONE_BANDWIDTH = {"units_of_each_column": "one bandwidth for columns in different units"}
 OTHERS = [
     Entry(
@@ -545,7 +544,6 @@ OTHERS = [
         tolerance=1e-4,
         refuses={
             **ITERATED,
-            **ROWS_HERE,
             **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
         },
     ),

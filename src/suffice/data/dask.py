@@ -14,7 +14,7 @@ import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import Delayed
 
-from suffice.data.dataset import Dataset, Piece, columns_of_piece, length, listed, stand_in
+from suffice.data.dataset import Dataset, Piece, columns_of_answer, columns_of_piece, length, listed, stand_in
 from suffice.data.workers import (
     ClusterError,
     Failure,
@@ -103,20 +103,30 @@ class DaskDataset(Dataset):
         """Return a made-up row of the kind that X holds."""
         return _example(self._source, self._named)
 
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        """Return one answer per row, as a Dask array; its chunks are those of the rows."""
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
+        """Return one answer per row, as a Dask array; its chunks are those of the rows. Of several names, a tuple."""
         few = list(features) if features is not None and _is_frame(self._source) else None
         _check_there(few or [], self._source)
         ask = partial(_of_x, function, few)
-        example = np.asarray(ask(stand_in(self.example(), self._beside)))
-        task = dask.delayed(_answered, pure=False)
+        examples = columns_of_answer(ask(stand_in(self.example(), self._beside)))
+        task = dask.delayed(_answered, pure=False, nout=len(examples))
         shared = _shared(ask)
         chunks = self._source.chunks[0] if isinstance(self._source, da.Array) else (math.nan,) * len(self._parts)
-        blocks = [
-            da.from_delayed(task(shared, number, part, example), shape=(rows, *example.shape[1:]), dtype=example.dtype)
-            for number, (part, rows) in enumerate(zip(self._parts, chunks, strict=True))
-        ]
-        return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+        answers = [task(shared, number, part, examples) for number, part in enumerate(self._parts)]
+        columns = tuple(
+            da.concatenate(
+                [
+                    da.from_delayed(answer[place], shape=(rows, *example.shape[1:]), dtype=example.dtype)
+                    for answer, rows in zip(answers, chunks, strict=True)
+                ],
+                axis=0,
+                allow_unknown_chunksizes=True,
+            )
+            for place, example in enumerate(examples)
+        )
+        return columns if len(names) > 1 else columns[0]
 
 
 def dask_dataset(X: Any, **beside: Any) -> DaskDataset:
@@ -249,12 +259,12 @@ def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Pie
     return function(piece if features is None else {**piece, "X": piece["X"][features]})
 
 
-def _answered(function: Callable[[Any], Any], number: int, part: Any, example: Any) -> Any:
-    """Return the answers of one part; none, in the right shape, for a part without rows."""
+def _answered(function: Callable[[Any], Any], number: int, part: Any, examples: Any) -> Any:
+    """Return the columns of the answers of one part; without entries, in the right shape, for a part without rows."""
     if part is None:
-        return example[:0]
-    answer = np.asarray(raised(guarded(function, number, part)))
-    return answer if answer.dtype == example.dtype else answer.astype(example.dtype)
+        return tuple(example[:0] for example in examples)
+    answers = columns_of_answer(raised(guarded(function, number, part)))
+    return tuple(answer.astype(example.dtype, copy=False) for answer, example in zip(answers, examples, strict=True))
 
 
 def _example(x: Any, named: list[str]) -> Any:

@@ -13,6 +13,7 @@ from functools import cache, cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.data.sample import draw_rows, merge_samples
 from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
@@ -83,15 +84,18 @@ class Dataset(ABC):
         """Delete what :meth:`persist` or :meth:`rereadable` keeps."""
 
     @abstractmethod
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        """Return one answer for each row, as a collection of the kind that X is, computed when it is asked for.
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
+        """Return answers for each row, as a collection of the kind that X is, computed when it is asked for.
 
         Parameters
         ----------
         function
-            Returns the answers for the rows of one part.
-        name
-            The column of the answers, where a collection has named columns.
+            Returns the answers for the rows of one part: an array; or, of several names, a tuple of arrays.
+        names
+            The columns of the answers, where a collection has named columns. Of several, the result is a tuple of
+            collections where columns are collections of their own.
         features
             The columns that X is to have in the parts; all by default. Other columns remain in the result where
             a collection has columns.
@@ -129,6 +133,17 @@ def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> 
         if length(value) != length(x):
             raise ValueError(f"X has {length(x)} rows in this part and {key} has {length(value)}")
     return {"X": x, **also}
+
+
+def columns_of_answer(answer: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Return the answers for the rows of a part, one array or a tuple of them, as a tuple of arrays.
+
+    Examples
+    --------
+    >>> columns_of_answer([1.0, 2.0])
+    (array([1., 2.]),)
+    """
+    return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else (np.asarray(answer),)
 
 
 def listed(names: Iterable[str | list[str]]) -> list[str]:
@@ -216,7 +231,9 @@ class ArrayDataset(Dataset):
     def release(self) -> None:
         """Keep the arrays: they are the user's."""
 
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
         """Return the answers for the rows."""
         return function(self._part)
 

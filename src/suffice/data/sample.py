@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,12 +41,12 @@ def merge_samples(
     stands_for = np.concatenate([one[1], two[1]])
     chosen = _choose(stands_for, max(MOST // _width(one[0]["X"]), 1))
     if chosen is None:
-        return {key: _stacked(one[0][key], two[0][key]) for key in one[0]}, stands_for
+        return {key: stack_rows([one[0][key], two[0][key]]) for key in one[0]}, stands_for
     places, each = chosen
     split = len(one[1])
     first = int(np.searchsorted(places, split))  # rows are taken before they are stacked: of both, half are left out
     both = {
-        key: _stacked(_taken(one[0][key], places[:first]), _taken(two[0][key], places[first:] - split))
+        key: stack_rows([_taken(one[0][key], places[:first]), _taken(two[0][key], places[first:] - split)])
         for key in one[0]
     }
     return both, np.full(len(places), each)
@@ -85,15 +87,23 @@ def _taken(column: Any, places: npt.NDArray[np.intp]) -> Any:
     return column.iloc[places] if hasattr(column, "iloc") else column[places]
 
 
-def _stacked(one: Any, two: Any) -> Any:
-    if one is None:
+def stack_rows(columns: Sequence[Any]) -> Any:
+    """Return the rows of several parts as one: arrays, lists, sparse matrices or data frames; None where there is none.
+
+    Examples
+    --------
+    >>> stack_rows([np.zeros((2, 3)), np.zeros((1, 3))]).shape
+    (3, 3)
+    """
+    first = columns[0]
+    if first is None:
         return None
-    if isinstance(one, list):
-        return one + two
-    if is_sparse(one):
-        return sparse.vstack([one, two], format="csr")
-    if hasattr(one, "iloc"):
+    if isinstance(first, list):
+        return list(chain.from_iterable(columns))
+    if is_sparse(first):
+        return sparse.vstack(columns, format="csr")
+    if hasattr(first, "iloc"):
         import pandas as pd
 
-        return pd.concat([one, two], ignore_index=True)
-    return np.concatenate([one, two])
+        return pd.concat(columns, ignore_index=True)
+    return np.concatenate(columns)

@@ -18,7 +18,7 @@ from pyspark.sql.functions import col, spark_partition_id
 from pyspark.sql.functions import max as largest
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from suffice.data.dataset import Dataset, Piece
+from suffice.data.dataset import Dataset, Piece, columns_of_answer
 from suffice.data.dataset import stand_in as made_up
 from suffice.data.spark_blocks import Block, LostBlockError
 from suffice.data.spark_columns import (
@@ -141,10 +141,13 @@ class SparkDataset(Dataset):
             raise ValueError("X has no rows")
         return first
 
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        """Return the data frame with a column of answers more."""
-        if name in self.names:
-            raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
+        """Return the data frame with the columns of the answers added."""
+        for name in names:
+            if name in self.names:
+                raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
         rows, kinds = self, dict(zip(self.names, self.frame.schema.fields, strict=True))
         arrays = [name for name in self.columns["X"] if isinstance(kinds[name].dataType, ArrayType)]
         if features is not None and (len(arrays) != 1 or set(features) <= set(self.names)):
@@ -152,11 +155,12 @@ class SparkDataset(Dataset):
             rows = replace(self, columns={**self.columns, "X": list(features)})
         check_features({name: kinds[name].dataType for name in rows.columns["X"]})
         beside = [key for key in rows.columns if key != "X"]
-        kind = answer_type(function(made_up(rows.example(), beside)))
-        schema = StructType([*self.frame.schema.fields, StructField("answer", kind)])
+        examples = columns_of_answer(function(made_up(rows.example(), beside)))
+        answers = [StructField(f"answer{place}", answer_type(each)) for place, each in enumerate(examples)]
+        schema = StructType([*self.frame.schema.fields, *answers])
         numbered = self.frame.select("*", spark_partition_id().alias("part"))
         found = numbered.mapInArrow(partial(_answered, own_version(), function, self.names, rows.columns), schema)
-        return found.toDF(*self.names, name)
+        return found.toDF(*self.names, *names)
 
     def _run(self, task: Callable[..., Iterator[Placed]], alone: bool = False) -> DataFrame:
         """Return what a task makes of all parts of each partition, or of all partitions alone: a frame of things."""
@@ -319,12 +323,14 @@ def _answered(
     columns: dict[str, list[str]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with a column of answers more."""
+    """Yield batches with the columns of the answers added."""
     check_version("Spark cluster", own_version(), version)
     for part, batch in runs(batches):
         rows = batch.drop_columns("part")
         piece = read(pa.Table.from_batches([rows]).rename_columns(names), columns)
-        yield rows.append_column("answer", as_answer(raised(guarded(function, part, piece))))
+        for place, answer in enumerate(columns_of_answer(raised(guarded(function, part, piece)))):
+            rows = rows.append_column(f"answer{place}", as_answer(answer))
+        yield rows
     _spare_collections()
 
 

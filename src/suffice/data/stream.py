@@ -145,8 +145,10 @@ class StreamDataset(Dataset):
             state = function(state, part)
         return state
 
-    def map_rows(self, function: Callable[[Any], Any], name: str, features: Sequence[str] | None = None) -> Any:
-        """Return an iterator over the answers to each batch."""
+    def map_rows(
+        self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
+    ) -> Any:
+        """Return an iterator over the answers to each batch: an array, or a tuple of arrays."""
         return self.map_parts(partial(_of_x, function, None if features is None else list(features))).iterate()
 
     def example(self) -> Any:
@@ -382,4 +384,5 @@ def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Pie
     x = piece["X"]
     if features is not None and hasattr(x, "columns"):
         piece = {**piece, "X": x[features]}
-    return np.asarray(function(piece))
+    answer = function(piece)
+    return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)

@@ -234,18 +234,19 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
         """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("log_posterior"), offset)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their classes and weights, as for :meth:`fit`. Rows of a cluster are read once, where they are.
+            Rows, their classes and weights, as for :meth:`fit`. Rows in parts are read once, where they are.
         offset
-            As for :meth:`decision_function`; of rows that are here.
+            As for :meth:`decision_function`.
         """
-        if offset is None:
-            return super().score(X, y, sample_weight)
+        data = partitioned.scored_dataset(self, X, y, sample_weight, offset=offset)
+        if data is not None:
+            return partitioned.accuracy_in_parts(self, data)
         return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     # The file.

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from suffice import partitioned, validation
-from suffice.data import EncodedDataset
-from suffice.data.dataset import Piece, model_for_parts
-from suffice.discriminative.objective import NegativeLogLikelihood
-from suffice.discriminative.regression import Regression
+from suffice.data import EncodedDataset, as_dataset
+from suffice.data.dataset import Piece, length, model_for_parts
+from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
+from suffice.discriminative.regression import Regression, drop_rows_without_weight
 from suffice.families import Family, Response
 from suffice.families.links import Link
-from suffice.kernels import Batch
+from suffice.kernels import Batch, Engine
 from suffice.kernels.libraries import beside
 from suffice.solvers import Newton
 from suffice.statistics import Labels
@@ -42,7 +42,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         offset: Any = None,
@@ -141,7 +141,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         offset: Any = None,
@@ -155,37 +155,30 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight, offset, exposure, trials
-            Rows, their targets and weights, and what they came with: as for :meth:`fit`. Rows of a cluster are read
-            where they are, once for the mean of y and once for the deviances, without offsets and trials.
+            Rows, their targets and weights, and what they came with: as for :meth:`fit`. Rows in parts are read where
+            they are: once for their targets, and once for the deviances.
         """
         self._check_fitted()
         response = self._response()
         if self._reads_classes() or not response.likelihood.has_deviance:
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
-        data = partitioned.scored_dataset(self, X, y, sample_weight)
-        if data is not None:
-            if not (offset is None and exposure is None and trials is None):
-                raise ValueError("rows of a cluster are scored without offset, exposure and trials: fetch them")
-            mean = float(partitioned.mean_target(X, y, sample_weight)[0])
-            mine, its, _ = partitioned.sum_over(data, partial(_deviances, model_for_parts(self, data), mean))
-            return float(1 - mine / its) if its > 0 else float(mine == 0)
-        z = np.asarray(self._read(X, *self._linear()))
-        numbers = validation.numbers(y, len(z))
-        weight = validation.weights(sample_weight, len(z))
-        if trials is not None:
-            numbers, times = self._proportions(numbers, trials, len(z))
-            weight = times if weight is None else weight * times
-        response.check_targets(numbers)
-        known = self._offset(offset, exposure, len(z))
-        level = response.start(np.average(numbers, weights=weight))
-        null = np.broadcast_to(level, z.shape)
-        if known is not None:
-            bare = Batch(np.empty((len(z), 0)), numbers, weight, known)
-            start = (level - np.average(known, weights=weight))[None, :]
-            only = NegativeLogLikelihood(EncodedDataset.of_batch(bare), response)
-            null = Newton().minimise(only, start).theta + known[:, None]
-            z = z + known[:, None]
-        mine, its = (np.average(response.deviance(each, numbers), weights=weight) for each in (z, null))
+        beside = {"offset": offset, "exposure": exposure, "trials": trials}
+        given = partitioned.scored_dataset(self, X, y, sample_weight, **beside)
+        if given is None:
+            given = as_dataset(X, y=y, sample_weight=sample_weight, **beside)
+        with partitioned.read_again(given) as rows:
+            model = model_for_parts(self, rows)
+            targets = EncodedDataset.of_parts(rows.map_parts(partial(_without_features, model)), self._engine)
+            try:
+                only = NegativeLogLikelihood(targets, response)
+                some = targets.some_rows
+                level = response.start(target_moments(some)[0])
+                start = level if some.offset is None else level - np.average(some.offset, weights=some.weight)
+                null = Newton().minimise(only, np.reshape(start, (1, -1))).theta
+                its = float(targets.reduce(partial(_null_deviance, response, null)))
+            finally:
+                targets.release()
+            mine = float(partitioned.sum_over(rows, partial(_deviance, model))[0])
         return float(1 - mine / its) if its > 0 else float(mine == 0)
 
     def _more_settings(self) -> dict[str, Any]:
@@ -198,16 +191,32 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             self.classes_ = validation.classes_array(Labels.of(np.asarray(settings["classes"])))
 
 
-def _deviances(model: NumberRegression, mean: float, piece: Piece) -> FloatArray:
-    """Return the deviance of rows under a model, that under the mean of y alone, and the rows' weight."""
-    response = model._response()
+def _without_features(model: NumberRegression, piece: Piece) -> Batch:
+    """Return the targets of rows, with their weights and offsets, and no features."""
+    numbers = validation.numbers(piece.get("y"), length(piece["X"]))
+    weight = partitioned.part_weights(piece)
+    if piece.get("trials") is not None:
+        numbers, times = model._proportions(numbers, piece["trials"], len(numbers))
+        weight = weight * times
+    model._response().check_targets(numbers)
+    known = model._offset(piece.get("offset"), piece.get("exposure"), len(numbers))
+    return drop_rows_without_weight(Batch(np.empty((len(numbers), 0)), numbers, weight, known))
+
+
+def _null_deviance(response: Response, theta: FloatArray, rows: Batch, _: Engine) -> float:
+    """Return the deviance of rows under a model without features."""
+    z = np.broadcast_to(theta, (rows.rows, theta.shape[1]))
+    z = z if rows.offset is None else z + rows.offset[:, None]
+    return float(rows.weight @ response.deviance(z, rows.y))
+
+
+def _deviance(model: NumberRegression, piece: Piece) -> FloatArray:
+    """Return the deviance of rows under a model, and the rows' weight."""
+    targets = _without_features(model, {**piece, "sample_weight": None})
     z = np.asarray(model._read(piece["X"], *model._linear()))
-    numbers = validation.numbers(piece["y"], len(z))
-    response.check_targets(numbers)
-    weights = partitioned.part_weights(piece)
-    null = np.broadcast_to(response.start(mean), z.shape)
-    mine, its = (weights @ response.deviance(each, numbers) for each in (z, null))
-    return np.array([mine, its, weights.sum()])
+    z = z if targets.offset is None else z + targets.offset[:, None]
+    weight = partitioned.part_weights(piece) * targets.weight
+    return np.array([weight @ model._response().deviance(z, targets.y), weight.sum()])
 
 
 class GLM(NumberRegression):

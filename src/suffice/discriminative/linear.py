@@ -251,12 +251,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self._one_target = one_target
         return sums
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order.
 
         If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, theta is found by the plain
-        stochastic rule instead, from theta = 0: one step for each row, as they come. ``+`` and :meth:`forget` then
-        refuse.
+        stochastic rule instead, from theta = 0: one step for each row, as they come; rows in parts are visited part by
+        part. ``+`` and :meth:`forget` then refuse.
         """
         first = "_memory" not in vars(self)
         steps = self.solver if isinstance(self.solver, StochasticGradient) and self.solver.step else None
@@ -264,9 +264,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self._check_unassigned("what is learned from more rows")
         before = None if first or steps is None else np.array(self.theta_)
         with self._learning(anew=first):
-            batches = self._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=first)
-            if steps is not None and batches.in_memory is None:
-                raise ValueError("steps row by row need the rows here: fetch X, or give solver='normal'")
+            data = as_dataset(X, y=y, sample_weight=sample_weight)
+            if steps is not None and data.in_memory is None:
+                partitioned.learn_in_order(self, data, _learn_part)
+                return self
+            batches = self._encode(data, reset=first)
             more = self._sum(batches, reset=first)
             pace = self._pace
             self._forget_the_rows()
@@ -303,7 +305,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 "be told; fit with solver='normal', or use with_params(solver='normal') first"
             )
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
 
         ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most; past 9 it is refused,
@@ -340,29 +342,28 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """Let ``sum(models)`` start from its 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R², the share of the variance that the model explains; of several targets, their average.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their targets and weights, as for :meth:`fit`. Rows of a cluster are read where they are: once for the
+            Rows, their targets and weights, as for :meth:`fit`. Rows in parts are read where they are: once for the
             mean of y, and once for the squares.
         """
         data = partitioned.scored_dataset(self, X, y, sample_weight)
         if data is None:
             return float(super().score(X, y, sample_weight))
-        mean = partitioned.mean_target(X, y, sample_weight)
-        left, all_of_it = np.split(
-            partitioned.sum_over(data, partial(_squares, model_for_parts(self, data), mean))[:-1], 2
-        )
+        with partitioned.read_again(data) as rows:
+            squares = partial(_squares, model_for_parts(self, rows), partitioned.mean_target(rows))
+            left, all_of_it = np.split(partitioned.sum_over(rows, squares)[:-1], 2)
         explained = 1 - left / np.where(all_of_it > 0, all_of_it, 1.0)
         return float(np.where(all_of_it > 0, explained, left == 0).mean())
 
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         penalties: Any = None,
@@ -593,7 +594,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     # Answers.
 
-    @partitioned.row_wise("prediction")
+    @partitioned.row_wise("prediction", interval=("lower", "upper"))
     def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
         """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
 
@@ -768,6 +769,10 @@ def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) 
 def _encode_part(model: LinearRegression, piece: Piece) -> Batch:
     with validation.one_of_many():
         return model._rows(piece["X"], piece.get("y"), piece.get("sample_weight"))
+
+
+def _learn_part(model: LinearRegression, piece: Piece) -> LinearRegression:
+    return copy.copy(model).partial_fit(piece["X"], piece["y"], piece.get("sample_weight"))
 
 
 def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> tuple[NormalEquations, bool]:

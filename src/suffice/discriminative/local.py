@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
+from suffice.data import as_dataset
 from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels.libraries import joined
@@ -144,9 +145,11 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         Parameters
         ----------
         X
-            Rows, (n, d), dense.
+            Rows, (n, d), dense. Rows in parts (a stream, files, Dask, Spark) are gathered: the model keeps all rows in
+            memory.
         y
-            Numbers, (n,) or (n, t); or for ``family="bernoulli"`` one of two classes for each row, (n,).
+            Numbers, (n,) or (n, t); or for ``family="bernoulli"`` one of two classes for each row, (n,). Of data frames
+            in parts, the name of the column.
         sample_weight
             One weight per row; a row of weight 2 counts as two rows. Rows of weight 0 are not kept.
 
@@ -158,6 +161,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
+        return self._keep(rows["X"], rows.get("y"), rows.get("sample_weight"))
+
+    def _keep(self, X: Any, y: Any, sample_weight: Any) -> Self:
         x = validation.features(self, X, reset=True, accept_sparse=False)
         targets, shape = self._targets(y, x.shape[0])
         rows = LocalRows.of(x, targets, validation.weights(sample_weight, x.shape[0]))
@@ -174,7 +181,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Keep more rows: all batches together give what :meth:`fit` gives.
 
         Parameters
@@ -190,6 +197,8 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._add(X, y, sample_weight)
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        more = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
+        X, y, sample_weight = (more.get(name) for name in ("X", "y", "sample_weight"))
         x = validation.features(self, X, reset=False, accept_sparse=False)
         known, weight = self._rows, validation.weights(sample_weight, x.shape[0])
         x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
@@ -198,12 +207,12 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         targets = np.concatenate([old if new.ndim > 1 or old.ndim == 1 else old[:, 0], new])
         weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
         names = vars(self).get("feature_names_in_")
-        self._fit(x, targets, weights)
+        self._keep(x, targets, weights)
         if names is not None:
             self.feature_names_in_ = names
         return self
 
-    @partitioned.row_wise("prediction")
+    @partitioned.row_wise("prediction", return_std=("standard_error",))
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
 
@@ -225,6 +234,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
 
     @available_if(_is_regressor)  # type: ignore[untyped-decorator]
+    @partitioned.row_wise("standard_error")
     def standard_error(self, X: Any) -> Any:
         """Return the standard error of the fit at each query, (n,) or (n, t).
 
@@ -271,8 +281,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         log_odds = self._asked(X).value
         return beside(X, log_expit(np.hstack([-log_odds, log_odds])))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
+        rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
+        X, y, sample_weight = (rows.get(name) for name in ("X", "y", "sample_weight"))
         measure = accuracy_score if self._params.family == "bernoulli" else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 

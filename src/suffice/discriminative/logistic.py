@@ -79,7 +79,7 @@ class LinearClassifier(ScoredClasses, Regression):
         return Response.of("bernoulli" if self._two else "multinomial")
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
     ) -> Self:
         """Learn from more rows; theta comes near that of :meth:`fit`, in any split and order of the rows.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from suffice import monitoring, validation
+from suffice.data import Dataset, EncodedDataset, as_dataset
+from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.discriminative.regression import EncodedPart, Seen
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -23,6 +28,9 @@ from suffice.kernels.engine import engine_for
 from suffice.kernels.errors import NegativeCountError, NonFiniteError
 from suffice.kernels.libraries import is_foreign
 from suffice.kernels.native import Ridge
+from suffice.kernels.protocol import Kernels
+from suffice.solvers.objective import Objective, ValueGradient
+from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
@@ -135,6 +143,26 @@ def _over_rows(rows: Any, values: FloatArray) -> FloatArray:
     return np.asarray(type(rows)((values, rows.indices, rows.indptr), shape=rows.shape) @ np.ones(rows.shape[1]))
 
 
+def _of_length_one(counted: Any) -> Any:
+    """Return CSR rows, each divided by its Euclidean length."""
+    squares = sparse.csr_array((counted.data**2, counted.indices, counted.indptr), shape=counted.shape)
+    lengths = np.sqrt(squares @ np.ones(counted.shape[1]))
+    lengths[lengths == 0] = 1.0
+    values = counted.data / np.repeat(lengths, np.diff(counted.indptr))
+    return sparse.csr_array((values, counted.indices, counted.indptr), shape=counted.shape)
+
+
+def _centred(intercept: FloatArray) -> FloatArray:
+    """Return the intercepts of classes, which sum to 0 where every class has one: a common part changes nothing."""
+    return np.array(intercept) if len(intercept) == 1 else np.asarray(intercept - intercept.mean())
+
+
+def _lightest(batch: Batch, _: Kernels | None = None) -> float:
+    """Return the smallest weight of rows that is not 0; 1 where every row counts once, infinity where none counts."""
+    weight = batch.weight
+    return 1.0 if weight is None else float(np.min(weight, initial=np.inf, where=weight > 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Texts:
     """Rows, what they are counted by, and their classes."""
@@ -177,8 +205,7 @@ class Corrected:
         ratios = LogRatios(sums.counts, alpha)
         offset = None
         if towards != 0:
-            weight = texts.weight
-            light = 1.0 if weight is None else float(np.min(weight, initial=1.0, where=weight > 0))
+            light = min(_lightest(Batch(texts.counted, weight=texts.weight)), 1.0)
             offset = towards * ratios.scores(texts.counted, texts.rows, codes, light)
         probabilities = np.zeros((len(codes), classes))
         probabilities[np.arange(len(codes)), 1 - codes if two else codes] = 1.0
@@ -213,7 +240,7 @@ class Corrected:
         first = int(self.intercept)
         coef = np.empty(self.scale.shape[::-1])
         np.multiply(theta[first:] + self.towards, self.scale, out=coef.T)
-        return coef, theta[0].copy() if first else np.zeros(len(coef))
+        return coef, _centred(theta[0]) if first else np.zeros(len(coef))
 
     def loss(self, theta: FloatArray, texts: Texts) -> float:
         """Return the log-loss of other rows."""
@@ -223,6 +250,76 @@ class Corrected:
             scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
         losses = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(scores)), texts.codes]
         return float(losses.sum() if texts.weight is None else texts.weight @ losses)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledObjective(Objective):
+    """Minus a log-likelihood as a function of theta, of which coefficients are multiples; plus a ridge on theta."""
+
+    likelihood: NegativeLogLikelihood  #: of the coefficients, without a penalty
+    scale: FloatArray  #: (p, t), by which theta is multiplied; 1 of intercepts
+    l2: float
+
+    capabilities = frozenset({"hessian_diagonal"})
+
+    @property
+    def weight(self) -> float:
+        """The total weight of the rows."""
+        return self.likelihood.weight
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.likelihood.n_rows
+
+    def value_gradient(self, theta: FloatArray) -> ValueGradient:
+        """Return value and gradient at theta, (p, t)."""
+        found, strength = self.likelihood.value_gradient(self.scale * theta), self._strength()
+        value = found.value + 0.5 * float((strength * theta * theta).sum())
+        return ValueGradient(value, self.scale * found.gradient + strength * theta)
+
+    def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
+        """Return the diagonal of the expected Hessian at theta, in its shape."""
+        return self.scale**2 * self.likelihood.hessian_diagonal(self.scale * theta) + self._strength()
+
+    def _strength(self) -> FloatArray:
+        strength = np.full((len(self.scale), 1), self.l2)
+        strength[: int(self.likelihood.intercept)] = 0.0
+        return strength
+
+
+def _encode_part(model: NBLogisticRegression, piece: Piece) -> EncodedPart:
+    """Return what the rows of one part are counted by, its classes coded by the labels of this part."""
+    x = validation.features(model, piece["X"], reset=False)
+    column = validation.targets(piece.get("y"), x.shape[0])
+    labels, codes = Labels.discover(column)
+    with validation.one_of_many():
+        weight = validation.weights(piece.get("sample_weight"), x.shape[0])
+    with validation.naming_cells():
+        return EncodedPart(Batch(model._counted(x), codes, weight), labels, column[:0])
+
+
+def _recode_part(labels: Labels, each: FloatArray | None, part: EncodedPart) -> Batch:
+    """Return rows with codes and weights of all classes."""
+    batch = part.batch
+    codes = batch.y if part.labels is None else labels.positions(part.labels)[batch.y]
+    if each is None:
+        return replace(batch, y=codes)
+    return replace(batch, y=codes, weight=each[codes] if batch.weight is None else batch.weight * each[codes])
+
+
+def _with_naive_bayes(
+    settings: NBLogisticRegression, ratios: LogRatios, towards: float, light: float, batch: Batch, _: Engine
+) -> Batch:
+    """Return rows whose offsets are naive Bayes's part of their scores, learned from all other rows."""
+    codes, two = batch.y, len(ratios.counts) == 2
+    rows = batch.x if settings.norm is None else _of_length_one(batch.x)
+    offset = None
+    if towards != 0:
+        offset = towards * ratios.scores(batch.x, rows, codes, light)
+        offset = offset if two else offset[:, :-1] - offset[:, -1:]  # of the last class it is 0
+        offset = np.ascontiguousarray(offset)
+    return Batch(rows, codes.astype(np.float64) if two else codes, batch.weight, offset)
 
 
 #: The penalties among which ``l2="auto"`` chooses, and on how many parts of the rows it tries them.
@@ -271,7 +368,7 @@ class NBLogisticRegression(ScoredClasses):
     ----------
     classes_ : (k,)
     coef_ : (1, d), or (k, d) of more than two classes: what x is multiplied by, theta r
-    intercept_ : (1,), or (k,)
+    intercept_ : (1,), or (k,), which then sum to zero
     ratios_ : (1, d), or (k, d), r
     l2_ : the penalty
     losses_ : by ``l2="auto"``, the mean log-loss of rows held out under each penalty; else empty
@@ -341,9 +438,10 @@ class NBLogisticRegression(ScoredClasses):
         Parameters
         ----------
         X
-            How often each feature occurs in each row, (n, d): CSR, NumPy or a data frame.
+            How often each feature occurs in each row, (n, d): CSR, NumPy or a data frame; or rows in parts, as
+            :class:`LogisticRegression` takes them.
         y
-            The class of each row.
+            The class of each row; None where batches bring them, the name of a column of files and of Spark.
         sample_weight
             One weight per row; every row counts once by default.
         """
@@ -351,26 +449,11 @@ class NBLogisticRegression(ScoredClasses):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        x = validation.features(self, X, reset=True)
-        column = validation.targets(y, x.shape[0])
-        self._labels, codes = Labels.discover(column)
-        if len(self._labels) < 2:
-            raise ValueError(
-                f"y has one class, {self._labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell "
-                "them apart"
-            )
-        self.classes_ = validation.classes_array(self._labels, column[:0])
-        weight = class_weights(self.class_weight, self._labels, codes, validation.weights(sample_weight, len(codes)))
-        with validation.naming_cells():
-            counted = self._counted(x)
-        texts = Texts(counted, self._normed(counted), codes, weight)
-        self.losses_ = self._losses(texts) if self.l2 == "auto" else {}
-        self.l2_ = min(self.losses_, key=lambda l2: self.losses_[l2]) if self.losses_ else float(self.l2)
-        corrected = self._corrected(texts)
-        ascent = corrected.solve(self.l2_, self.tol, self.max_iter, self._seed())
-        self.coef_, self.intercept_ = corrected.linear(ascent.theta)
-        self.ratios_ = corrected.scale.T
-        self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
+        data = as_dataset(X, y=y, sample_weight=sample_weight)
+        if data.in_memory is not None:
+            self._fit_rows(*(data.in_memory.get(name) for name in ("X", "y", "sample_weight")))
+        else:
+            self._fit_parts(data)
         if not self.gap_ <= self.tol:
             warn_user(
                 f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
@@ -378,6 +461,92 @@ class NBLogisticRegression(ScoredClasses):
                 ConvergenceWarning,
             )
         return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Find theta from rows in memory, by dual ascent."""
+        x = validation.features(self, X, reset=True)
+        column = validation.targets(y, x.shape[0])
+        labels, codes = Labels.discover(column)
+        self._set_classes(labels, column[:0])
+        weight = class_weights(self.class_weight, labels, codes, validation.weights(sample_weight, len(codes)))
+        with validation.naming_cells():
+            counted = self._counted(x)
+        texts = Texts(counted, self._normed(counted), codes, weight)
+        self._choose_penalty(texts)
+        corrected = self._corrected(texts)
+        ascent = corrected.solve(self.l2_, self.tol, self.max_iter, self._seed())
+        self.coef_, self.intercept_ = corrected.linear(ascent.theta)
+        self.ratios_ = corrected.scale.T
+        self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
+
+    def _fit_parts(self, data: Dataset) -> None:
+        """Find theta from rows in parts: one pass for the classes, one for the counts, and one for each step of L-BFGS.
+
+        The optimum is that of rows in memory. A penalty that is ``"auto"`` is chosen by a sample of the rows.
+        """
+        validation.features(self, data.example(), reset=True)
+        parts = data.map_parts(partial(_encode_part, model_for_parts(self, data)))
+        kept, seen = parts.persist(Seen.of, Seen.plus)
+        scaled: EncodedDataset | None = None
+        try:
+            if seen is None:
+                raise no_rows()
+            validation.check_weight(float(seen.weights.sum()))
+            self._set_classes(seen.labels, seen.example)
+            labels = self._labels
+            each = class_weights(self.class_weight, labels, np.arange(len(labels)), None, seen.weights)
+            recode = partial(_recode_part, labels, each)
+            sample = recode(EncodedPart(seen.summary.batch(), labels))
+            engine, rows, features = engine_for_parts(data, self._engine), seen.summary.rows, seen.summary.features
+            total = float(seen.weights.sum() if each is None else seen.weights @ each)
+            counted = EncodedDataset(kept.map_parts(recode), engine, rows, features, total, sample)
+            self._choose_penalty(Texts(sample.x, self._normed(sample.x), sample.y, sample.weight))
+            ratios = LogRatios(counted.sum(EventCounts.over(labels)).counts, float(self.alpha))
+            lightest = min(counted.map(_lightest)) if self._towards else 1.0
+            score = partial(_with_naive_bayes, self._params, ratios, self._towards, min(lightest, 1.0))
+            scaled = counted.transform(score, persist=True)
+            self._descend(scaled, ratios.table())
+        finally:
+            if scaled is not None:
+                scaled.release()
+            kept.release()
+
+    def _descend(self, data: EncodedDataset, scale: FloatArray) -> None:
+        """Find theta by L-BFGS over rows whose offsets are what naive Bayes says of them."""
+        first = int(self.fit_intercept)
+        response = Response.of("bernoulli" if self._two else "multinomial")
+        scales = np.concatenate([np.ones((first, scale.shape[1])), scale])
+        likelihood = NegativeLogLikelihood(data, response, bool(first), symmetric=not self._two)
+        objective = ScaledObjective(likelihood, scales, self.l2_)
+        theta, tol = np.zeros_like(scales), float(np.sqrt(self.tol))
+        self.gap_, self.n_iter_ = np.inf, 0
+        while self.gap_ > self.tol and self.n_iter_ < self.max_iter:
+            solution = QuasiNewton(tol, self.max_iter - self.n_iter_).minimise(objective, theta)
+            theta, tol = solution.theta, tol / 10
+            self.n_iter_ += max(solution.n_steps, 1)
+            # The objective curves by l2 at least: this bounds how far its value is from the minimum.
+            self.gap_ = float((solution.gradient**2).sum()) / (2 * self.l2_ * data.weight)
+        coef = scales[first:] * (theta[first:] + self._towards)
+        self.coef_ = np.ascontiguousarray(coef.T)
+        self.intercept_ = _centred(theta[0]) if first else np.zeros(scale.shape[1])
+        self.ratios_ = np.ascontiguousarray(scale.T)
+
+    def _set_classes(self, labels: Labels, like: npt.NDArray[Any]) -> None:
+        if len(labels) < 2:
+            raise ValueError(
+                f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
+            )
+        self._labels = labels
+        self.classes_ = validation.classes_array(labels, like)
+
+    def _choose_penalty(self, texts: Texts) -> None:
+        self.losses_ = self._losses(texts) if self.l2 == "auto" else {}
+        self.l2_ = min(self.losses_, key=lambda l2: self.losses_[l2]) if self.losses_ else float(self.l2)
+
+    @property
+    def _towards(self) -> float:
+        """What theta is shrunk towards."""
+        return float(self.towards) if self._two else float(self.towards) / 2
 
     def _check_settings(self) -> None:
         for name in ("alpha", "tol") + (() if self.l2 == "auto" else ("l2",)):
@@ -399,8 +568,8 @@ class NBLogisticRegression(ScoredClasses):
 
     def _corrected(self, texts: Texts) -> Corrected:
         engine = engine_for(self._engine, texts.rows)
-        towards = float(self.towards) if self._two else float(self.towards) / 2
-        return Corrected.of(engine, texts, len(self._labels), float(self.alpha), towards, bool(self.fit_intercept))
+        intercept = bool(self.fit_intercept)
+        return Corrected.of(engine, texts, len(self._labels), float(self.alpha), self._towards, intercept)
 
     def _losses(self, texts: Texts) -> dict[float, float]:
         """Return the mean log-loss of rows held out, part by part, under each penalty, the strongest first."""
@@ -437,13 +606,7 @@ class NBLogisticRegression(ScoredClasses):
         return sparse.csr_array((values.astype(np.float64), x.indices, x.indptr), shape=x.shape)
 
     def _normed(self, counted: Any) -> Any:
-        if self._params.norm is None:
-            return counted
-        squares = sparse.csr_array((counted.data**2, counted.indices, counted.indptr), shape=counted.shape)
-        lengths = np.sqrt(squares @ np.ones(counted.shape[1]))
-        lengths[lengths == 0] = 1.0
-        values = counted.data / np.repeat(lengths, np.diff(counted.indptr))
-        return sparse.csr_array((values, counted.indices, counted.indptr), shape=counted.shape)
+        return counted if self._params.norm is None else _of_length_one(counted)
 
     def _as_read(self, x: Any) -> Any:
         return self._normed(self._counted(x))

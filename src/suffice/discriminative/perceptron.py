@@ -206,7 +206,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows, going through them once, as they come.
 
         Parameters
@@ -226,8 +226,7 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         if data.in_memory is None:  # the model goes from worker to worker
             if first and classes is None:
                 classes = list(partitioned.find_classes(data))
-            learned = data.fold(partial(_learn_part, classes), model_for_parts(self, data))
-            self.__dict__.update({**vars(learned), "n_jobs": self.n_jobs})
+            partitioned.learn_in_order(self, data, partial(_learn_part, classes))
             return self
         x = validation.features(self, X, reset=first)
         column = validation.targets(y, x.shape[0])
@@ -455,5 +454,4 @@ def _visit(
 
 
 def _learn_part(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:
-    with validation.one_of_many():
-        return copy.deepcopy(model).partial_fit(piece["X"], piece["y"], classes, piece.get("sample_weight"))
+    return copy.deepcopy(model).partial_fit(piece["X"], piece["y"], classes, piece.get("sample_weight"))

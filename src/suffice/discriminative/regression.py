@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from suffice import monitoring, validation
+from suffice import monitoring, partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import LinearPredictor
@@ -547,10 +547,7 @@ class Regression(LinearPredictor):
                 return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
             if first:
                 self._announce(data)
-            learned = data.fold(_learn_part, model_for_parts(self, data))
-            if not learned.__sklearn_is_fitted__():
-                raise no_rows()
-            self.__dict__.update({**vars(learned), "n_jobs": self.n_jobs})
+            partitioned.learn_in_order(self, data, _learn_part)
         return self
 
     def _announce(self, data: Dataset) -> None:
@@ -706,7 +703,7 @@ class Regression(LinearPredictor):
     def path(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         penalties: Any = None,

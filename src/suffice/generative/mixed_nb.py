@@ -168,7 +168,7 @@ class MixedNB(PriorsGiven):
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, labels)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn rows exactly, with the names and words that no other rows hold; see :meth:`GaussianNB.forget`."""
         super().forget(X, y, sample_weight)
         self._memory.replace(self._memory.labels, pruned(self.statistics_))

@@ -85,7 +85,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     # Learning.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
 
         Parameters
@@ -160,7 +160,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         with validation.one_of_many():
             return self._part(piece, known, fixed)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
 
         Parameters
