@@ -1,10 +1,10 @@
 """
-Newton's steps and gradient steps
-=================================
+Newton's method and gradient ascent
+===================================
 
-Newton's method goes to the top of the parabola that touches the log-likelihood where it stands. Near the optimum the
-number of right digits doubles with every step; gradient ascent gains the same share of the way each time. Stochastic
-ascent is scored on each row before it steps there, so its curve shows the noise of its steps, too.
+Newton's method maximises a quadratic approximation of the log-likelihood in each step. Near the optimum the number of
+correct digits doubles with every step; gradient ascent reduces the distance by a constant factor. The value of
+stochastic gradient ascent is computed on each row before its step, so the curve includes the noise of the steps.
 """
 
 import warnings
@@ -28,7 +28,7 @@ solvers = {
 figure, axis = plt.subplots()
 for name, solver in solvers.items():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the slow ones have not arrived
+        warnings.simplefilter("ignore")  # the gradient methods do not converge in 60 passes
         trace = LogisticRegression(solver=solver).fit(x, y).solution_.trace
     gap = [(step.value - best) / len(y) for step in trace]
     axis.plot([step.passes for step in trace], np.maximum(gap, 1e-16), ".-", label=name)

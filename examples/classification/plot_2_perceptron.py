@@ -2,9 +2,9 @@
 Perceptron and logistic regression
 ==================================
 
-Both have the update ``θ := θ + α (y − h(x)) x``. With ``h`` a step, the perceptron rests on any line that errs on no
-row: which one depends on the order of the rows. With ``h`` the logistic function there is one answer, and it says how
-sure it is.
+Both have the update ``θ := θ + α (y − h(x)) x``. With a step function ``h``, the perceptron stops at any line that
+separates the rows: which one depends on the order of the rows. With the logistic function ``h`` there is one solution,
+with probabilities.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from suffice import LogisticRegression, Perceptron
 rng = np.random.default_rng(3)
 x = rng.normal(size=(400, 2)) * [1.5, 1.0]
 distance = x @ [0.6, 0.8]
-x, distance = x[np.abs(distance) > 0.25], distance[np.abs(distance) > 0.25]  # a gap: the perceptron will stop
+x, distance = x[np.abs(distance) > 0.25], distance[np.abs(distance) > 0.25]  # a margin: the perceptron converges
 y = (distance > 0).astype(int)
 ends = np.array([-4.5, 4.5])
 
@@ -30,7 +30,7 @@ for seed in range(8):
     axes[0].plot(ends, boundary(Perceptron(random_state=seed).fit(x, y)), color="tab:purple", linewidth=0.9)
 axes[0].set_title("perceptron, 8 orders of the rows")
 
-# Separable rows have no maximum of the likelihood: the ridge penalty gives them one.
+# The likelihood of separable rows has no maximum; with a ridge penalty it has one.
 logistic = LogisticRegression(l2=1.0).fit(x, y)
 grid = np.stack(np.meshgrid(np.linspace(*ends, 120), np.linspace(-3.2, 3.2, 90)), axis=-1)
 share = logistic.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])

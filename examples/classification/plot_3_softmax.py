@@ -1,9 +1,9 @@
 """
-Softmax regression: one region a class
+Decision regions of softmax regression
 ======================================
 
-With K classes each has its θ, and ``P(y = k | x)`` is the softmax of the scores. Every boundary between two classes
-is a line, since there their scores are equal. Colours are mixed by probability: where they blur, the model is unsure.
+With K classes each has its own θ, and ``P(y = k | x)`` is the softmax of the scores. The boundary between two classes
+is a line, where their scores are equal. Colours are mixed by probability.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +24,9 @@ share = model.predict_proba(grid.reshape(-1, 2)).reshape(*grid.shape[:2], 4)
 
 figure, axis = plt.subplots(figsize=(6.4, 5.0))
 axis.imshow(0.45 * share @ colours + 0.55, origin="lower", extent=extent, aspect="auto")
-for k in range(4):  # the lead of class k over the best of the others: 0 on its boundary
-    lead = share[..., k] - np.delete(share, k, axis=-1).max(axis=-1)
-    axis.contour(grid[..., 0], grid[..., 1], lead, levels=[0.0], colors="k", linewidths=0.8)
+for k in range(4):  # class k minus the best other class: 0 on its boundary
+    difference = share[..., k] - np.delete(share, k, axis=-1).max(axis=-1)
+    axis.contour(grid[..., 0], grid[..., 1], difference, levels=[0.0], colors="k", linewidths=0.8)
 axis.scatter(*x.T, c=colours[y], s=9)
-axis.set(xlabel="x₁", ylabel="x₂", title=f"{model.score(x, y):.0%} of the rows lie in their own region")
+axis.set(xlabel="x₁", ylabel="x₂", title=f"{model.score(x, y):.0%} of the rows in the region of their class")
 plt.show()

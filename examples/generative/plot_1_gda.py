@@ -1,10 +1,10 @@
 """
-One covariance, or one for each class
-=====================================
+GDA with a shared covariance and with class covariances
+=======================================================
 
-Gaussian discriminant analysis describes each class by a Gaussian. With one covariance for all, the boundary is a
-line. With one for each class it is a conic, and there is more to learn. The ellipses hold half and nine tenths of a
-class.
+Gaussian discriminant analysis models each class by a Gaussian. With one covariance for all classes (linear discriminant
+analysis) the decision boundary is a line. With a covariance for each class (quadratic discriminant analysis) it is a
+conic, and there are more parameters. The ellipses contain half and nine tenths of a class.
 """
 
 import matplotlib.pyplot as plt
@@ -25,14 +25,14 @@ grid = np.stack(np.meshgrid(np.linspace(-3.5, 5.0, 300), np.linspace(-3.5, 4.0, 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), sharex=True, sharey=True)
 for axis, kind in zip(axes, ("tied", "full"), strict=True):
     model = GDA(kind).fit(x, y)
-    covariances = np.broadcast_to(model.covariance_, (2, 2, 2))  # one for both classes, or one each
+    covariances = np.broadcast_to(model.covariance_, (2, 2, 2))  # shared, or one for each class
     for name, mean, covariance, colour in zip("ab", model.means_, covariances, ("tab:blue", "tab:red"), strict=True):
         axis.plot(*x[y == name].T, ".", color=colour, markersize=3, alpha=0.6)
         for share in (0.5, 0.9):
-            radius = np.sqrt(-2 * np.log(1 - share))  # of a Gaussian in the plane
+            radius = np.sqrt(-2 * np.log(1 - share))  # of a two-dimensional Gaussian
             axis.plot(*(mean + radius * circle @ np.linalg.cholesky(covariance).T).T, color=colour)
     odds = model.predict_log_proba(grid.reshape(-1, 2)) @ [-1.0, 1.0]
     axis.contour(grid[..., 0], grid[..., 1], odds.reshape(grid.shape[:2]), levels=[0.0], colors="k")
-    axis.set(title=f'GDA("{kind}"): {model.score(x, y):.1%} right', xlabel="x₁")
+    axis.set(title=f'GDA("{kind}"): accuracy {model.score(x, y):.1%}', xlabel="x₁")
 axes[0].set_ylabel("x₂")
 plt.show()

@@ -1,9 +1,9 @@
 """
-Where a generative model is misled
-==================================
+GDA on Gaussian and on skewed classes
+=====================================
 
-GDA assumes more than logistic regression: that each class is a Gaussian. Where it is, both find the same line. Where
-it is not, as on the right, GDA draws its line for Gaussians that are not there, and logistic regression does not.
+GDA assumes Gaussian classes; logistic regression does not. On Gaussian classes (left) both find the same boundary. On
+skewed classes (right) the model is misspecified, and the boundary of GDA is wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ for axis, gaussian in zip(axes, (True, False), strict=True):
     for model, style in ((GDA(), "k-"), (LogisticRegression(), "k--")):
         model.fit(*rows(gaussian, 800, 0))
         slope, height = -model.coef_[0] / model.coef_[0, 1], -model.intercept_[0] / model.coef_[0, 1]
-        label = f"{type(model).__name__}, {1 - model.score(x, y):.1%} wrong"
+        label = f"{type(model).__name__}, error {1 - model.score(x, y):.1%}"
         axis.plot(ends, height + slope[0] * ends, style, label=label)
     axis.set(title="Gaussian classes" if gaussian else "skewed classes", xlabel="x₁")
     axis.set_ylim(x[:300, 1].min() - 0.5, np.quantile(x[:, 1], 0.97))

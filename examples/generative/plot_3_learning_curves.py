@@ -1,11 +1,11 @@
 """
-Few rows, many rows: the curves cross
-=====================================
+Learning curves of generative and discriminative models
+=======================================================
 
-Naive Bayes and logistic regression draw the same kind of boundary. Naive Bayes assumes independent features. Where
-that is wrong it still comes near its best after few rows, since it has little to learn; logistic regression needs
-more of them, and then is better. Ng and Jordan (2002) made the argument; the page on papers measures it on real
-tables.
+Naive Bayes and logistic regression have the same kind of decision boundary. Naive Bayes assumes independent features,
+which is wrong here. It still reaches its asymptotic error with few rows, since it has few parameters; logistic
+regression needs more rows and has the lower asymptotic error (Ng and Jordan, 2002). The page on papers repeats their
+comparison on real tables.
 """
 
 import warnings
@@ -23,7 +23,7 @@ shift = rng.uniform(0.1, 0.6, features)
 def rows(n):
     """Return rows of two classes, whose features are correlated within a class."""
     y = np.arange(n) % 2
-    noise = rng.normal(size=(n, features)) + 0.35 * rng.normal(size=(n, 1))  # what all features of a row share
+    noise = rng.normal(size=(n, features)) + 0.35 * rng.normal(size=(n, 1))  # shared by all features of a row
     return noise + y[:, None] * shift, y
 
 

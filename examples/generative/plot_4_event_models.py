@@ -1,10 +1,10 @@
 """
-Two event models for text
-=========================
+Bernoulli and multinomial event models
+======================================
 
-Is a document the answer to the question of every word whether it occurs (Bernoulli), or a sequence of words, each
-drawn from its class's vocabulary (multinomial)? Long documents hold most words at least once: then how often one
-occurs is what tells the classes apart, and the Bernoulli model does not look.
+The Bernoulli event model uses which words occur in a document; the multinomial event model uses how often each occurs.
+Long documents contain most words at least once: then only the counts separate the classes, and the Bernoulli model
+ignores them.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from suffice import BernoulliNB, MultinomialNB
 
 rng = np.random.default_rng(0)
 words, classes = 60, 4
-common = 1.0 / np.arange(1, words + 1)  # as in real text, few words are frequent
+common = 1.0 / np.arange(1, words + 1)  # Zipf's law: few words are frequent
 vocabularies = common * rng.lognormal(0.0, 0.25, (classes, words))
 vocabularies /= vocabularies.sum(axis=1, keepdims=True)
 
@@ -36,7 +36,7 @@ figure, axis = plt.subplots()
 for name, share in right.items():
     axis.plot(lengths, share, "o-", label=name)
 axis.axhline(1 / classes, color="0.7", linewidth=0.8)
-axis.set(xscale="log", xlabel="words in a document", ylabel="share of documents classified rightly")
+axis.set(xscale="log", xlabel="words in a document", ylabel="accuracy")
 axis.set_xticks(lengths, [str(length) for length in lengths])
 axis.minorticks_off()
 axis.legend()

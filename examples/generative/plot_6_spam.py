@@ -1,9 +1,9 @@
 """
-Why is this spam?
-=================
+Explain a prediction: contributions of words
+============================================
 
-Naive Bayes adds up log-odds, word by word. So a verdict comes with its reasons: the bars and the prior make the sum
-on which the message is judged, and words that were never learnt change nothing.
+Naive Bayes adds up log-odds, word by word. The bars and the prior add up to the log-odds of the message; words that did
+not occur in training have no effect.
 """
 
 import matplotlib.pyplot as plt
@@ -25,14 +25,14 @@ labels = rng.choice(["ham", "spam"], 300, p=[0.7, 0.3])
 own = {"spam": spam, "ham": ham}
 texts = [
     ". ".join([*rng.choice(own[label], 3), rng.choice(spam + ham)]) for label in labels
-]  # one phrase may be of either
+]  # one phrase of either class
 model = TextClassifier().fit(texts, labels)
 
 why = model.explain("Thanks, dear friend! Claim your free lunch, a limited offer")
 print(why)
 
 # %%
-# The same as a picture. What is left of the prior's part and all words' is the verdict.
+# The same as a plot. The sign of the total is the predicted class.
 reasons = why.reasons("spam", "ham")
 names = ["prior and base", *(reason.word for reason in reasons)]
 parts = np.array([why.base @ [-1.0, 1.0], *(reason.log_odds for reason in reasons)])  # classes: ham, spam
@@ -40,5 +40,5 @@ figure, axis = plt.subplots(figsize=(7.0, 4.5))
 axis.barh(names, parts, color=np.where(parts > 0, "tab:red", "tab:blue"))
 axis.axvline(0.0, color="k", linewidth=0.8)
 axis.invert_yaxis()
-axis.set(xlabel=f"log-odds of spam against ham; together {parts.sum():+.2f}")
+axis.set(xlabel=f"log-odds of spam against ham; total {parts.sum():+.2f}")
 plt.show()

@@ -1,9 +1,9 @@
 """
-Two intervals about one line
-============================
+Confidence and prediction intervals
+===================================
 
-Read as a likelihood, ``y | x ~ N(θᵀx, σ²)``, least squares says how sure it is: of the line, which grows surer with
-every row, and of a new target, which scatters about the line however many rows there were.
+With the likelihood ``y | x ~ N(θᵀx, σ²)`` least squares has two intervals: a confidence interval of the mean, which
+narrows with every row, and a prediction interval of a new target, which includes the noise.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ line, low, high = model.predict(at, interval=0.95)
 _, mean_low, mean_high = model.predict(at, interval=0.95, of="mean")
 
 figure, axis = plt.subplots()
-axis.fill_between(at[:, 0], low, high, color="tab:blue", alpha=0.12, label="a new price, 95 %")
-axis.fill_between(at[:, 0], mean_low, mean_high, color="tab:blue", alpha=0.3, label="the mean price, 95 %")
+axis.fill_between(at[:, 0], low, high, color="tab:blue", alpha=0.12, label="prediction interval, 95 %")
+axis.fill_between(at[:, 0], mean_low, mean_high, color="tab:blue", alpha=0.3, label="confidence interval, 95 %")
 axis.plot(at, line, color="tab:blue")
 axis.plot(area, price, "k.", label="25 houses")
 axis.set(xlabel="living area, m²", ylabel="price, thousands", xlim=(0, 220))

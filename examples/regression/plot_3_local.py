@@ -1,10 +1,10 @@
 """
-A line around every query
-=========================
+Locally weighted regression
+===========================
 
-Locally weighted regression fits a line of its own at every query q, with weights ``exp(−|x − q|² / 2τ²)``. The
-bandwidth τ says what is near: too small, and the curve follows the noise; too large, and it is one straight line.
-``"auto"`` takes the one that best predicts each row as if it had not been seen.
+Locally weighted regression fits a separate line at every query q, with weights ``exp(−|x − q|² / 2τ²)``. With a small
+bandwidth τ the curve follows the noise; with a large one it is a straight line. ``"auto"`` minimises the leave-one-out
+error.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ best = LocallyWeightedRegression("auto").fit(x, y)
 
 figure, (curves, errors) = plt.subplots(1, 2, figsize=(10.0, 4.2), width_ratios=[3, 2])
 curves.plot(x, y, ".", color="0.6")
-curves.plot(at, LinearRegression().fit(x, y).predict(at), "k--", linewidth=1.0, label="one line for all rows")
+curves.plot(at, LinearRegression().fit(x, y).predict(at), "k--", linewidth=1.0, label="linear regression")
 for bandwidth, colour in ((0.05, "tab:red"), (best.bandwidth_, "tab:blue"), (1.0, "tab:green")):
     local = LocallyWeightedRegression(bandwidth).fit(x, y)
     curves.plot(at, local.predict(at), color=colour, label=f"τ = {bandwidth:.2f}")
@@ -30,6 +30,6 @@ curves.legend()
 tried, error = best.leave_one_out_[best.leave_one_out_[:, 0].argsort()].T
 errors.plot(tried, error, "o-", color="0.4", markersize=4)
 errors.axvline(best.bandwidth_, color="tab:blue", label=f"chosen: {best.bandwidth_:.2f}")
-errors.set(xscale="log", yscale="log", xlabel="bandwidth τ", ylabel="mean squared error, each row left out")
+errors.set(xscale="log", yscale="log", xlabel="bandwidth τ", ylabel="leave-one-out mean squared error")
 errors.legend()
 plt.show()

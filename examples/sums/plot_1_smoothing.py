@@ -1,10 +1,10 @@
 """
-A path of smoothings from one pass
-==================================
+Smoothing path from one pass
+============================
 
-Smoothing is a way to read counts, not a part of them. So the documents of each fold are counted once, the counts of
-the other folds are added up, and every alpha is another reading: forty settings cost one pass. ``alpha="auto"`` does
-this by itself.
+The counts are stored without Laplace smoothing. The documents of each fold are counted once, the counts of the other
+folds are added, and every alpha is another estimate from them: forty settings need one pass. ``alpha="auto"`` does
+this search.
 """
 
 import matplotlib.pyplot as plt
@@ -25,13 +25,13 @@ hits = cross_validate(MultinomialNB(), x, y, grid={"alpha": alphas})
 
 figure, left = plt.subplots()
 left.plot(alphas, -loss.mean, color="tab:red")
-left.axvline(loss.best["alpha"], color="0.6", linestyle="--", label=f"least loss: alpha = {loss.best['alpha']:.2g}")
+left.axvline(loss.best["alpha"], color="0.6", linestyle="--", label=f"minimum: alpha = {loss.best['alpha']:.2g}")
 left.axvline(1.0, color="0.6", linestyle=":", label="Laplace: alpha = 1")
 left.set(xscale="log", xlabel="alpha", ylim=(0, None))
-left.set_ylabel("log-loss on held-out documents", color="tab:red")
+left.set_ylabel("log loss on held-out documents", color="tab:red")
 left.legend(loc="lower left")
 right = left.twinx()
 right.plot(alphas, hits.mean, color="tab:blue")
-right.set_ylabel("share classified rightly", color="tab:blue")
+right.set_ylabel("accuracy", color="tab:blue")
 right.spines["right"].set_visible(True)
 plt.show()

@@ -1,10 +1,10 @@
 """
-Too sure: calibration by temperature
-====================================
+Calibration by temperature
+==========================
 
-Naive Bayes takes features for independent. Where they are not, it counts the same evidence several times and is far
-too sure of itself. Dividing all log-odds by one temperature, chosen on rows that were held out, changes no decision
-and cures most of it. On the diagonal, of rows given 80 % eight in ten are right.
+Naive Bayes assumes independent features. If they are dependent, it counts the same evidence several times and is
+overconfident. Dividing all log-odds by one temperature, chosen on held-out rows, changes no decision and calibrates the
+probabilities. On the diagonal, 80 % of the rows with a probability of 80 % are of the class.
 """
 
 import matplotlib.pyplot as plt
@@ -30,9 +30,9 @@ for temperature in (1.0, "auto"):
     model = GaussianNB(temperature=temperature).fit(*rows(1000))
     share = model.predict_proba(x)[:, 1]
     place = np.digitize(share, edges[1:-1])
-    said, happened = (np.bincount(place, weights) / np.bincount(place) for weights in (share, y))
+    predicted, observed = (np.bincount(place, weights) / np.bincount(place) for weights in (share, y))
     loss = -np.log(np.where(y == 1, share, 1 - share)).mean()
-    axis.plot(said, happened, "o-", label=f"temperature {temperature}: log-loss {loss:.2f}")
-axis.set(xlabel="probability that the model gives class 1", ylabel="share of rows that are of class 1", aspect="equal")
+    axis.plot(predicted, observed, "o-", label=f"temperature {temperature}: log loss {loss:.2f}")
+axis.set(xlabel="predicted probability of class 1", ylabel="observed share of class 1", aspect="equal")
 axis.legend(loc="upper left")
 plt.show()
