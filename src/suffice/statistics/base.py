@@ -75,11 +75,17 @@ class Statistics(ABC):
             frozen = np.asarray(value, dtype=np.float64).view()
             frozen.flags.writeable = False
             object.__setattr__(self, name, frozen)
-        self._validate()
+        for name, shape in self._shapes().items():
+            seen = getattr(self, name).shape
+            if seen != shape:
+                raise ValueError(f"{name} must have shape {shape}; got {seen}")
 
     @abstractmethod
-    def _validate(self) -> None:
-        """Raise ValueError where the shapes of the fields contradict each other."""
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes that the arrays must have beside each other, by the name of the field.
+
+        It is asked whenever a statistic is made, and may raise ValueError about anything else in the fields.
+        """
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [(field.name, getattr(self, field.name)) for field in dataclasses.fields(typing.cast(Any, self))]
@@ -202,6 +208,50 @@ class Statistics(ABC):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class KnownCells(Statistics):
+    """What a sum per class and feature adds to itself so that rows may miss cells.
+
+    Where no cell is missing, the weight of a class is that of all its cells, and nothing more is kept.
+    """
+
+    # (k, d) weight of the rows in which the cell is known; (k, 0) where no cell is missing
+    cells: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    @abstractmethod
+    def _class_weights(self) -> FloatArray:
+        """The weight of all rows of each class, (k,)."""
+
+    @property
+    @abstractmethod
+    def _table(self) -> FloatArray:
+        """A sum with one entry per cell, (k, d)."""
+
+    def __post_init__(self) -> None:
+        if np.shape(self.cells)[1:] == (0,):
+            object.__setattr__(self, "cells", np.zeros((*np.shape(self._class_weights)[:1], 0)))
+        super().__post_init__()
+        if self.misses_cells and self.cells.shape != self._table.shape:
+            raise ValueError(f"cells must have shape {self._table.shape}; got {self.cells.shape}")
+
+    @property
+    def misses_cells(self) -> bool:
+        """Whether the weights of cells are kept, since some cells were missing."""
+        return self.cells.shape[1:] != (0,)
+
+    @property
+    def observed(self) -> FloatArray:
+        """The weight of the rows in which each cell is known, (k, d)."""
+        return self.cells if self.misses_cells else np.broadcast_to(self._class_weights[:, None], self._table.shape)
+
+    def _observing(self, other: Self) -> tuple[Self, Self]:
+        """Return this and another of its shape, both with the weights of their cells if either misses some."""
+        if not (self.misses_cells or other.misses_cells):
+            return self, other
+        return self._with(cells=self.observed), other._with(cells=other.observed)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Summariser(Generic[S]):
     """A function of a batch and kernels that returns a statistic.
 
@@ -280,12 +330,6 @@ def check_factor(factor: float) -> float:
     if not 0 <= factor < float("inf"):
         raise ValueError(f"factor must be finite and not negative; got {factor!r}")
     return float(factor)
-
-
-def check_shape(name: str, array: FloatArray, expected: tuple[int, ...]) -> None:
-    """Raise where a field's shape is not what the others imply."""
-    if array.shape != expected:
-        raise ValueError(f"{name} must have shape {expected}; got {array.shape}")
 
 
 def _fractions(whole: FloatArray, part: FloatArray) -> npt.NDArray[np.bool_]:

@@ -10,15 +10,14 @@ import numpy as np
 from suffice.statistics.base import (
     Cost,
     FloatArray,
+    KnownCells,
     Removal,
     Statistics,
     check_factor,
-    check_shape,
     digits_lost,
     less,
     placed,
 )
-from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
 
 
@@ -30,11 +29,11 @@ class ClassCounts(Statistics):
     rows: FloatArray  # (k,) weight of the rows of each class
     counts: FloatArray  # (k, d)
 
-    def _validate(self) -> None:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         if self.counts.ndim != 2:
             raise ValueError(f"counts must have shape (classes, features); got {self.counts.shape}")
-        check_shape("rows", self.rows, (len(self.labels),))
-        check_shape("counts", self.counts, (len(self.labels), self.counts.shape[1]))
+        classes = len(self.labels)
+        return {"rows": (classes,), "counts": (classes, self.counts.shape[1])}
 
     @classmethod
     def zero(cls) -> Self:
@@ -163,10 +162,11 @@ class CategoryCounts(ClassCounts):
 
     sizes: tuple[int, ...] = ()  # categories of each feature; they sum to the columns of counts
 
-    def _validate(self) -> None:
-        super()._validate()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = super()._shapes()
         if any(size < 0 for size in self.sizes) or sum(self.sizes) != self.counts.shape[1]:
             raise ValueError(f"sizes {self.sizes} must sum to the {self.counts.shape[1]} columns of counts")
+        return shapes
 
     @property
     def features(self) -> int:

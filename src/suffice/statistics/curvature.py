@@ -13,7 +13,6 @@ from suffice.statistics.base import (
     Removal,
     Statistics,
     check_factor,
-    check_shape,
     digits_lost,
     less,
     product_work,
@@ -42,10 +41,9 @@ class Curvature(Statistics):
     gradient: FloatArray  # (p, t)
     hessian: FloatArray  # (p t, p t), theta read column by column; (0, 0) where it was not asked for
 
-    def _validate(self) -> None:
-        check_shape("gradient", self.gradient, self.theta.shape)
-        if self.hessian.size:
-            check_shape("hessian", self.hessian, (self.theta.size, self.theta.size))
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        size = self.theta.size
+        return {"gradient": self.theta.shape, **({"hessian": (size, size)} if self.hessian.size else {})}
 
     @classmethod
     def zero(cls) -> Self:

@@ -13,17 +13,16 @@ import numpy.typing as npt
 from suffice.statistics.base import (
     Cost,
     FloatArray,
+    KnownCells,
     NegativeEvidenceError,
     Removal,
     Statistics,
     check_factor,
-    check_shape,
     digits_lost,
     less,
     placed,
     product_work,
 )
-from suffice.statistics.cells import KnownCells
 from suffice.statistics.labels import ONE_CLASS, Labels
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -97,12 +96,15 @@ class ClassMoments(Statistics):
         """The weight behind each mean, (k, 1), or (k, d) where cells differ."""
         return self.weights[:, None]
 
-    def _validate(self) -> None:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         if self.mean.ndim != 2:
             raise ValueError(f"mean must have shape (classes, features); got {self.mean.shape}")
-        check_shape("weights", self.weights, (len(self.labels),))
-        check_shape("mean", self.mean, (len(self.labels), self.features))
-        check_shape("spread", self.spread, self.spread_shape(len(self.labels), self.features))
+        classes, features = len(self.labels), self.mean.shape[1]
+        return {
+            "weights": (classes,),
+            "mean": (classes, features),
+            "spread": self.spread_shape(classes, features),
+        }
 
     @classmethod
     def zero(cls) -> Self:

@@ -26,14 +26,15 @@ class VocabularyCounts(ClassCounts):
 
     noun: ClassVar[str]  # what a vocabulary holds
 
-    def _validate(self) -> None:
-        super()._validate()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = super()._shapes()
         if not isinstance(self.vocabularies, tuple) or not all(isinstance(one, Labels) for one in self.vocabularies):
             raise TypeError(f"vocabularies must be a tuple of Labels, one for each feature; got {self.vocabularies!r}")
         if sum(self.sizes) != self.counts.shape[1]:
             raise ValueError(
                 f"vocabularies of {list(self.sizes)} names must sum to the {self.counts.shape[1]} columns of counts"
             )
+        return shapes
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import Cost, FloatArray, Removal, Statistics, check_shape, product_work
+from suffice.statistics.base import Cost, FloatArray, Removal, Statistics, product_work
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.moments import TiedMoments
 
@@ -31,11 +31,10 @@ class NormalEquations(Statistics):
     scatter: FloatArray  # (d + t, d + t), centred
     targets: int  # t, the columns of y
 
-    def _validate(self) -> None:
-        check_shape("mean", self.mean, (self.mean.size,))
-        check_shape("scatter", self.scatter, (self.mean.size, self.mean.size))
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         if not 0 <= self.targets <= self.mean.size:
             raise ValueError(f"targets must be 0 to {self.mean.size}, the columns of [x, y]; got {self.targets}")
+        return {"mean": (self.mean.size,), "scatter": (self.mean.size, self.mean.size)}
 
     @classmethod
     def zero(cls) -> Self:

@@ -32,12 +32,13 @@ class Parts(Statistics):
 
     parts: tuple[Statistics, ...] = ()
 
-    def _validate(self) -> None:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         for index, part in enumerate(self.parts):
             if not isinstance(part, Statistics):
                 raise TypeError(f"parts[{index}] must be a statistic; got {type(part).__name__}")
             if isinstance(part, Parts):
                 raise ValueError(f"parts[{index}] is Parts itself: put its parts beside the others")
+        return {}
 
     @classmethod
     def zero(cls) -> Self:

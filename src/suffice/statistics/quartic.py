@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from suffice.statistics.base import FloatArray, Removal, check_shape
+from suffice.statistics.base import FloatArray, Removal
 from suffice.statistics.labels import ONE_CLASS, Labels
 from suffice.statistics.moments import EPSILON, FullMoments, check_squares, relative_noise
 
@@ -30,10 +30,8 @@ class QuarticMoments(FullMoments):
     cubes: FloatArray  # (k, d), the sum of ||z||^2 z
     quartic: FloatArray  # (k,), the sum of ||z||^4
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_shape("cubes", self.cubes, self.mean.shape)
-        check_shape("quartic", self.quartic, self.weights.shape)
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {**super()._shapes(), "cubes": self.mean.shape, "quartic": self.weights.shape}
 
     @classmethod
     def zero(cls) -> Self:

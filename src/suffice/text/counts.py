@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.statistics import Labels, Removal, Statistics
-from suffice.statistics.base import Cost, FloatArray, check_factor, check_shape, digits_lost, less, placed
+from suffice.statistics.base import Cost, FloatArray, check_factor, digits_lost, less, placed
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
@@ -73,19 +73,16 @@ class DocumentCounts(Statistics):
     documents: FloatArray  # (V,) the weight of the documents with a word
     sample: DocumentSample
 
-    def _validate(self) -> None:
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
         k, width = len(self.labels), len(self.documents)
-        check_shape("rows", self.rows, (k,))
-        for name in ("events", "presences"):
-            table = getattr(self, name)
-            if table.size or table.shape != (k, 0):
-                check_shape(name, table, (k, width))
         if width and width != len(self.vocabulary):
             raise ValueError(f"a vocabulary of {len(self.vocabulary)} columns does not go with {width} counts")
         if self.sample.codes.size and not 0 <= self.sample.codes.min() <= self.sample.codes.max() < k:
             raise ValueError("the sample holds documents of no class")
         if self.sample.columns.size and not 0 <= self.sample.columns.min() <= self.sample.columns.max() < width:
             raise ValueError("the sample holds words without a column")
+        counted = {name: (k, width) for name in ("events", "presences") if getattr(self, name).shape != (k, 0)}
+        return {"rows": (k,), **counted}
 
     @classmethod
     def zero(cls) -> Self:

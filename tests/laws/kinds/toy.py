@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.statistics import Removal, Statistics
-from suffice.statistics.base import FloatArray, check_factor, check_shape, less
+from suffice.statistics.base import FloatArray, check_factor, less
 
 from . import EPSILON, Kind, Rows, lawful, whole_numbers
 
@@ -20,8 +20,8 @@ class WeightedTotal(Statistics):
     total: float
     sums: FloatArray  # (d,)
 
-    def _validate(self) -> None:
-        check_shape("sums", self.sums, (self.sums.size,))
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"sums": (self.sums.size,)}
 
     @classmethod
     def zero(cls) -> Self:
