@@ -91,6 +91,12 @@ def fitting(estimator: str, verbose: bool) -> Iterator[None]:
         _FIT.reset(token)
 
 
+def is_reported() -> bool:
+    """Whether a pass that is reported now reaches the logger, a callback or, where the estimator is verbose, stderr."""
+    fit = _FIT.get()
+    return LOGGER.isEnabledFor(logging.INFO) or bool(_CALLBACKS.get()) or (fit is not None and fit.verbose)
+
+
 def report(passes: float, rows: int, value: float, gradient_norm: float = math.nan, seconds: float = 0.0) -> None:
     """Report a pass to the logger, the callbacks and, where the estimator is verbose, to stderr.
 
@@ -99,9 +105,9 @@ def report(passes: float, rows: int, value: float, gradient_norm: float = math.n
     seconds
         How long a solver has run, where it runs by itself.
     """
-    fit, callbacks, logs = _FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
-    if not (logs or callbacks or (fit is not None and fit.verbose)):
+    if not is_reported():
         return
+    fit, callbacks, logs = _FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
     name, spent = ("", seconds) if fit is None else (fit.estimator, time.perf_counter() - fit.started)
     now = Progress(name, passes, rows, spent, value, gradient_norm)
     if logs:

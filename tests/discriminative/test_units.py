@@ -15,7 +15,7 @@ from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import Batch, ThreadEngine
-from suffice.solvers.corrections import inverse_of
+from suffice.solvers.linear_algebra import inverse_of
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
 
@@ -83,7 +83,9 @@ def test_solvers_without_a_matrix_do_not_depend_on_units(family: str, scale: flo
     guess = inverse_of(objective.value_gradient_hessian(start).hessian * 1.5)
     for solution in (TruncatedNewton().minimise(objective, start), QuasiNewton().minimise(objective, start, guess)):
         assert solution.converged
-        means = objective.response.mean(objective.predictors(solution.theta)) / (scale if family == "gaussian" else 1.0)
+        means = objective.response.mean(objective.linear_predictors(solution.theta)) / (
+            scale if family == "gaussian" else 1.0
+        )
         np.testing.assert_allclose(means, expected, rtol=1e-6)
 
 

@@ -53,7 +53,7 @@ def facts_of(likelihood: NegativeLogLikelihood, theta: FloatArray, value: float,
     value
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
     """
-    response, weight, pinned = likelihood.response, likelihood.weight, likelihood._pinned(theta)
+    response, weight, pinned = likelihood.response, likelihood.weight, likelihood.pinned(theta)
     what = partial(_terms, response, pinned, likelihood.intercept)
     terms = reduce(_Terms.plus, likelihood.data.map(what))
     best = terms.saturated if response.likelihood.has_deviance else np.nan

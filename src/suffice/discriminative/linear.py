@@ -41,8 +41,7 @@ from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
-from suffice.solvers.linear_algebra import dependencies
-from suffice.solvers.objective import flat
+from suffice.solvers.linear_algebra import dependencies, flat
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters

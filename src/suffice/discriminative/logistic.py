@@ -23,9 +23,16 @@ from suffice.solvers import Solution
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
+#: Two classes: the log-odds of the second are linear in x.
+_TWO_CLASSES = Response.of("bernoulli")
+#: Several classes: the log-odds of each against the last are linear in x.
+_CLASSES = Response.of("multinomial")
+
 
 class LinearClassifier(ScoredClasses, Regression):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
+
+    _has_classes = True
 
     def __init__(
         self,
@@ -76,7 +83,7 @@ class LinearClassifier(ScoredClasses, Regression):
     # Learning.
 
     def _response(self) -> Response:
-        return Response.of("bernoulli" if self._two else "multinomial")
+        return _TWO_CLASSES if self._two else _CLASSES
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, offset: Any = None

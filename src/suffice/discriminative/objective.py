@@ -59,6 +59,12 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     symmetric: bool = False
     """Whether every class has its column of theta, none being pinned at 0: then the penalty treats them alike."""
     free: FloatArray | None = None  #: (p, t), 1 where theta may move and 0 where it stays; everywhere by default
+    predictors: int = 1  #: t, the columns of theta
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of theta, (p, t)."""
+        return self.data.n_features + int(self.intercept), self.predictors
 
     @property
     def weight(self) -> float:
@@ -95,16 +101,21 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     def value_gradient(self, theta: FloatArray) -> ValueGradient:
         """Return value and gradient at theta, (p, t)."""
         sums = self._sum(theta, hessian=False)
-        penalty = self._penalty(theta)
-        return ValueGradient(penalty.value - sums.value, penalty.gradient - self._score(sums))
+        value, gradient = -sums.value, -self._score(sums)
+        if self.l2 > 0:
+            penalty = self._penalty(theta)
+            value, gradient = value + penalty.value, gradient + penalty.gradient
+        return ValueGradient(value, gradient)
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
         """Return value, gradient and expected Hessian (Fisher's information, and the penalty's) at theta, (p, t)."""
         sums = self._sum(theta, hessian=True)
-        penalty = self._penalty(theta)
-        information = self._information(sums)
-        np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
-        return ValueGradientHessian(penalty.value - sums.value, penalty.gradient - self._score(sums), information)
+        value, gradient, information = -sums.value, -self._score(sums), self._information(sums)
+        if self.l2 > 0:
+            penalty = self._penalty(theta)
+            value, gradient = value + penalty.value, gradient + penalty.gradient
+            np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
+        return ValueGradientHessian(value, gradient, information)
 
     def sample(self, count: int, strided: bool = False) -> NegativeLogLikelihood:
         """Return the objective of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
@@ -130,7 +141,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             )
 
         shrink = 0.0 if self.symmetric else self.l2 / self.weight
-        descend = partial(_descend_batch, self.response, self._pinned(theta), self.intercept, order_seed, pace, shrink)
+        descend = partial(_descend_batch, self.response, self.pinned(theta), self.intercept, order_seed, pace, shrink)
         descent: Descent | None = self.data.fold(descend, None)
         assert descent is not None
         if not self.symmetric:
@@ -192,15 +203,15 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         features = places[places >= first] - first
         return replace(self, data=self.data.transform(partial(_narrowed, features)))
 
-    def predictors(self, theta: FloatArray) -> FloatArray:
+    def linear_predictors(self, theta: FloatArray) -> FloatArray:
         """Return the linear predictors of every row, (n, t), on the host; for rows in memory."""
         rows = self.data.batch
         assert rows is not None
-        return predictors_of(self._pinned(theta), self.intercept, rows, self.data.engine_for_part(rows))
+        return predictors_of(self.pinned(theta), self.intercept, rows, self.data.engine_for_part(rows))
 
     def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the expected Hessian at theta, in its shape."""
-        across = self.data.reduce(partial(_diagonal, self.response, self._pinned(theta), self.intercept))
+        across = self.data.reduce(partial(_diagonal, self.response, self.pinned(theta), self.intercept))
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
             across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
         return np.asarray(across + self._penalty(theta).curvature)
@@ -217,12 +228,12 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
         return product
 
-    def _pinned(self, theta: FloatArray) -> FloatArray:
+    def pinned(self, theta: FloatArray) -> FloatArray:
         """Return theta with the last class pinned at 0, which leaves all probabilities as they are."""
         return theta[:, :-1] - theta[:, -1:] if self.symmetric else theta
 
     def _sum(self, theta: FloatArray, hessian: bool) -> Curvature:
-        what = Curvature.over(self.response, self._pinned(theta), self.intercept, hessian)
+        what = Curvature.over(self.response, self.pinned(theta), self.intercept, hessian)
         return self.data.sum(what)
 
     def _score(self, sums: Curvature) -> FloatArray:

@@ -52,8 +52,8 @@ from suffice.kernels.errors import check_host_memory
 from suffice.kernels.libraries import beside, is_foreign, is_sparse, taken
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.gradient import diverged
-from suffice.solvers.linear_algebra import Symmetric, dependencies
-from suffice.solvers.objective import MANY, flat, shaped
+from suffice.solvers.linear_algebra import Symmetric, dependencies, flat, shaped
+from suffice.solvers.objective import MANY
 from suffice.solvers.solution import thin_trace
 from suffice.solvers.stochastic import choose_pace
 from suffice.statistics import Labels, NormalEquations
@@ -93,6 +93,8 @@ class Regression(LinearPredictor):
 
     #: Whether every class has its own column of theta where there is a penalty, none being pinned at 0.
     _treats_classes_alike: ClassVar[bool] = False
+    #: Whether targets are codes of classes, and need no check.
+    _has_classes: ClassVar[bool] = False
 
     solver: Any
     tol: float
@@ -237,13 +239,13 @@ class Regression(LinearPredictor):
         data, targets = self._encode(given)
         try:
             self._forget_facts()
-            shape = self._shape(data.n_features, targets)
-            check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *shape)
+            likelihood = self._likelihood(data, targets)
+            check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *likelihood.shape)
             with validation.naming_cells():
                 try:
-                    self._learn(data, targets)
+                    self._learn(likelihood, targets)
                 except ValueError:  # a solver may have seen a sample, or fewer columns: name the rows as they came
-                    self._likelihood(data, targets).value_gradient(np.zeros(shape))
+                    likelihood.value_gradient(np.zeros(likelihood.shape))
                     raise
         finally:
             data.release()
@@ -256,9 +258,11 @@ class Regression(LinearPredictor):
         self._information = self._covariance = self.separation_ = None
         self._notes = []
 
-    def _learn(self, data: EncodedDataset, targets: int) -> None:
+    def _learn(self, likelihood: NegativeLogLikelihood, targets: int) -> None:
+        data = likelihood.data
         laid, layout = lay_out(data, self.fit_intercept)
-        likelihood = self._likelihood(laid, targets)
+        if laid is not data:
+            likelihood = self._likelihood(laid, targets)
         if likelihood.symmetric and self.covariance != "classical":
             raise ValueError(
                 f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
@@ -273,13 +277,15 @@ class Regression(LinearPredictor):
                 laid.release()
 
     def _likelihood(self, data: EncodedDataset, targets: int) -> NegativeLogLikelihood:
+        """Return what a solver minimises."""
         response = self._response()
-        alike = self._shape(data.n_features, targets)[1] > response.predictors(targets)
+        alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
+        predictors = response.predictors(targets) + alike
         free = None
         if response.family.name == "beta":  # the precision is one number for all rows
             free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
-        return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free)
+        return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free, predictors)
 
     def _wants_information(self, likelihood: NegativeLogLikelihood, start: FloatArray) -> bool:
         if self.inference != "auto":
@@ -287,9 +293,8 @@ class Regression(LinearPredictor):
         return start.size <= MANY and likelihood.n_rows * float(start.size) ** 2 <= DEAR
 
     def _start(self, likelihood: NegativeLogLikelihood, targets: int, layout: Layout) -> FloatArray:
-        """Return where the solver starts: from the mean of y, or from what was learnt before."""
-        response, rows = likelihood.response, likelihood.data.some_rows
-        shape = self._shape(rows.features, targets)
+        """Return where the solver starts: from the mean of y, or from what was learned before."""
+        response, rows, shape = likelihood.response, likelihood.data.some_rows, likelihood.shape
         if self.warm_start and self.__sklearn_is_fitted__():
             before = self._pinned_theta(shape[1])
             if before.shape == (self.n_features_in_ + int(self.fit_intercept), shape[1]):
@@ -301,6 +306,8 @@ class Regression(LinearPredictor):
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
                 start[0] = level
+        if self.fit_intercept and rows.offset is None:
+            return start  # the mean of y is that of every row
         few = likelihood.sample(min(max(1000, 10 * start.size), 10 * MANY))
         value = few.value_gradient(start).value
         flat_start = not self.fit_intercept and response.family.name not in ("bernoulli", "multinomial")
@@ -308,11 +315,6 @@ class Regression(LinearPredictor):
             linked = _linked(few, start)
             start = linked if not np.isfinite(value) or few.value_gradient(linked).value < value else start
         return start
-
-    def _shape(self, features: int, targets: int) -> tuple[int, int]:
-        """Return the shape of theta as a solver sees it."""
-        alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
-        return features + self.fit_intercept, self._response().predictors(targets) + alike
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
         """Return theta with so many columns: as the solver sees it."""
@@ -455,7 +457,7 @@ class Regression(LinearPredictor):
             targets, times = self._proportions(to_host(targets), trials, count)
             weight = times if weight is None else weight * times
         response = self._response()
-        if levels == 1 or response.vector_targets:
+        if (levels == 1 and not self._has_classes) or response.vector_targets:
             response.check_targets(targets)
         rows = drop_rows_without_weight(Batch(x, targets, weight, known, trials=times))
         return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
@@ -591,7 +593,7 @@ class Regression(LinearPredictor):
         """Return theta after one step for each row, as they come, and the sum of their values, each before its own."""
         # The penalty is that of all rows learnt: a batch bears its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
-        shape = self._shape(likelihood.data.n_features, targets)
+        shape = likelihood.shape
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
         layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
         if first and not np.isfinite(likelihood.value_gradient(theta).value):
@@ -633,7 +635,7 @@ class Regression(LinearPredictor):
         rows = likelihood.data.some_rows
         theta = None
         if not first:
-            theta = np.array(self._pinned_theta(self._shape(rows.features, targets)[1]))
+            theta = np.array(self._pinned_theta(likelihood.predictors))
             if self._curvature is not None:
                 solution = Newton(max(float(self.tol), ABOUT), 20).minimise(
                     UpdateObjective(replace(likelihood, l2=0.0), theta, self._curvature), theta
@@ -1043,7 +1045,7 @@ def _is_usable(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
 
 def _farthest(solution: Solution, likelihood: NegativeLogLikelihood) -> float:
     """Return the largest predictor of any row."""
-    return float(np.abs(likelihood.predictors(solution.theta)).max(initial=0.0))
+    return float(np.abs(likelihood.linear_predictors(solution.theta)).max(initial=0.0))
 
 
 def _learn_part(model: Regression, piece: Piece) -> Regression:

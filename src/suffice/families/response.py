@@ -106,14 +106,18 @@ class Response:
     family: Family | type[Family]  #: a subclass of Distribution, or an instance of another Family
     link: Link
     likelihood: RowLikelihood = field(init=False, repr=False, compare=False)  #: of a row, under each link
+    name: str = field(init=False, repr=False, compare=False)  #: the family and the link, as in ``bernoulli/logit``
+    kernel: str | None = field(init=False, repr=False, compare=False)  #: the name of compiled kernels; None without
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.family.name}/{self.link.name}")
         likelihood = _likelihood_of(self.family)
         if likelihood is None or self.link.name not in likelihood.link_names:
             kinds = NAMED.values() if likelihood is None or self.family.name in NAMED else [self.family]
             known = [f"{each.name}/{link}" for each in kinds for link in _links_of(each)]
             raise ValueError(f"there is no response {self.name}; there are: {', '.join(known)}")
         object.__setattr__(self, "likelihood", likelihood)
+        object.__setattr__(self, "kernel", self.name if self.link.name in likelihood.compiled_links else None)
 
     @classmethod
     def of(cls, family: Family | type[Family] | str, link: Link | str | None = None) -> Self:
@@ -128,19 +132,9 @@ class Response:
         return cls(found, links.by_name(link) if isinstance(link, str) else link)
 
     @property
-    def name(self) -> str:
-        """The family and the link, as in ``bernoulli/logit``."""
-        return f"{self.family.name}/{self.link.name}"
-
-    @property
     def title(self) -> str:
         """The same with the parameters of the family, as in ``NegativeBinomial(theta=2.0)/log``."""
         return self.name if isinstance(self.family, type) else f"{self.family!r}/{self.link.name}"
-
-    @property
-    def kernel(self) -> str | None:
-        """The name of the compiled kernels for this response; None where there are none."""
-        return self.name if self.link.name in self.likelihood.compiled_links else None
 
     @property
     def vector_targets(self) -> bool:

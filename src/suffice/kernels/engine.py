@@ -286,13 +286,16 @@ class ThreadEngine(Engine):
         return self._map_many(function, batches)
 
     def _map_one(self, function: Callable[[Batch, Kernels], R], batch: Batch) -> Iterator[R]:
-        """Yield the results of the parts of a batch; with nothing else to read, this thread works too."""
+        """Return the results of the parts of a batch; with nothing else to read, this thread works too."""
         parts = _parts(function, batch)
-        threads = 1 if len(parts) == 1 or hasattr(_here, "is_worker") else self.threads
+        if len(parts) == 1:
+            return iter([named(function, batch, self.kernels, 0)])
+        threads = 1 if hasattr(_here, "is_worker") else self.threads
         if threads == 1:  # a worker must not wait for workers
-            for part in parts:
-                yield named(function, part, self.kernels, 0)
-            return
+            return (named(function, part, self.kernels, 0) for part in parts)
+        return self._map_parts(function, parts, threads)
+
+    def _map_parts(self, function: Callable[[Batch, Kernels], R], parts: list[Batch], threads: int) -> Iterator[R]:
         with _Tasks[R]() as tasks:
             for part in parts:
                 tasks.add(partial(named, function, part, self.kernels, 0))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.solvers.corrections import inverse_of
 from suffice.solvers.dual import DualAscent
+from suffice.solvers.linear_algebra import inverse_of
 from suffice.solvers.newton import Newton
 from suffice.solvers.objective import MANY, Objective, SampledObjective, has_dual, has_sample
 from suffice.solvers.quasi_newton import QuasiNewton

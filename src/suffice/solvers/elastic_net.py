@@ -7,21 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice import _native
-from suffice.solvers.convergence import Convergence
-from suffice.solvers.linear_algebra import EPSILON, Symmetric
-from suffice.solvers.newton import decreases
-from suffice.solvers.objective import (
-    MANY,
-    ColumnObjective,
-    Objective,
-    check_supports,
-    flat,
-    has_columns,
-    inner,
-    shaped,
-)
+from suffice.solvers.linear_algebra import EPSILON, Symmetric, flat, inner, shaped
+from suffice.solvers.objective import MANY, ColumnObjective, Objective, check_supports, has_columns
 from suffice.solvers.quasi_newton import Point
-from suffice.solvers.solution import Solution, Trace
+from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: How many rounds of coordinate descent are made before all that are not zero are solved for at once.
@@ -148,7 +137,7 @@ class ElasticNet:
             at = theta + share * step
             there = Point(*objective.value_gradient(at))
             self._add(trace, there, at, l1)
-            if decreases(there.value + float((l1 * np.abs(at)).sum()), now, share * predicted, test):
+            if test.decreases(there.value + float((l1 * np.abs(at)).sum()), now, share * predicted):
                 return share, there
             share /= 2
         return 0.0, here

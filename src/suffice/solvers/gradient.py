@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suffice.solvers.convergence import Convergence
-from suffice.solvers.linear_algebra import Symmetric
-from suffice.solvers.objective import MANY, Objective, flat, inner, shaped
-from suffice.solvers.solution import DivergenceError, Solution, Trace
+from suffice.solvers.linear_algebra import Symmetric, flat, inner, shaped
+from suffice.solvers.objective import MANY, Objective
+from suffice.solvers.solution import Convergence, DivergenceError, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -1,7 +1,9 @@
-"""Symmetric systems that may have no unique solution: which directions are determined, and the smallest solution."""
+"""Linear algebra of solvers: symmetric systems, which may be singular, and L-BFGS estimates of an inverse Hessian."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,10 @@ EPSILON = float(np.finfo(np.float64).eps)
 LEAST_SHARE = 1e-8
 #: Larger matrices are left to LAPACK, whatever its threads do to the engine's.
 LARGE = 600
+#: How many changes of the gradient L-BFGS remembers.
+MEMORY = 20
+#: The change of a gradient that differs from what the Hessian predicts by no more than this share needs no correction.
+NEARLY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,3 +156,100 @@ def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tup
         multiples = np.linalg.solve(factor[np.ix_(kept, range(len(kept)))].T, along) if kept else along
         found.append((column, [other for other, share in zip(kept, multiples, strict=True) if abs(share) > 1e-6]))
     return found
+
+
+def flat(theta: FloatArray) -> FloatArray:
+    """Return theta, (p, t), read column by column, (p t,): the order of a Hessian.
+
+    Examples
+    --------
+    >>> flat(np.array([[1.0, 3.0], [2.0, 4.0]]))
+    array([1., 2., 3., 4.])
+    """
+    return np.ascontiguousarray(theta.T).reshape(-1)
+
+
+def shaped(vector: FloatArray, like: FloatArray) -> FloatArray:
+    """Return a vector in the shape of theta: the inverse of :func:`flat`.
+
+    Examples
+    --------
+    >>> shaped(np.array([1.0, 2.0, 3.0, 4.0]), np.zeros((2, 2)))
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    return np.ascontiguousarray(vector.reshape(like.T.shape).T)
+
+
+def inner(one: FloatArray, two: FloatArray) -> float:
+    """Return the sum of products of two arrays of one shape. Without BLAS, whose threads would compete with ours.
+
+    Examples
+    --------
+    >>> inner(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
+    11.0
+    """
+    return float(np.einsum("i,i->", one.reshape(-1), two.reshape(-1)))
+
+
+#: Multiplies a gradient by an estimate of the inverse Hessian.
+Preconditioner = Callable[[FloatArray], FloatArray]
+
+
+def inverse_of(hessian: FloatArray) -> Preconditioner:
+    """Return the function that multiplies a gradient by the inverse of a Hessian.
+
+    Examples
+    --------
+    >>> inverse_of(np.array([[4.0]]))(np.array([[2.0]]))
+    array([[0.5]])
+    """
+    factored = Symmetric.of(hessian)
+    return lambda gradient: shaped(factored.solve(flat(gradient)), gradient)
+
+
+class Corrections:
+    """The last steps and the changes of the gradient along them: L-BFGS, over a guess of the inverse Hessian."""
+
+    def __init__(self, guess: Preconditioner) -> None:
+        self.guess = guess
+        self.pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)  # step, change, their product
+
+    def add(self, step: FloatArray, change: FloatArray) -> None:
+        """Add a step and the change of the gradient along it, unless they show no positive curvature."""
+        curvature = inner(step, change)
+        if curvature > 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            self.pairs.append((step, change, curvature))
+
+    def solve(self, gradient: FloatArray) -> FloatArray:
+        """Return the inverse Hessian times a gradient."""
+        shares = []
+        rest = gradient.copy()
+        for step, change, curvature in reversed(self.pairs):
+            share = inner(step, rest) / curvature
+            shares.append(share)
+            rest -= share * change
+        result = self.guess(rest)
+        for (step, change, curvature), share in zip(self.pairs, reversed(shares), strict=True):
+            result += (share - inner(change, result) / curvature) * step
+        return result
+
+    def clear(self) -> None:
+        """Forget all corrections."""
+        self.pairs.clear()
+
+
+def predicts_change(before: FloatArray, after: FloatArray, step: FloatArray, change: FloatArray) -> bool:
+    """Whether the Hessians at the ends of a step predict the change of the gradient along it, or nearly.
+
+    The expected Hessian does so where the link is canonical. Where it is not, and the model does not fit (gamma/log
+    without an intercept), the gradient may change twice as fast: steps by that Hessian alone would oscillate.
+
+    Examples
+    --------
+    >>> one, two, step = np.array([[1.0]]), np.array([[2.0]]), np.array([[1.0]])
+    >>> predicts_change(one, two, step, np.array([[1.5]])), predicts_change(one, one, step, np.array([[1.5]]))
+    (True, False)
+    """
+    along = [float(flat(step) @ hessian @ flat(step)) for hessian in (before, after)]
+    return (1 - NEARLY) * min(along) <= inner(step, change) <= (1 + NEARLY) * max(along)

@@ -6,16 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.solvers.convergence import Convergence
-from suffice.solvers.corrections import Corrections, inverse_of
-from suffice.solvers.objective import Objective, ValueGradientHessian, check_supports, flat, inner
-from suffice.solvers.solution import Solution, Trace
+from suffice.solvers.linear_algebra import Corrections, inner, inverse_of, predicts_change
+from suffice.solvers.objective import Objective, ValueGradientHessian, check_supports
+from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
-#: A step must lower the value by this share of what the gradient predicts.
-ENOUGH = 1e-4
-#: The change of a gradient that differs from what the Hessian predicts by no more than this share needs no correction.
-NEARLY = 0.05
 #: A step that should lower the value by less than this share of its rounding is not tried: a longer one led astray.
 LEAST = 1e-3
 
@@ -25,7 +20,7 @@ class Newton:
     """Newton's method: theta := theta - H(theta)^-1 gradient, with the (expected) Hessian H, halving the step.
 
     It stops where the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta
-    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.convergence.Convergence`.
+    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.solution.Convergence`.
 
     Examples
     --------
@@ -68,13 +63,13 @@ class Newton:
                 return solution(True, "the gradient vanishes")
             if test.stalls(decrement, decrease, here.value):
                 return solution(*test.stuck(decrement))
-            if len(corrections):
+            if corrections.pairs:
                 step = -corrections.solve(here.gradient)
                 decrement = -inner(step, here.gradient)
             theta_before, before = theta, here
             theta, here = backtrack(objective, theta, here, step, decrement, trace, test)
             if here is before:
-                if len(corrections):
+                if corrections.pairs:
                     corrections.clear()
                     misled = True
                     continue
@@ -83,28 +78,12 @@ class Newton:
             corrections.guess = inverse_of(here.hessian)
             taken, change = theta - theta_before, here.gradient - before.gradient
             # Near the ends of a mean's range gradients change too fast for corrections: they lead beyond it.
-            misled |= len(corrections) > 0 and bool(np.abs(taken).max() < np.abs(step).max() / 8)
-            if misled or explains(before.hessian, here.hessian, taken, change):
+            misled |= bool(corrections.pairs) and bool(np.abs(taken).max() < np.abs(step).max() / 8)
+            if misled or predicts_change(before.hessian, here.hessian, taken, change):
                 corrections.clear()
             else:
                 corrections.add(taken, change)
         return solution(False, f"max_iter={self.max_iter} steps were made")
-
-
-def explains(before: FloatArray, after: FloatArray, step: FloatArray, change: FloatArray) -> bool:
-    """Whether the Hessians at the ends of a step predict the change of the gradient along it, or nearly.
-
-    The expected Hessian does so where the link is canonical. Where it is not, and the model does not fit (gamma/log
-    without an intercept), the gradient may change twice as fast: steps by that Hessian alone would oscillate.
-
-    Examples
-    --------
-    >>> one, two, step = np.array([[1.0]]), np.array([[2.0]]), np.array([[1.0]])
-    >>> explains(one, two, step, np.array([[1.5]])), explains(one, one, step, np.array([[1.5]]))
-    (True, False)
-    """
-    along = [float(flat(step) @ hessian @ flat(step)) for hessian in (before, after)]
-    return (1 - NEARLY) * min(along) <= inner(step, change) <= (1 + NEARLY) * max(along)
 
 
 def backtrack(
@@ -121,14 +100,9 @@ def backtrack(
     for _ in range(50):
         there = objective.value_gradient_hessian(theta + share * step)
         trace.add(theta + share * step, there.value, there.gradient)
-        if decreases(there.value, here.value, share * decrement, test):
+        if test.decreases(there.value, here.value, share * decrement):
             return theta + share * step, there
         share /= 2
         if share * decrement <= LEAST * test.slack(here.value):
             break
     return theta, here
-
-
-def decreases(value: float, before: float, predicted: float, test: Convergence) -> bool:
-    """Whether a value is below the one before by a fair part of the predicted decrease, or equal to rounding."""
-    return bool(np.isfinite(value) and value <= before - ENOUGH * predicted + test.slack(before))

@@ -207,37 +207,3 @@ def check_supports(solver: object, objective: Objective, theta: FloatArray, *nee
 
 def _raise_unsupported(objective: Objective, capability: Capability) -> NoReturn:
     raise TypeError(f"{type(objective).__name__} does not support {capability!r}: ask supports() first")
-
-
-def flat(theta: FloatArray) -> FloatArray:
-    """Return theta, (p, t), read column by column, (p t,): the order of a Hessian.
-
-    Examples
-    --------
-    >>> flat(np.array([[1.0, 3.0], [2.0, 4.0]]))
-    array([1., 2., 3., 4.])
-    """
-    return np.ascontiguousarray(theta.T).reshape(-1)
-
-
-def shaped(vector: FloatArray, like: FloatArray) -> FloatArray:
-    """Return a vector in the shape of theta: the inverse of :func:`flat`.
-
-    Examples
-    --------
-    >>> shaped(np.array([1.0, 2.0, 3.0, 4.0]), np.zeros((2, 2)))
-    array([[1., 3.],
-           [2., 4.]])
-    """
-    return np.ascontiguousarray(vector.reshape(like.T.shape).T)
-
-
-def inner(one: FloatArray, two: FloatArray) -> float:
-    """Return the sum of products of two arrays of one shape. Without BLAS, whose threads would compete with ours.
-
-    Examples
-    --------
-    >>> inner(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
-    11.0
-    """
-    return float(np.einsum("i,i->", one.reshape(-1), two.reshape(-1)))

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.solvers.convergence import Convergence
-from suffice.solvers.corrections import Corrections, Preconditioner, inverse_of
-from suffice.solvers.newton import LEAST, decreases
-from suffice.solvers.objective import Objective, inner
-from suffice.solvers.solution import Solution, Trace
+from suffice.solvers.linear_algebra import Corrections, Preconditioner, inner, inverse_of
+from suffice.solvers.newton import LEAST
+from suffice.solvers.objective import Objective
+from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 
@@ -75,7 +74,7 @@ class QuasiNewton:
             last = self.hessian and hessian is None and decrement * decrement <= test.goal * (before or decrement)
             share, there = line_search(objective, theta, here, step, decrement, trace, test, last)
             if there is here:
-                if len(corrections):  # they may mislead: once more without
+                if corrections.pairs:  # they may mislead: once more without
                     corrections.clear()
                     continue
                 return solution(*test.stuck(decrement))
@@ -118,7 +117,7 @@ def line_search(
         at = theta + share * step
         there = Point(*objective.value_gradient_hessian(at)) if hessian else Point(*objective.value_gradient(at))
         trace.add(at, there.value, there.gradient)
-        if not decreases(there.value, here.value, share * decrement, test):
+        if not test.decreases(there.value, here.value, share * decrement):
             high = share
             decrease = here.value - there.value
             cut = share * decrement / (2 * (share * decrement - decrease)) if np.isfinite(decrease) else 0.1

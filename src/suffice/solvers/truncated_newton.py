@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.solvers.convergence import Convergence
-from suffice.solvers.objective import Objective, Product, check_supports, inner
+from suffice.solvers.linear_algebra import inner
+from suffice.solvers.objective import Objective, Product, check_supports
 from suffice.solvers.quasi_newton import Point, line_search
-from suffice.solvers.solution import Solution, Trace
+from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: The most products with the Hessian for one step.
