@@ -1,4 +1,4 @@
-"""Every command that the pages show is run, in the order in which they show it."""
+"""Every command that the pages show is run, in the order in which they show it; its output is the one shown."""
 
 from __future__ import annotations
 
@@ -21,6 +21,38 @@ PAGES = [
 ]
 
 
+def commands(page: Path) -> list[tuple[str, str]]:
+    """Return the commands of a page, each with the output that the page shows: empty where it shows none."""
+    found: list[tuple[str, list[str]]] = []
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line.removeprefix("$ "), []))
+            else:
+                found[-1][1].append(line)
+    return [(command, "\n".join(shown)) for command, shown in found]
+
+
+def run(command: str) -> str:
+    """Return what a command writes to standard output."""
+    if re.search(r"[|>;]", command):
+        script = f"set -o pipefail; suffice() {{ '{sys.executable}' -m suffice \"$@\"; }}; {command}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}"
+        return done.stdout
+    words = shlex.split(command, comments=True)  # in this process: without the seconds that a new one takes to start
+    assert words[0] == "suffice"
+    result = CliRunner().invoke(suffice, words[1:])
+    assert result.exit_code == 0, f"{command}: {result.output[-2000:]} {result.exception!r}"
+    return result.stdout
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with its numbers, times and white space made equal: they depend on the machine."""
+    return " ".join(re.sub(r"[+-]?\d[\d.,:T+-]*", "0", text).split())
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(houses(), tmp_path)
@@ -29,20 +61,13 @@ def test_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "mail.db"))
     rows = messages().read_text(encoding="utf-8").splitlines()[1:]
     (tmp_path / "messages.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    commands = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    assert commands
     monkeypatch.chdir(tmp_path)
-    for command in commands:
-        if re.search(r"[|>;]", command):
-            script = f"set -o pipefail; suffice() {{ '{sys.executable}' -m suffice \"$@\"; }}; {command}"
-            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120, check=False)
-            assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}"
-        else:  # without the seconds that a process takes to start
-            words = shlex.split(command, comments=True)
-            assert words[0] == "suffice"
-            result = CliRunner().invoke(suffice, words[1:])
-            assert result.exit_code == 0, f"{command}: {result.output[-2000:]} {result.exception!r}"
+    assert commands(page)
+    for command, shown in commands(page):
+        written = without_numbers(run(command))
+        pattern = ".*".join(re.escape(without_numbers(part).strip()) for part in shown.split("…"))
+        if shown and not re.search(pattern, written):
+            pytest.fail(f"{page.name} shows another output of {command}:\n{without_numbers(shown)}\n\n{written}")
 
 
 def test_there_are_pages_with_commands() -> None:

@@ -1,12 +1,46 @@
-"""The pages that Sphinx does not read: it warns of the links and tables of contents of all others."""
+"""Links, paths, line lengths and words of the pages; Sphinx warns of links and tables of contents within ``docs``."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from markdown_it import MarkdownIt
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+BUILT = {"_build", "gallery", "generated"}
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if BUILT.isdisjoint(page.parts)),
+]
+COLUMNS = 120
+#: Phrases that were replaced by technical terms or plain words.
+MANNERED = {
+    r"changes? its mind": "decision boundary",
+    r"leaves? with \d": "exit code",
+    r"of what is drawn": "random seed",
+    r"rows are taken for": "predicted as",
+    r"said to be so": "predicted as this class",
+}
+
+
+def name(page: Path) -> str:
+    """Return the path of a page below the root."""
+    return str(page.relative_to(ROOT))
+
+
+def prose(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of each line of a page outside code blocks and tables."""
+    in_code = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code and not line.startswith("|"):
+            yield number, line
 
 
 def test_files_that_the_readme_links_to_are_there() -> None:
@@ -16,3 +50,39 @@ def test_files_that_the_readme_links_to_are_there() -> None:
     files = {link.partition("#")[0] for link in links if "://" not in link} - {""}
     assert files
     assert [file for file in sorted(files) if not (README.parent / file).exists()] == []
+
+
+def test_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_rows_of_tables_in_the_readme_are_short() -> None:
+    rows = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    assert len(rows) > 10
+    assert [row for row in rows if len(row) > COLUMNS] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_lines_of_a_page_are_short(page: Path) -> None:
+    too_long = [number for number, line in prose(page) if len(line) > COLUMNS]
+    assert too_long == [], "wrap these lines at 120 columns"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_page_has_plain_words(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    found = {phrase: term for phrase, term in MANNERED.items() if re.search(rf"\b{phrase}\b", text, re.IGNORECASE)}
+    assert found == {}, "write these terms instead"
+
+
+@pytest.mark.parametrize("page", [CONTRIBUTING, ROOT / "docs" / "architecture.md"], ids=name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    paths = re.findall(
+        r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|pyi|md|hpp|cpp|toml|txt)))`", page.read_text(encoding="utf-8")
+    )
+    folders = [ROOT, ROOT / "src" / "suffice", ROOT / "src" / "suffice" / "discriminative"]
+    examples = [folder for folder in (ROOT / "tests").iterdir() if folder.is_dir()] + [
+        ROOT / "tests" / "laws" / "kinds"
+    ]
+    assert len(paths) > 10
+    assert [path for path in paths if not any((folder / path).exists() for folder in (*folders, *examples))] == []
