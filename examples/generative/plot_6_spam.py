@@ -33,9 +33,9 @@ print(why)
 
 # %%
 # The same as a plot. The sign of the total is the predicted class.
-reasons = why.reasons("spam", "ham")
-names = ["prior and base", *(reason.word for reason in reasons)]
-parts = np.array([why.base @ [-1.0, 1.0], *(reason.log_odds for reason in reasons)])  # classes: ham, spam
+why = why.compare("spam", "ham")
+names = ["prior and base", *(each.feature for each in why.contributions)]
+parts = np.array([why.base, *(each.effect for each in why.contributions)])
 figure, axis = plt.subplots(figsize=(7.0, 4.5))
 axis.barh(names, parts, color=np.where(parts > 0, "tab:red", "tab:blue"))
 axis.axvline(0.0, color="k", linewidth=0.8)

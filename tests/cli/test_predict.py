@@ -82,8 +82,8 @@ def test_reasons(nb: Path, houses: Path) -> None:
     explained = library.load(nb).explain(pa.csv.read_csv(houses).slice(0, 1))[0]
     parts = row["reasons"].split("; ")
     assert len(parts) == 3
-    for part, reason in zip(parts, explained.reasons[:3], strict=True):
-        assert part.startswith(f"{reason.column} = ")
+    for part, reason in zip(parts, explained.contributions[:3], strict=True):
+        assert part.startswith(f"{reason.feature} = ")
         assert part.endswith(f"({reason.effect:+.2f})")
 
 

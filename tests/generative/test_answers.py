@@ -33,18 +33,18 @@ def test_contributions_add_up_to_the_log_odds(case: Case) -> None:
             assert explanation.against == model.classes_[reference]
 
 
-def test_reasons_name_features_and_values() -> None:
+def test_contributions_name_features_and_values() -> None:
     x = sp.csr_matrix(np.array([[3, 0, 0, 1], [0, 2, 1, 0], [4, 0, 0, 0], [0, 1, 2, 0]]))
     model = MultinomialNB().fit(x, ["ham", "spam", "ham", "spam"])
     explanation = model.explain(x)
-    reasons = explanation.reasons(0)
-    assert [reason.feature for reason in reasons] == ["x0", "x3"]
-    assert reasons[0].value == 3
-    assert reasons[0].log_odds > reasons[1].log_odds > 0
-    assert explanation.reasons(0, "spam", "ham")[0].log_odds == -reasons[0].log_odds
-    assert "row 0: ham" in str(explanation)
+    found = explanation[0].contributions
+    assert [each.feature for each in found] == ["x0", "x3"]
+    assert found[0].value == 3
+    assert found[0].effect > found[1].effect > 0
+    assert explanation[0].compare("spam", "ham").contributions[0].effect == -found[0].effect
+    assert str(explanation).startswith("row 0\nham: probability ")
     with pytest.raises(ValueError, match="unknown class 'work'"):
-        explanation.reasons(0, "work")
+        explanation[0].compare("work")
     tops = model.top_features(2)
     assert [name for name, _ in tops["ham"]] == ["x0", "x3"]
     assert [name for name, _ in tops["spam"]] == ["x1", "x2"]
@@ -85,8 +85,8 @@ def test_impossible_classes_are_explained(model: Any, against: str) -> None:
     np.testing.assert_array_equal(np.isneginf(log_p) & ~explained.impossible, False)
     assert "+nan" not in str(explained)
     for row, label in enumerate(fitted.predict(ASKED)):
-        assert explained.compare(row).label == label
-        assert not np.isnan([reason.log_odds for reason in explained.reasons(row)]).any()
+        assert explained[row].prediction == label
+        assert not np.isnan([each.effect for each in explained[row].contributions]).any()
     for part in explained.contributions:
         assert not np.isnan(part).any()
 
@@ -102,8 +102,8 @@ def test_impossible_classes_of_sparse_rows(make: Any) -> None:
 def test_unexplained_words_are_said_to_be_impossible() -> None:
     model = MultinomialNB(alpha=0).fit(WORDS[:4], GROUPS[:4])
     said = str(model.explain([[1, 0, 0, 0], [1, 1, 0, 0]]))
-    assert "row 0: a, log-odds +inf against b, which is impossible" in said
-    assert "row 1: a, log-odds +0.000 against b; no class can have produced this, and the priors decide" in said
+    assert "row 0\na: probability 1.0000, log-odds +inf against b, which is impossible\n" in said
+    assert "row 1\na: probability 0.5000, log-odds +0.000 against b; every class is impossible here" in said
 
 
 def test_a_word_that_a_class_cannot_have_does_not_speak_for_it() -> None:

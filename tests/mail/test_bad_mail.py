@@ -130,9 +130,9 @@ def test_bad_mail_is_judged_and_marked(mine, name):
 @for_each("name", HOSTILE)
 def test_bad_mail_is_explained(mine, name):
     why = mine.explain(bad_mail(name))
-    total = math.fsum(reason.log_odds for reason in why.reasons) + why.constant
-    assert total == pytest.approx(why.log_odds, abs=1e-6)
-    assert all(reason.means.strip() for reason in why.foremost())
+    total = math.fsum(each.effect for each in why.contributions) + why.base
+    assert total == pytest.approx(why.total, abs=1e-6)
+    assert all(why.describe(each).strip() for each in why.shown())
 
 
 @for_each("name", SLOW)

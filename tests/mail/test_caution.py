@@ -112,8 +112,8 @@ def test_one_word_alone_decides_nothing(tmp_path, count):
         )
         why = mine.explain(message("x", "lottery"))
         assert why.verdict.label == "unsure"
-        assert max(reason.log_odds for reason in why.reasons) <= CUT / 2
-        assert sum(reason.log_odds for reason in why.reasons) + why.constant == pytest.approx(why.log_odds)
+        assert max(each.effect for each in why.contributions) <= CUT / 2
+        assert sum(each.effect for each in why.contributions) + why.base == pytest.approx(why.total)
 
 
 # Dates

@@ -34,8 +34,8 @@ def teach(mail: MailFilter, name: str, label: str, count: int = 10) -> None:
 
 def seen(mail: MailFilter) -> tuple[float, float]:
     """Return how many messages of ham and spam the word was in, as they count today."""
-    reasons = mail.explain(message("x", "zebra")).reasons
-    (found,) = [reason.seen for reason in reasons if reason.token == "zebra" and reason.seen is not None]
+    contributions = mail.explain(message("x", "zebra")).contributions
+    (found,) = [each.value for each in contributions if each.feature == "zebra" and each.value is not None]
     return found["ham"], found["spam"]
 
 

@@ -54,26 +54,26 @@ def test_reasons_add_up(request, which, data):
     mail = request.getfixturevalue(which)
     for label in mail.classes:
         why = explain(mail, data, label)
-        total = math.fsum(reason.log_odds for reason in why.reasons) + why.constant
-        assert total == pytest.approx(why.log_odds, abs=1e-6)
-        shown = why.foremost(5)
+        total = math.fsum(each.effect for each in why.contributions) + why.base
+        assert total == pytest.approx(why.total, abs=1e-6)
+        shown = why.shown(5)
         count, rest = why.others(shown)
-        assert math.fsum([*(reason.log_odds for reason in shown), rest, why.constant]) == pytest.approx(why.log_odds)
-        assert count == len(why.reasons) - len(shown)
-        sizes = [abs(reason.log_odds) for reason in why.reasons]
+        assert math.fsum([*(each.effect for each in shown), rest, why.base]) == pytest.approx(why.total)
+        assert count == len(why.contributions) - len(shown)
+        sizes = [abs(each.effect) for each in why.contributions]
         assert sizes == sorted(sizes, reverse=True)
     assert mail.explain(data).verdict == mail.classify(data)
 
 
 def test_two_classes_speak_against_each_other(two):
     spam, ham = (explain(two, MESSAGES[0], label) for label in ("spam", "ham"))
-    assert spam.log_odds == -ham.log_odds == two.classify(MESSAGES[0]).log_odds
-    assert spam.constant == -ham.constant
+    assert spam.total == -ham.total == two.classify(MESSAGES[0]).log_odds
+    assert spam.base == -ham.base
 
 
 def test_what_was_seen_is_told(two):
     why = two.explain(message("x", "cheap lunch unheard"))
-    seen = {reason.token: reason.seen for reason in why.reasons if reason.seen is not None}
+    seen = {each.feature: each.value for each in why.contributions if each.value is not None}
     pairs = stream(300)
     for word in ("cheap", "lunch"):
         expected = {
@@ -125,10 +125,10 @@ class Tags(html.parser.HTMLParser):
 
 def test_nothing_of_the_message_is_markup_in_the_page(two):
     for data in (HOSTILE, *MESSAGES, *demo_mail("spam")[:10]):
-        page = two.explain(data).html(500)
+        page = two.explain(data).html_page(500)
         tags = Tags()
         tags.feed(page)
-        own = "html meta title style h1 p table thead tbody tfoot tr th td span ul li"
+        own = "html meta title style div p table thead tbody tfoot tr th td span ul li"
         assert tags.found <= set(own.split())
         assert tags.events == []
         assert page.count("<tr>") == page.count("</tr>")
@@ -150,14 +150,14 @@ def test_text_says_the_verdict_the_reasons_and_the_sum(two):
     lines = why.text(5).splitlines()
     assert lines[0].startswith("spam: the probability of spam is ")
     values = [float(line.split()[0]) for line in lines[2:-2]]
-    assert sum(values) == pytest.approx(why.log_odds, abs=0.001 * len(values))
-    assert float(lines[-1].split()[0]) == pytest.approx(why.log_odds, abs=0.001)
+    assert sum(values) == pytest.approx(why.total, abs=0.001 * len(values))
+    assert float(lines[-1].split()[0]) == pytest.approx(why.total, abs=0.001)
     assert lines[-1].endswith("log-odds of spam")
 
 
 def test_json_holds_the_same(two):
     why = two.explain(MESSAGES[0])
-    found = why.as_dict(7)
+    found = why.to_dict(7)
     assert found["verdict"] == why.verdict.label
     parts = [each["log_odds"] for each in found["reasons"]]
     assert sum(parts) + found["others"]["log_odds"] + found["constant"] == pytest.approx(found["class_log_odds"])
@@ -168,7 +168,7 @@ def test_random_bytes_are_explained(two):
     for size in (1, 10, 1000, 20_000):
         why = two.explain(rng.randbytes(size))
         assert why.text()
-        assert why.html()
+        assert why.html_page()
 
 
 def test_an_explanation_is_its_text_and_is_cut_to_a_width(two):

@@ -22,7 +22,7 @@ TABLE = houses(300, missing=0.1)
 
 
 def adds_up(explanation: Any) -> None:
-    parts = [reason.effect for reason in explanation.reasons]
+    parts = [each.effect for each in explanation.contributions]
     assert explanation.base + sum(parts) == pytest.approx(explanation.total, abs=1e-9)
     assert parts == sorted(parts, key=abs, reverse=True)
 
@@ -77,18 +77,18 @@ def test_reasons_of_text_are_words() -> None:
     model = suffice.fit(table, "kind", "text", columns={"text": "text"})
     (explanation,) = model.explain(table[:1])
     adds_up(explanation)
-    assert {reason.column for reason in explanation.reasons} == {"win", "free", "cash", "now"}
+    assert {each.feature for each in explanation.contributions} == {"win", "free", "cash", "now"}
     assert explanation.total == pytest.approx(logit(explanation.probability), abs=1e-6)
 
 
 def test_reasons_show_cells_as_the_table_has_them() -> None:
     model = suffice.fit(TABLE, "sold", "nb")
     explanation = model.explain(TABLE[:1])[0]
-    shown = {reason.column: reason.value for reason in explanation.reasons}
+    shown = {each.feature: each.value for each in explanation.contributions}
     for name, value in shown.items():
         assert value == (None if pd.isna(TABLE[name][0]) else TABLE[name][0])
     assert str(explanation).startswith(f"{explanation.prediction}: probability {explanation.probability:.4f}")
-    assert explanation.to_plain()["reasons"][0]["column"] == explanation.reasons[0].column
+    assert explanation.to_dict()["contributions"][0]["feature"] == explanation.contributions[0].feature
 
 
 def test_a_local_model_has_no_parts_to_show() -> None:
@@ -231,5 +231,5 @@ def test_reasons_of_numbers_are_written_with_the_expected_number() -> None:
     table = pd.DataFrame({"x": np.arange(40) % 6 * 0.5, "y": np.arange(40) % 6 * 1.0 + 0.25})
     (why,) = suffice.fit(table, "y", "linear").explain(table[3:4])
     head, *lines = str(why).splitlines()
-    assert head == "3.25, which adds up from"
+    assert head == "3.25, the sum of"
     assert sum(float(line.split()[0]) for line in lines) == pytest.approx(3.25, abs=0.002)

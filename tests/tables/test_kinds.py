@@ -245,7 +245,7 @@ def test_wide_tables(tmp_path: Path) -> None:
     table.to_csv(tmp_path / "wide.csv", index=False)
     model = suffice.fit(tmp_path / "wide.csv", "y", "logistic", folds=2)
     assert len(model.schema_.features) == 300
-    assert model.explain(table[:1])[0].reasons[0].column == "v7"
+    assert model.explain(table[:1])[0].contributions[0].feature == "v7"
 
 
 def test_the_schema_says_which_columns_are_left_out() -> None:

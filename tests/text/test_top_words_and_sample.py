@@ -55,7 +55,7 @@ def test_top_words_say_what_explanations_say(form: str) -> None:
     texts, y = corpus(60)
     model = classifier(form).fit(texts, y)
     words = list(model.vocabulary_)
-    adds = np.stack([model.explain(word).contributions[:, 0] for word in words], axis=1)
+    adds = np.stack([np.array(model.explain(word).scores.parts)[:, 0] for word in words], axis=1)
     apart = adds - adds.mean(axis=0)
     for code, label in enumerate(model.classes_):
         found = dict(model.top_words(label, n=len(words)))

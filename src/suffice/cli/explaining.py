@@ -31,12 +31,25 @@ def explain(model: str, rows: tuple[str, ...], count: int, places: tuple[int, ..
     fitted = loaded(model)
     found = _of_table(fitted, rows[0], count, places, how) if _is_table(rows) else fitted.explain(_row(fitted, rows))
     if as_json:
-        show_json([{**each.to_plain(), "row": each.row + 1} for each in found])
+        show_json([_as_json(each) for each in found])
         return
     for each in found:
         if _is_table(rows):
             print_line(f"row {each.row + 1}", "dim")
         print_line(str(each))
+
+
+def _as_json(explanation: Any) -> dict[str, Any]:
+    found = explanation.to_dict()
+    return {
+        "row": found["row"] + 1,
+        **{name: found[name] for name in ("prediction", "probability", "against", "base", "total")},
+        "reasons": [
+            {"column": each["feature"], "value": each["value"], "effect": each["effect"]}
+            for each in found["contributions"]
+        ],
+        "unit": found["unit"],
+    }
 
 
 def _is_table(rows: tuple[str, ...]) -> bool:
@@ -48,7 +61,7 @@ def _of_table(model: Any, table: str, count: int, places: tuple[int, ...], how: 
     import pyarrow as pa
 
     from suffice.tables import TableError
-    from suffice.tables.explaining import explained
+    from suffice.tables.explanation import explain_rows
 
     wanted = sorted({place - 1 for place in places}) or list(range(count))
     found: list[Any] = []
@@ -57,7 +70,7 @@ def _of_table(model: Any, table: str, count: int, places: tuple[int, ...], how: 
         rows = block.first + batch.num_rows
         here = [place - block.first for place in wanted if 0 <= place - block.first < batch.num_rows]
         if here:
-            some = explained(model.predictor_, block[here], batch.take(pa.array(here)))
+            some = explain_rows(model.predictor_, block[here], batch.take(pa.array(here)))
             found.extend(_at(each, block.first + place) for each, place in zip(some, here, strict=True))
         if rows > wanted[-1]:
             break

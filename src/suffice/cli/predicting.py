@@ -124,16 +124,14 @@ def _answered(model: Any, batch: Any, block: Any, kept: list[str], probabilities
     else:
         columns["prediction"] = pa.array(answers)
     if explain:
-        from suffice.tables.explaining import explained
+        from suffice.tables.explanation import explain_rows
 
-        columns["reasons"] = pa.array([_reasons(row) for row in explained(model.predictor_, block, batch)])
+        columns["reasons"] = pa.array([_reasons(row) for row in explain_rows(model.predictor_, block, batch)])
     return pa.RecordBatch.from_pydict(columns)
 
 
 def _reasons(row: Any) -> str:
-    from suffice.tables.explaining import cell_shown
-
-    return "; ".join(f"{cell_shown(reason)} ({reason.effect:+.2f})" for reason in row.reasons[:3])
+    return "; ".join(f"{row.describe(each)} ({each.effect:+.2f})" for each in row.contributions[:3])
 
 
 def _note_strange(model: Any, block: Any, strange: dict[str, set[str]]) -> None:

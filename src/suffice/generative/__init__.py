@@ -3,7 +3,7 @@
 from suffice.generative.bernoulli_nb import BernoulliNB
 from suffice.generative.categorical_nb import CategoricalNB
 from suffice.generative.discriminant import GDA
-from suffice.generative.explanation import Explanation, Reason
+from suffice.generative.explanation import Explanations
 from suffice.generative.family_nb import FamilyNB
 from suffice.generative.gaussian_nb import GaussianNB
 from suffice.generative.mixed_nb import MixedNB
@@ -15,11 +15,10 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
-    "Explanation",
+    "Explanations",
     "FamilyNB",
     "GaussianNB",
     "MixedNB",
     "MultinomialNB",
     "PoissonNB",
-    "Reason",
 ]

@@ -16,7 +16,7 @@ from suffice.data.dataset import Piece, model_for_parts
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
-from suffice.generative.explanation import Explanation
+from suffice.generative.explanation import Explanations
 from suffice.generative.joint import Joint, What, read_many
 from suffice.generative.running_sum import HeldRows, RunningSum, copy_rows, count_values, is_small, stack_held
 from suffice.generative.summed_classifier import Codes, SummedClassifier
@@ -389,7 +389,7 @@ class GenerativeClassifier(SummedClassifier):
         """Return drawn rows in the form the user's rows have."""
         return rows
 
-    def explain(self, X: Any, against: Any = None) -> Explanation:
+    def explain(self, X: Any, against: Any = None) -> Explanations:
         """Take the log-odds of rows apart, feature by feature.
 
         Parameters
@@ -402,16 +402,16 @@ class GenerativeClassifier(SummedClassifier):
 
         Returns
         -------
-        Explanation
-            Its contributions and base, which holds the prior, add up exactly to the log-odds. A cell that a class
-            cannot have adds -inf to it: see :attr:`Explanation.impossible`.
+        Explanations
+            One explanation for each row. Contributions and base, which holds the prior, add up exactly to the log-odds.
+            A cell that a class cannot have adds -inf to it: see :attr:`Explanations.impossible`.
         """
         joint = self._joint
         x = self._features(X, reset=False)
         x = x if isinstance(x, np.ndarray) or not is_foreign(x) else to_host(x)
         parts, base = joint.contributions(self._readable(joint, x))
         place = 0 if against is None else int(joint.labels.encode([against])[0])
-        return Explanation(
+        return Explanations(
             classes=self.classes_,
             against=self.classes_[place],
             features=self._feature_names(),

@@ -22,7 +22,7 @@ from suffice.generative.columns import IGNORE, KINDS, Name
 from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.events import Arrivals, Categories, Presences, category_table
-from suffice.generative.explanation import Explanation
+from suffice.generative.explanation import Explanations
 from suffice.generative.gaussian_nb import GaussianNB, smoothed
 from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
@@ -239,7 +239,7 @@ class MixedNB(PriorsGiven):
         found = conditional.factors[wanted].vocabularies if names else ()
         return dict(zip(names, map(validation.classes_array, found), strict=True))
 
-    def explain(self, X: Any, against: Any = None) -> Explanation:
+    def explain(self, X: Any, against: Any = None) -> Explanations:
         """Take the log-odds of rows apart, column by column; see :meth:`GaussianNB.explain`."""
         return super().explain(self._in_order(X), against)
 

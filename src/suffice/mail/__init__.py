@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.mail.errors import MailError
-    from suffice.mail.explaining import Explanation
+    from suffice.mail.explaining import MailExplanation
     from suffice.mail.filter import MailFilter
     from suffice.mail.outcome import Outcome
     from suffice.mail.tally import Tally
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 #: Where each name lives; one message is judged sooner if no more is imported than that takes.
 _ROOMS = {
-    "Explanation": "explaining",
     "MailError": "errors",
+    "MailExplanation": "explaining",
     "MailFilter": "filter",
     "Outcome": "outcome",
     "Tally": "tally",
     "Verdict": "verdict",
 }
-__all__ = ["Explanation", "MailError", "MailFilter", "Outcome", "Tally", "Verdict"]
+__all__ = ["MailError", "MailExplanation", "MailFilter", "Outcome", "Tally", "Verdict"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from suffice.mail.tally import Became, Tally
 from suffice.mail.verdict import Verdict, check_cuts, discount, judged
 
 if TYPE_CHECKING:
-    from suffice.mail.explaining import Explanation
+    from suffice.mail.explaining import MailExplanation
 
 #: Which messages are learned: all; those the verdict is wrong about or unsure of; or less than certain of, too.
 Train = Literal["all", "error", "near"]
@@ -133,7 +133,7 @@ class MailFilter:
             for i, share in enumerate(shares)
         ]
 
-    def explain(self, message: bytes) -> Explanation:
+    def explain(self, message: bytes) -> MailExplanation:
         """Return what a message is, and what made it so."""
         from suffice.mail.explaining import explain
 

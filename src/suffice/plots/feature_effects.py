@@ -107,32 +107,18 @@ class FeatureEffectsDisplay(Display):
         ax
             Where to draw.
         """
-        from suffice.generative.explanation import sum_effects
-
-        is_text = hasattr(explanation, "words")
-        if is_text:
-            compared = explanation.compare(label, against)
-            found = [
-                (f"{word} × {times}" if times > 1 else word, value)
-                for word, times, value in explanation.reasons(label, against)
-            ]
-        else:
-            if not 0 <= row < len(explanation.level):
-                raise ValueError(f"there is no row {row}; the explanation is of {len(explanation.level)} rows")
-            compared = explanation.compare(row, label, against)
-            found = [
-                (f"{name} = {_cell(value)}", effect) for name, value, effect in explanation.reasons(row, label, against)
-            ]
-        shown, others = found[:n], found[n:]
-        labels, values = [name for name, _ in shown], [value for _, value in shown]
-        if others:
-            labels.append(f"{len(others)} other{'s' if len(others) > 1 else ''}")
-            values.append(sum_effects([value for _, value in others]))
+        if isinstance(explanation, Sequence):
+            if not 0 <= row < len(explanation):
+                raise ValueError(f"there is no row {row}; the explanation is of {len(explanation)} rows")
+            explanation = explanation[row]
+        if label is not None or against is not None:
+            explanation = explanation.compare(label, against)
+        base, *lines = explanation.lines(n)
         return cls(
-            [*labels, "prior and base"],
-            [*values, compared.base],
-            title=f"Why {compared.label} and not {compared.against}: log-odds {compared.log_odds:+.2f}",
-            quiet=1 + bool(others),
+            [*(line.name for line in lines), base.name],
+            [*(line.effect for line in lines), base.effect],
+            title=f"Why {explanation.prediction} and not {explanation.against}: log-odds {explanation.total:+.2f}",
+            quiet=1 + (len(explanation.contributions) > n),
         ).plot(ax)
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.explain import Explanation
 from suffice.report.markup import (
     Raw,
     Section,
@@ -20,7 +21,7 @@ from suffice.report.markup import (
 )
 from suffice.report.report_data import HardRow, Seen
 from suffice.statistics.base import FloatArray
-from suffice.tables import RowExplanation, TableError
+from suffice.tables import TableError
 from suffice.tables.encoding import Names
 from suffice.tables.sources.base import arrow
 
@@ -150,7 +151,7 @@ def _names_for(column: Names, effect: FloatArray, gain: str, loss: str) -> str:
 def hard_section(seen: Seen) -> Section:
     """Return the section about the rows that were hardest."""
     every = [*seen.wrong, *seen.unsure]
-    explained: list[RowExplanation | None] = [None] * len(every)
+    explained: list[Explanation | None] = [None] * len(every)
     if every:
         with suppress(TableError):  # a model without parts to show
             explained = list(seen.model.explain(arrow().Table.from_batches([row.cells for row in every])))
@@ -178,7 +179,7 @@ def _unsure(cards: list[str]) -> str:
     return f'<h3>Least sure</h3>{paragraph(say)}<div class="cards">{"".join(cards)}</div>'
 
 
-def _card(seen: Seen, row: HardRow, why: RowExplanation | None) -> str:
+def _card(seen: Seen, row: HardRow, why: Explanation | None) -> str:
     if seen.task == "classes":
         said, true = int(row.answer.argmax()), int(row.value)
         own = f", and {share(float(row.answer[true]))} to {seen.classes[true]}"
@@ -208,12 +209,12 @@ def _quote(seen: Seen, row: HardRow) -> str:
     return "".join(f"<blockquote>{text(each, 400)}</blockquote>" for each in texts if each)
 
 
-def _reasons(why: RowExplanation, words: bool) -> str:
+def _reasons(why: Explanation, words: bool) -> str:
     first = "prior and base" if why.probability is not None else "base"
     rows: list[tuple[str, Any]] = [(first, why.base)]
-    rows.extend((_reason(reason.column, reason.value, words), reason.effect) for reason in why.reasons[:_REASONS])
-    if len(why.reasons) > _REASONS:
-        rest = why.reasons[_REASONS:]
+    rows.extend((_reason(each.feature, each.value, words), each.effect) for each in why.contributions[:_REASONS])
+    if len(why.contributions) > _REASONS:
+        rest = why.contributions[_REASONS:]
         rows.append((plural(len(rest), "other"), sum(reason.effect for reason in rest)))
     # The base of a number may be far from nothing, and would make all bars short.
     longest = max((abs(effect) for _, effect in rows[1 if why.probability is None else 0 :]), default=1.0) or 1.0

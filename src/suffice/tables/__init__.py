@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
-    from suffice.tables.explaining import Reason, RowExplanation
     from suffice.tables.learning_curves import Comparison, compare
     from suffice.tables.model import TableModel, fit
     from suffice.tables.model_search import Candidate
@@ -25,8 +24,6 @@ _MODULES = {
     "Field": "schema",
     "MissingExtraError": "errors",
     "Outlier": "outlier_detection",
-    "Reason": "explaining",
-    "RowExplanation": "explaining",
     "Schema": "schema",
     "TableError": "errors",
     "TableModel": "model",
@@ -46,8 +43,6 @@ __all__ = [
     "Field",
     "MissingExtraError",
     "Outlier",
-    "Reason",
-    "RowExplanation",
     "Schema",
     "Source",
     "TableError",

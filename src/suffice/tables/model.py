@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.explain import Explanation
 from suffice.metrics import Evaluation
 from suffice.statistics import Labels, NormalEquations, Parts
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
@@ -21,7 +22,7 @@ from suffice.store import Contents, Stored
 from suffice.tables import scan
 from suffice.tables.encoding import Bins, Block, Targets, ranges_of
 from suffice.tables.errors import TableError
-from suffice.tables.explaining import RowExplanation, explained
+from suffice.tables.explanation import explain_rows
 from suffice.tables.imputation import imputed
 from suffice.tables.ledger import Ledger, UnknownRowError
 from suffice.tables.model_search import Candidate, judge
@@ -380,11 +381,11 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         measures = self.evaluate(source).summary()
         return measures["accuracy"] if self.schema_.task == "classes" else measures["R²"]
 
-    def explain(self, table: Any) -> list[RowExplanation]:
-        """Return why each row was given its answer: what each column adds."""
-        found: list[RowExplanation] = []
+    def explain(self, table: Any) -> list[Explanation]:
+        """Return an explanation of each row: what each column adds to the score."""
+        found: list[Explanation] = []
         for batch, block in self.blocks(table):
-            found.extend(explained(self.predictor_, block, batch))
+            found.extend(explain_rows(self.predictor_, block, batch))
         return found
 
     def log_evidence(self, table: Any) -> FloatArray:

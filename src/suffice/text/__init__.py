@@ -13,7 +13,7 @@ from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 
 if TYPE_CHECKING:
     from suffice.text.classifier import TextClassifier
-    from suffice.text.explanation import TextExplanation, WordReason
+    from suffice.text.explanation import TextExplanation
     from suffice.text.hashing_vectorizer import HashingVectorizer
     from suffice.text.vectorizers import CountVectorizer, TfidfVectorizer
 
@@ -25,7 +25,6 @@ _MODULES = {
     "TextClassifier": "classifier",
     "TextExplanation": "explanation",
     "TfidfVectorizer": "vectorizers",
-    "WordReason": "explanation",
 }
 __all__ = [
     "CountVectorizer",
@@ -39,7 +38,6 @@ __all__ = [
     "TextExplanation",
     "TfidfVectorizer",
     "Vocabulary",
-    "WordReason",
     "folder",
     "lines",
 ]

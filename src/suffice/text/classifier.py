@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
+from suffice.explain import ClassScores
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
 from suffice.statistics import Labels
@@ -78,7 +79,7 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
     >>> model.predict(["money for lunch money", "monday"])
     array(['spam', 'ham'], dtype='<U4')
     >>> model.explain("free lunch, friend").unseen
-    ['friend']
+    ('friend',)
     >>> model.forget(["monday is fine"], ["ham"]).predict(["is it fine?"])  # nothing speaks for ham any more
     array(['spam'], dtype='<U4')
     """
@@ -195,14 +196,13 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         text
             One text, or a list of them.
         against
-            The class that log-odds are taken against; the first class by default, so that for two classes they are
-            those of the second.
+            The class that the prediction is compared with; the most probable of the others by default.
 
         Returns
         -------
         TextExplanation
-            Its contributions and base add up to the log-odds; ``unseen`` lists the words that were never learnt. A list
-            of them for a list of texts.
+            Its contributions and base add up to the log-odds; ``unseen`` lists words that are not in the vocabulary. A
+            list of explanations for a list of texts.
         """
         reading = self._read()
         if not isinstance(text, str | bytes):
@@ -215,17 +215,19 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
         counts = np.array([count for _, count, _ in known], dtype=np.int64)
         parts, level = reading.parts([column for _, _, column in known], counts)
-        code = 0 if against is None else int(self._labels.encode([against])[0])
-        return TextExplanation(
-            classes=self.classes_,
-            probabilities=self.predict_proba([plain])[0],
-            against=self.classes_[code],
-            words=[word for word, _, _ in known],
-            counts=counts,
-            parts=parts,
-            level=level,
-            empty=_EMPTY.get(self.model_, "a text without words"),
-            unseen=[word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0],
+        scores = ClassScores(
+            self.classes_.tolist(),
+            [word for word, _, _ in known],
+            counts.tolist(),
+            parts.tolist(),
+            level.tolist(),
+            self.predict_log_proba([plain])[0].tolist(),
+        )
+        return TextExplanation.of(
+            scores,
+            against=against,
+            unseen=tuple(word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0),
+            default=None if known else _EMPTY.get(self.model_, "a text without words"),
         )
 
     def top_words(self, label: Any = None, n: int = 10) -> Any:
@@ -353,7 +355,7 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         return model
 
 
-#: What a text without a known word is told by.
+#: What decides the class of a text without known words.
 _EMPTY: dict[str, str] = {"multinomial": "the priors", "boolean": "the priors"}
 
 

@@ -39,8 +39,8 @@ def explain_command(
             raise click.ClickException(f"there is no folder to write {html} to")
 
         with whole_file(html, mode=0o600) as file:  # it holds words of the message
-            file.write_text(why.html(top), encoding="utf-8")
+            file.write_text(why.html_page(top), encoding="utf-8")
     if as_json:
-        write_json(why.as_dict(top))
+        write_json(why.to_dict(top))
     elif html is None:
         sys.stdout.write(why.text(top, terminal_width()) + "\n")

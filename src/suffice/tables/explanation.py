@@ -1,0 +1,67 @@
+"""Explanations of the rows of a table: what each column adds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
+from suffice.tables.encoding import Block, Names
+from suffice.tables.predictors.base import Predictor
+from suffice.tables.predictors.text import TextPredictor
+
+
+def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explanation]:
+    """Return an explanation of each row of a block."""
+    if isinstance(predictor, TextPredictor):
+        return [
+            replace(predictor.inner.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))
+        ]
+    parts, base = predictor.effects(block)
+    stacked = np.stack(parts, axis=1)  # (n, k, features)
+    names = [feature.name for feature in block.features]
+    numbers = predictor.scores(block) if predictor.task != "classes" else None
+    unit = "log of the expected count" if _is_log(predictor) else EXPECTED_NUMBER
+    found = []
+    for row in range(block.rows):
+        values = [_cell(block, batch, place, row) for place in range(len(block.features))]
+        if numbers is None:
+            labels = list(predictor.labels.names)
+            scores = ClassScores(labels, names, values, stacked[row].tolist(), base[row].tolist())
+            found.append(Explanation.of(scores, row=block.first + row))
+            continue
+        effects = stacked[row, 0]
+        order = [place for place in np.argsort(-np.abs(effects), kind="stable") if effects[place]]
+        contributions = tuple(Contribution(names[place], values[place], float(effects[place])) for place in order)
+        level = float(base[row, 0])
+        found.append(
+            Explanation(
+                prediction=float(numbers[row]),
+                against=None,
+                probability=None,
+                base=level,
+                total=level + float(effects.sum()),
+                contributions=contributions,
+                unit=unit,
+                row=block.first + row,
+            )
+        )
+    return found
+
+
+def _is_log(predictor: Predictor) -> bool:
+    return type(predictor.inner).__name__ == "PoissonRegression"
+
+
+def _cell(block: Block, batch: Any, place: int, row: int) -> Any:
+    """Return a cell as the table has it; None where it is missing."""
+    feature = block.features[place]
+    if feature.part is None:
+        return batch.column(feature.column)[row].as_py()
+    column = block.columns[place]
+    if isinstance(column, Names):
+        code = int(column.codes[row])
+        return None if code < 0 else column.vocabulary.names[code]
+    return None if np.isnan(column[row]) else str(np.datetime64(int(column[row]), "D"))
