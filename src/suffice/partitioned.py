@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
@@ -140,17 +139,6 @@ def sum_over(data: Dataset, function: Callable[[Piece], Any]) -> Any:
         raise no_rows()
     validation.check_weight(float(total[-1]))
     return total
-
-
-@contextmanager
-def read_again(data: Dataset) -> Iterator[Dataset]:
-    """Yield the same rows as a dataset that can be read several times; what is kept for that is deleted afterwards."""
-    kept = data.rereadable()
-    try:
-        yield kept
-    finally:
-        if kept is not data:
-            kept.release()
 
 
 def mean_target(data: Dataset) -> FloatArray:

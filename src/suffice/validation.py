@@ -12,11 +12,11 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
-from suffice.data.dataset import is_location
-from suffice.data.stream import is_stream
+from suffice.data.dataset import is_in_parts
+from suffice.data.refusals import refused_in_parts
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError, check_host_memory
-from suffice.kernels.libraries import cluster_of, is_foreign, is_sparse
+from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.native import is_csr
 from suffice.kernels.sparse import intact, intact_sparse
 from suffice.kernels.targets import all_finite, are_together, discovered
@@ -35,11 +35,8 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
     reads them, which trusts them.
     """
-    if not isinstance(x, np.ndarray) and (is_stream(x) or is_location(x)):
-        raise TypeError(
-            f"X is {'a path' if is_location(x) else 'a stream of batches'}, and {type(model).__name__} needs all rows "
-            "here: gather them, or use partial_fit where the model has it"
-        )
+    if not isinstance(x, np.ndarray) and is_in_parts(x):
+        raise refused_in_parts("rows in memory", type(model).__name__, x)
     if isinstance(x, np.ndarray) or is_sparse(x):
         if x.ndim == 2:
             check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
@@ -53,11 +50,6 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         else:
             raise _wrong_width(model, x)
         return x
-    if cluster_of(x) is not None:
-        raise TypeError(
-            f"X is a {type(x).__name__} of {cluster_of(x)}, spread over a cluster, and {type(model).__name__} needs "
-            "all rows here: fetch them (compute(), toPandas()), or choose a model that is fitted from sums"
-        )
     if is_foreign(x):
         return _foreign(model, x, reset)
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}

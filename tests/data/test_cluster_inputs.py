@@ -391,9 +391,9 @@ def test_what_dask_arrays_cannot_be_is_said_at_once(dask_here: Dask) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"scoring": "f1"}, "rows of a cluster are scored by 'accuracy' or 'neg_log_loss'; got scoring='f1'"),
-        ({"folds": "few"}, "folds must be a number or 'loo' for rows of a cluster; got 'few'"),
-        ({"folds": 2.5}, r"folds must be a number or 'loo' for rows of a cluster; got 2\.5"),
+        ({"scoring": "f1"}, "scoring must be 'accuracy', 'neg_log_loss' or a function; got 'f1'"),
+        ({"folds": "few"}, "folds must be a number, 'loo', a splitter or a list of row numbers; got 'few'"),
+        ({"folds": 2.5}, r"folds must be a number, 'loo', a splitter or a list of row numbers; got 2\.5"),
         ({"folds": 1}, "folds must be at least 2; got 1"),
         ({"folds": 31}, "30 rows cannot be cut into 31 folds"),
     ],

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from suffice import (
+    GDA,
     GaussianNB,
     LinearRegression,
     LocallyWeightedRegression,
@@ -273,3 +274,8 @@ def test_dask_bags_of_texts_are_counted_on_the_workers(dask_cluster: Dask) -> No
     model, here = TextClassifier().fit(*bags), TextClassifier().fit(texts()["text"], texts()["class"])
     np.testing.assert_allclose(model.predict_proba(texts()["text"]), here.predict_proba(texts()["text"]), **CLOSE)
     np.testing.assert_allclose(model.predict_proba(bags[0]).compute(), here.predict_proba(texts()["text"]), **CLOSE)
+
+
+def test_discriminant_directions_of_spread_rows_are_those_of_threads(dask_here: Dask) -> None:
+    model = GDA().fit(numbers(), classes())
+    agree(model.transform(dask_here.array(numbers())).compute(), model.transform(numbers()))

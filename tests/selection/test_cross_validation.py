@@ -207,15 +207,6 @@ def test_regressions_of_numbers_are_judged_by_a_function() -> None:
         cross_validate(LinearRegression(), x, y)
 
 
-def test_refits_need_their_rows_here() -> None:
-    import dask.array as da
-
-    x = da.ones((10, 2), chunks=(5, 2))
-    words = r"LogisticRegression is fitted anew for every fold.*fetch it .*or cross-validate a model that is read from"
-    with pytest.raises(ValueError, match=words):
-        cross_validate(LogisticRegression(), x, da.ones(10, chunks=5))
-
-
 def test_models_that_are_fitted_anew_take_a_function_of_the_posterior() -> None:
     x, y = load_wine(return_X_y=True)
     x, y = x[y < 2][::4, :2], y[y < 2][::4]

@@ -1,6 +1,7 @@
 """Rows wherever they live, through one interface: arrays, streams of batches, Dask, Spark, and a user's own."""
 
 from suffice.data.dataset import ArrayDataset, Dataset, EncodedDataset, as_dataset, register
+from suffice.data.refusals import RowsInPartsError
 from suffice.data.stream import SpillWarning, StreamDataset
 from suffice.data.workers import ClusterError
 
@@ -9,6 +10,7 @@ __all__ = [
     "ClusterError",
     "Dataset",
     "EncodedDataset",
+    "RowsInPartsError",
     "SpillWarning",
     "StreamDataset",
     "as_dataset",

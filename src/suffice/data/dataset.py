@@ -8,6 +8,7 @@ import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -34,9 +35,10 @@ class Dataset(ABC):
     """Rows in parts and in order: in memory, in files, on the workers of a cluster.
 
     A part is a dictionary with ``"X"`` and what belongs to its rows (``"y"``, ``"sample_weight"``, ``"offset"`` and so
-    on, by the names of the arguments of ``fit``), or what a function made of such a part. Every estimator takes a
-    dataset in the place of X. A backend implements the methods below. The functions that it is given pickle, so that
-    they can be sent to other processes.
+    on, by the names of the arguments of ``fit``), or what a function made of such a part. To be cut into folds by
+    ``cross_validate``, parts also hold their ``"place"``: two whole numbers by which parts are ordered. Every estimator
+    takes a dataset in the place of X. A backend implements the methods below. The functions that it is given pickle,
+    so that they can be sent to other processes.
     """
 
     #: Whether parts are worked on in this process, so that a model's own settings for threads apply to them.
@@ -108,6 +110,17 @@ class Dataset(ABC):
     @abstractmethod
     def select(self, *names: str) -> Self:
         """Return the same rows with these entries of the parts alone."""
+
+
+@contextmanager
+def read_again(data: Dataset) -> Iterator[Dataset]:
+    """Yield the same rows as a dataset that can be read several times; what is kept for that is deleted afterwards."""
+    kept = data.rereadable()
+    try:
+        yield kept
+    finally:
+        if kept is not data:
+            kept.release()
 
 
 def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> Piece:
@@ -305,6 +318,19 @@ def _is_named(value: Any) -> bool:
     """Whether what belongs to the rows is left out, or given by the names of columns."""
     names = value if isinstance(value, list | tuple) else [value]
     return value is None or all(isinstance(name, str) for name in names)
+
+
+def is_in_parts(X: Any) -> bool:
+    """Whether X is no array or table in memory: a location, a stream, a collection of a cluster or a dataset.
+
+    Examples
+    --------
+    >>> is_in_parts([[1.0]]), is_in_parts(iter([])), is_in_parts("rows.csv")
+    (False, True, True)
+    """
+    from suffice.data.stream import is_stream
+
+    return isinstance(X, Dataset) or cluster_of(X) is not None or is_location(X) or is_stream(X)
 
 
 def is_location(X: Any) -> bool:

@@ -206,7 +206,7 @@ def stream_dataset(X: Any, **beside: Any) -> StreamDataset:
     if head is None:
         raise ValueError("the stream holds no batches with rows: there is nothing to learn from")
     if start is None:
-        return StreamDataset(_once(chain(passed, X)), [piece], is_read_once=True, head=head)
+        return StreamDataset(_once(_pieces(chain(passed, X), piece)), is_read_once=True, head=head)
     return StreamDataset(_Passes(start, piece, head), head=head)
 
 
@@ -235,16 +235,12 @@ class _Passes:
 
     def __call__(self) -> Iterator[Piece]:
         rows = total = 0
-        for number, batch in enumerate(self._start()):
-            with numbered(number):
-                piece = self._piece(batch)
-            if piece is None:
-                continue
+        for piece in _pieces(self._start(), self._piece):
             found = _fingerprint(piece)
             if not rows and found != self._head:
                 raise _changed("another first batch")
             rows, total = rows + length(piece["X"]), crc32(found.to_bytes(4, "little"), total)
-            yield {**piece, "place": (number, 0)}
+            yield piece
         if not rows:
             raise _changed("no rows")
         if self._first is None:
@@ -256,7 +252,8 @@ class _Passes:
 
 def _fingerprint(piece: Piece) -> int:
     """Return a checksum of the first row of a piece, its target and weight included."""
-    firsts = [value.iloc[:1].to_numpy() if hasattr(value, "iloc") else value[:1] for value in piece.values()]
+    columns = [value for name, value in piece.items() if name != "place"]
+    firsts = [value.iloc[:1].to_numpy() if hasattr(value, "iloc") else value[:1] for value in columns]
     return crc32(pickle.dumps(firsts))
 
 
@@ -304,6 +301,15 @@ def _once(batches: Iterator[Any]) -> Callable[[], Iterator[Any]]:
         return left.pop()
 
     return read
+
+
+def _pieces(batches: Iterator[Any], piece: Callable[[Any], Piece | None]) -> Iterator[Piece]:
+    """Yield batches with rows as pieces, with their places in the stream."""
+    for number, batch in enumerate(batches):
+        with numbered(number):
+            found = piece(batch)
+        if found is not None:
+            yield {**found, "place": (number, 0)}
 
 
 def _known_piece(named: dict[str, str | list[str]], columns: tuple[str, ...], batch: Any) -> Piece | None:

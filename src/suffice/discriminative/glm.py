@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from suffice import partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
-from suffice.data.dataset import Piece, length, model_for_parts
+from suffice.data.dataset import Piece, length, model_for_parts, read_again
 from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
 from suffice.discriminative.regression import Regression, drop_rows_without_weight
 from suffice.families import Family, Response
@@ -166,7 +166,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         given = partitioned.scored_dataset(self, X, y, sample_weight, **beside)
         if given is None:
             given = as_dataset(X, y=y, sample_weight=sample_weight, **beside)
-        with partitioned.read_again(given) as rows:
+        with read_again(given) as rows:
             model = model_for_parts(self, rows)
             targets = EncodedDataset.of_parts(rows.map_parts(partial(_without_features, model)), self._engine)
             try:

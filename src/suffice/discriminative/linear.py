@@ -13,7 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
 from suffice import partitioned, validation
 from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
-from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
+from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows, read_again
 from suffice.discriminative.base import LinearPredictor
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference, notes_on_rows
@@ -353,7 +353,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         data = partitioned.scored_dataset(self, X, y, sample_weight)
         if data is None:
             return float(super().score(X, y, sample_weight))
-        with partitioned.read_again(data) as rows:
+        with read_again(data) as rows:
             squares = partial(_squares, model_for_parts(self, rows), partitioned.mean_target(rows))
             left, all_of_it = np.split(partitioned.sum_over(rows, squares)[:-1], 2)
         explained = 1 - left / np.where(all_of_it > 0, all_of_it, 1.0)

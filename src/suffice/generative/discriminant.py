@@ -28,6 +28,7 @@ from suffice.generative.structures import (
 from suffice.kernels import Batch
 from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.protocol import Kernels
+from suffice.partitioned import row_wise
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
@@ -243,6 +244,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     # Discriminant directions.
 
+    @row_wise("component")
     def transform(self, X: Any) -> FloatArray:
         """Return the rows projected on the discriminant directions, (n, components).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +13,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location
+from suffice.data.dataset import Dataset, dataset_in_parts, model_for_parts, open_location, read_again
+from suffice.data.refusals import refused_in_parts
 from suffice.selection import tuning
 from suffice.selection.folds_in_parts import scores_of
 from suffice.selection.refitting import scores_of_refits
@@ -121,9 +123,38 @@ def cross_validate(
     settings = [dict(each) for each in ParameterGrid(grid)] if grid else [{}]
     candidates = [clone(model).set_params(**each) for each in settings]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    _check_arguments(folds, scoring)
+    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
     if not hasattr(model, "_sum_shape"):
+        if data is not None:
+            raise refused_in_parts("refits", type(model).__name__, X)
         refitted = scores_of_refits(candidates, X, y, sample_weight, folds, scoring)
         return CrossValidation(settings, np.array(refitted), name)
+    with nullcontext() if data is None else read_again(data) as rows_in_parts:
+        scores = _scores_by_sums(settings, candidates, rows_in_parts, X, y, sample_weight, folds, scoring)
+    return CrossValidation(settings, np.array(scores), name)
+
+
+def _check_arguments(folds: Any, scoring: Any) -> None:
+    """Raise where folds or scoring is none of what they may be."""
+    of_rows = isinstance(folds, int | np.integer | Iterable) or hasattr(folds, "split")
+    if folds != "loo" if isinstance(folds, str) else not of_rows:
+        raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
+    if not callable(scoring) and scoring not in ("accuracy", "neg_log_loss"):
+        raise ValueError(f"scoring must be 'accuracy', 'neg_log_loss' or a function; got {scoring!r}")
+
+
+def _scores_by_sums(
+    settings: list[dict[str, Any]],
+    candidates: list[Any],
+    data: Dataset | None,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    folds: Any,
+    scoring: Any,
+) -> list[list[float]]:
+    """Return the scores of each setting, fold by fold; rows are in a dataset, or else in memory."""
     scores: dict[int, list[float]] = {}
     for _, places in itertools.groupby(
         sorted(range(len(settings)), key=lambda place: _shape(candidates[place])),
@@ -131,11 +162,6 @@ def cross_validate(
     ):
         alike = list(places)  # they read the same sums
         first = candidates[alike[0]]
-        data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
-        if data is not None and not data.is_rereadable:
-            raise ValueError(
-                "X is a stream that is read once, and folds are read twice: give a function that starts it"
-            )
         if data is not None:
             first._set_features(data)
             models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]
@@ -145,7 +171,7 @@ def cross_validate(
         # What the first model has set about the features holds for all of them.
         models = [copy.copy(first).set_params(**settings[place]) for place in alike]
         scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
-    return CrossValidation(settings, np.array([scores[place] for place in range(len(settings))]), name)
+    return [scores[place] for place in range(len(settings))]
 
 
 def _shape(model: Any) -> str:
@@ -156,8 +182,6 @@ def _shape(model: Any) -> str:
 def _scores(models: list[Any], rows: Rows, folds: Any, scoring: Any) -> list[list[float]]:
     """Return the scores of models that read the same sums, fold by fold."""
     if isinstance(folds, str):
-        if folds != "loo":
-            raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
         whole, _ = models[0]._first_sum(rows)
         return [[_score(scoring, rows, each._temperature(), each._left_out(whole, rows))] for each in models]
     parts = Folds(rows, indices_of(folds, rows.codes))
@@ -182,6 +206,4 @@ def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
         return float(right.mean() if rows.weight is None else np.average(right, weights=rows.weight))
     if scoring == "neg_log_loss":
         return tuning.log_score(result, rows.codes, rows.weights, temperature)
-    if not callable(scoring):
-        raise ValueError(f"scoring must be 'accuracy', 'neg_log_loss' or a function; got {scoring!r}")
     return float(scoring(rows.codes, np.exp(tuning.log_posterior(result / temperature))))

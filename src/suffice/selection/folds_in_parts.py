@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.data import Dataset
-from suffice.data.dataset import Piece
+from suffice.data.dataset import Piece, no_rows
+from suffice.data.refusals import refused_in_parts
 from suffice.selection import tuning
 from suffice.selection.rows import Codes, Rows, read_all, sums_of_others
 from suffice.statistics import Labels, Statistics
@@ -22,22 +23,22 @@ Before = dict[tuple[int, int], npt.NDArray[np.int64]]
 
 def scores_of(models: Sequence[Any], data: Dataset, folds: Any, scoring: Any) -> list[list[float]]:
     """Return the scores of models that read the same sums, fold by fold; the folds are those of rows that are here."""
-    if scoring not in ("accuracy", "neg_log_loss"):
-        raise ValueError(f"rows of a cluster are scored by 'accuracy' or 'neg_log_loss'; got scoring={scoring!r}")
+    if callable(scoring):
+        raise refused_in_parts("scoring functions", getattr(scoring, "__name__", repr(scoring)))
+    if not isinstance(folds, str | int | np.integer):
+        raise refused_in_parts("folds by position", repr(folds))
     first = models[0]
     counted = sorted(data.map_parts(partial(_counted, first)).iterate(), key=lambda found: found[0])
     if not counted:
-        raise ValueError("no partition has any rows: there is nothing to learn from")
+        raise no_rows()
     labels = Labels.of([name for _, found, _ in counted for name in found])
     before, totals, order = _before(labels, counted)
     if isinstance(folds, str):
-        if folds != "loo":
-            raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
         whole = data.map_parts(partial(_fold_sums, first, labels, before, _all_alike(totals))).reduce(_each_added)
         assert whole is not None
         scored = data.map_parts(partial(_left_out, models, whole[0], labels, scoring)).reduce(_both)
     else:
-        allocation = _allocation(totals, order, folds)
+        allocation = _allocation(totals, order, int(folds))
         sums = data.map_parts(partial(_fold_sums, first, labels, before, allocation)).reduce(_each_added)
         assert sums is not None
         others = sums_of_others(sums)
@@ -52,7 +53,18 @@ def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], list[Any], npt.
     (_, codes, _), labels, _ = model._one_part(piece, Labels(), False)
     _, first, counts = np.unique(codes, return_index=True, return_counts=True)
     order = np.argsort(first)
-    return piece["place"], [labels.names[code] for code in order], counts[order]
+    return _place(piece), [labels.names[code] for code in order], counts[order]
+
+
+def _place(piece: Piece) -> tuple[int, int]:
+    """Return the place of a piece in the order of all."""
+    if "place" not in piece:
+        raise ValueError(
+            "the parts of a Dataset must hold their 'place', a tuple of two whole numbers by which parts are ordered, "
+            "to be cut into folds"
+        )
+    place: tuple[int, int] = piece["place"]
+    return place
 
 
 def _before(labels: Labels, counted: Sequence[Any]) -> tuple[Before, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
@@ -71,10 +83,8 @@ def _all_alike(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return totals[None, :]
 
 
-def _allocation(totals: npt.NDArray[np.int64], order: npt.NDArray[np.intp], folds: Any) -> npt.NDArray[np.int64]:
+def _allocation(totals: npt.NDArray[np.int64], order: npt.NDArray[np.intp], folds: int) -> npt.NDArray[np.int64]:
     """Return how many rows of each class go to each fold, (folds, k), as scikit-learn's StratifiedKFold counts them."""
-    if not isinstance(folds, int | np.integer):
-        raise ValueError(f"folds must be a number or 'loo' for rows of a cluster; got {folds!r}")
     if folds < 2:
         raise ValueError(f"folds must be at least 2; got {folds}")
     if folds > totals.sum():

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from suffice.data.stream import is_stream
-from suffice.kernels.libraries import cluster_of
 from suffice.selection import tuning
 from suffice.selection.rows import Index, indices_of
 from suffice.statistics import Labels
@@ -30,30 +28,15 @@ def scores_of_refits(
     [[1.0, 1.0]]
     """
     name = type(models[0]).__name__
-    if cluster_of(X) is not None:
-        raise ValueError(
-            f"{name} is fitted anew for every fold, to rows of this machine, and X is spread over {cluster_of(X)}: "
-            "fetch it (compute(), toPandas()); split it yourself (random_split, randomSplit), then fit and score on "
-            "the parts; or cross-validate a model that is read from sums, such as GaussianNB"
-        )
-    if is_stream(X):
-        raise ValueError(
-            f"{name} is fitted anew for every fold, to rows of this machine, and X is a stream or in files: read it "
-            "first (pandas.read_parquet), or cross-validate a model that is read from sums, such as GaussianNB"
-        )
     classifies = is_classifier(models[0])
     if scoring in ("accuracy", "neg_log_loss") and not classifies:
         raise ValueError(
             f"scoring={scoring!r} judges classes, and {name} predicts numbers: give a function of the targets and the "
             "predictions, such as sklearn.metrics.r2_score"
         )
-    if scoring not in ("accuracy", "neg_log_loss") and not callable(scoring):
-        raise ValueError(f"scoring must be 'accuracy', 'neg_log_loss' or a function; got {scoring!r}")
     targets = np.asarray(y)
     labels, codes = Labels.discover(targets) if classifies else (Labels(), targets)
     if isinstance(folds, str):
-        if folds != "loo":
-            raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")
         held_out = [np.array([row]) for row in range(len(targets))]
     else:
         held_out = indices_of(folds, codes, classifies)

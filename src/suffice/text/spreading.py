@@ -9,6 +9,7 @@ from typing import Any
 from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
+from suffice.data.refusals import refused_in_parts
 from suffice.statistics import Labels
 from suffice.text.candidates import candidates
 from suffice.text.event_models import GENERATIVE, Form
@@ -22,10 +23,7 @@ def learnt_from(model: Any, data: Dataset, classes: Any) -> Any:
     if model.model == "auto":
         part.model = model.model_ if hasattr(model, "_learnt") else _form(model, data)
     if part.model not in GENERATIVE:
-        raise ValueError(
-            f"model={model.model!r} keeps all documents, and these are in parts: choose one of "
-            f"{', '.join(GENERATIVE)}, or fetch the documents"
-        )
+        raise refused_in_parts("documents", f"model={model.model!r}")
     learnt: Any = data.map_parts(partial(_counted, part, classes)).reduce(operator.add)
     if learnt is None:
         raise no_rows()
