@@ -102,7 +102,7 @@ def _note(report: Any, call: pytest.CallInfo[Any] | None) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many tests were skipped for want of each requirement, and what enables them."""
+    """Print how many tests were skipped for each missing requirement, and how to install it."""
     tests: dict[str, set[str]] = defaultdict(set)
     modules: dict[str, set[str]] = defaultdict(set)
     for report in terminalreporter.stats.get("skipped", []):
@@ -116,7 +116,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if tests[name] or modules[name]
     ]
     if rows:
-        terminalreporter.section("skipped for want of")
+        terminalreporter.section("skipped: missing requirements")
         widths = [max(len(row[column]) for row in rows) for column in range(2)]
         for name, amount, cure in rows:
             terminalreporter.write_line(f"{name:{widths[0]}}  {amount:>{widths[1]}}  {cure}")

@@ -35,7 +35,7 @@ class Requirement:
 
 
 class MissingRequirement(pytest.skip.Exception):
-    """Skips a test, or the whole module that is being imported, for want of a requirement."""
+    """Skips a test, or the whole module that is being imported, if a requirement is missing."""
 
     def __init__(self, requirement: str) -> None:
         super().__init__(f"needs {requirement}: {REQUIREMENTS[requirement].enabled_by}", allow_module_level=True)

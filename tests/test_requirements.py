@@ -1,4 +1,4 @@
-"""What a run of pytest says of tests that were skipped for want of something."""
+"""The summary of skipped tests at the end of a pytest run."""
 
 from __future__ import annotations
 

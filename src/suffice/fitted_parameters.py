@@ -29,7 +29,7 @@ def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     {'l2': 0.5, 'family': {'family': 'negative_binomial', 'parameters': {'theta': 2.0}}}
     """
     families = {name: value for name, value in given.items() if _is_family(value)}
-    plain = parameters.written({name: value for name, value in given.items() if name not in families})
+    plain = parameters.encode_parameters({name: value for name, value in given.items() if name not in families})
     return plain | {name: _write_family(family) for name, family in families.items()}
 
 
@@ -42,7 +42,7 @@ def read_parameters(plain: Mapping[str, Any], families: Mapping[str, type]) -> d
     {'family': Tweedie(power=1.5)}
     """
     named = {name: value for name, value in plain.items() if isinstance(value, dict) and "family" in value}
-    rest = parameters.read({name: value for name, value in plain.items() if name not in named})
+    rest = parameters.decode_parameters({name: value for name, value in plain.items() if name not in named})
     return rest | {name: _read_family(value, families) for name, value in named.items()}
 
 
@@ -54,7 +54,7 @@ def _write_family(family: Family | type[Family]) -> dict[str, Any]:
     """Return a family's name, or that of its class, and its parameters; None where the class itself was given."""
     kind = family if isinstance(family, type) else type(family)
     own = {**NAMED, **PARAMETRIC}.get(kind.name) is kind
-    values = None if isinstance(family, type) else parameters.written(family.parameters)
+    values = None if isinstance(family, type) else parameters.encode_parameters(family.parameters)
     return {"family": kind.name if own else class_name(kind), "parameters": values}
 
 
@@ -69,7 +69,7 @@ def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
             f"needs the family {name}, which is no part of suffice{others}: import the class yourself and give "
             f"load(path, families=[{short}]); where it has another name by now, families={{{name!r}: {short}}}"
         )
-    return known[name] if values is None else known[name](**parameters.read(values))
+    return known[name] if values is None else known[name](**parameters.decode_parameters(values))
 
 
 #: Parameters that say how rows are summed, and not what is learned: they act whenever they are set.

@@ -1,4 +1,4 @@
-"""Progress of fits: the ``suffice`` logger, ``verbose=True``, and callbacks given to :func:`progress`."""
+"""Progress of fits: the ``suffice`` logger, ``verbose=True``, and callbacks of :func:`progress`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOGGER = logging.getLogger("suffice")
 
 
 class Progress(NamedTuple):
-    """How far a fit has come.
+    """State of a fit after a pass.
 
     Examples
     --------
@@ -23,13 +23,13 @@ class Progress(NamedTuple):
     LogisticRegression: pass 3, 60,000 rows, 0.5 s, value 2711.25, gradient 1e-05
     """
 
-    estimator: str  #: the class of the model that is fitted; empty where a solver runs by itself
+    estimator: str  #: the class of the model that is fitted; empty for a solver without an estimator
     passes: float  #: passes over the rows so far, counted from the start of the solver; a part counts as its share
     rows: int  #: rows of this pass: fewer than all where a solver starts from a sample
     seconds: float  #: since the fit started
     value: float
-    """What is minimised: minus the penalised log-likelihood, without constant terms. Of ``Perceptron`` the mistakes of
-    the epoch, of ``NBLogisticRegression`` the duality gap, after the first reading of a stream NaN."""
+    """The objective: the negative penalised log-likelihood, without constant terms. For ``Perceptron`` the mistakes of
+    the epoch, for ``NBLogisticRegression`` the duality gap, after the first reading of a stream NaN."""
     gradient_norm: float = math.nan  #: the largest entry of the gradient, divided by the weight of the rows
 
     def __str__(self) -> str:
@@ -54,16 +54,15 @@ _CALLBACKS: ContextVar[tuple[Callable[[Progress], object], ...]] = ContextVar("c
 
 @contextmanager
 def progress(callback: Callable[[Progress], object]) -> Iterator[None]:
-    """Call a function after each pass of every fit inside a ``with`` statement.
+    """Call a function after each pass of every fit inside a ``with`` statement, also in pipelines and searches.
 
-    Whatever estimator is fitted there, alone, in a pipeline or in a search: it needs no parameter for it. An exception
-    of the callback stops the fit, and leaves the model as it was.
+    An exception of the callback stops the fit, and leaves the model unchanged.
 
     Parameters
     ----------
     callback
-        It is given a :class:`Progress`. It is called in the thread that fits, and not in other threads or processes
-        that the program starts inside the ``with`` statement.
+        A function of a :class:`Progress`. It is called in the thread of the ``with`` statement, and not in other
+        threads or processes that the program starts inside.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def progress(callback: Callable[[Progress], object]) -> Iterator[None]:
 
 @contextmanager
 def fitting(estimator: str, verbose: bool) -> Iterator[None]:
-    """Name the estimator whose progress is reported inside; with ``verbose``, print it to stderr as well."""
+    """Set the estimator whose progress is reported inside; with ``verbose``, print it to stderr as well."""
     token = _FIT.set(_Fit(estimator, time.perf_counter(), verbose))
     try:
         yield
@@ -92,18 +91,18 @@ def fitting(estimator: str, verbose: bool) -> Iterator[None]:
 
 
 def is_reported() -> bool:
-    """Whether a pass that is reported now reaches the logger, a callback or, where the estimator is verbose, stderr."""
+    """Whether a report of a pass reaches the logger, a callback or, if the estimator is verbose, stderr."""
     fit = _FIT.get()
     return LOGGER.isEnabledFor(logging.INFO) or bool(_CALLBACKS.get()) or (fit is not None and fit.verbose)
 
 
 def report(passes: float, rows: int, value: float, gradient_norm: float = math.nan, seconds: float = 0.0) -> None:
-    """Report a pass to the logger, the callbacks and, where the estimator is verbose, to stderr.
+    """Report a pass to the logger, the callbacks and, if the estimator is verbose, to stderr.
 
     Parameters
     ----------
     seconds
-        How long a solver has run, where it runs by itself.
+        The time since the start of a solver without an estimator.
     """
     if not is_reported():
         return

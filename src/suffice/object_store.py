@@ -1,4 +1,4 @@
-"""Files and folders that URLs name: ``s3://``, ``gs://`` and ``memory://`` by fsspec; ``file://``, which is local."""
+"""Files and folders at URLs: ``s3://``, ``gs://`` and ``memory://`` with fsspec; ``file://``, which is local."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from suffice.errors import MissingExtraError
 
-#: The package that fsspec needs for each scheme, beside itself.
+#: The package that fsspec needs for each scheme, besides itself.
 DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "memory": "fsspec"}
-#: What a location may be, for messages.
+#: The supported schemes, for messages.
 SCHEMES = "s3://, gs://, memory:// and file://"
-#: One letter before the colon is a drive; ``Path`` makes one slash of two.
+#: One letter before the colon is a drive; ``Path`` turns two slashes into one.
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):(//?)", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ def scheme_of(location: str | os.PathLike[str]) -> str | None:
 
 
 def local_path(location: str | os.PathLike[str]) -> str:
-    """Return the path that a ``file://`` URL names; a path as it is.
+    """Return the path of a ``file://`` URL; a path is returned unchanged.
 
     Examples
     --------
@@ -58,9 +58,9 @@ class RemotePath:
     Examples
     --------
     >>> place = remote_path("memory://models/a")
-    >>> place.write(b"whole")
+    >>> place.write(b"bytes")
     >>> place.size(), place.read()
-    (5, b'whole')
+    (5, b'bytes')
     """
 
     url: str
@@ -68,7 +68,7 @@ class RemotePath:
     files: Any  #: the file system of fsspec
 
     def size(self) -> int:
-        """Return the length of a file in bytes; raise where it is a folder, or not there."""
+        """Return the length of a file in bytes; raise if it is a folder, or does not exist."""
         with self._naming():
             about = self.files.info(self.path)
         if about["type"] == "directory":
@@ -77,24 +77,24 @@ class RemotePath:
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """Yield the file, open for reading."""
+        """Open the file for reading."""
         with self._naming():
             opened = self.files.open(self.path, "rb")
         with opened as file:
             yield file
 
     def read(self) -> bytes:
-        """Return what the file holds."""
+        """Return the contents of the file."""
         with self.open() as file:
             return bytes(file.read())
 
     def write(self, data: bytes) -> None:
-        """Write a file in one request, or in parts that an object store joins when all are there."""
+        """Write a file in one request, or in a multipart upload, which is atomic too."""
         with self._naming("there is no such bucket or folder to write to"):
             self.files.pipe_file(self.path, data)
 
     def find(self) -> list[str]:
-        """Return the paths of all files in a folder and below it; of a file, its own; of a glob, those that match."""
+        """Return the paths of all files in and below a folder; of a file, its own; of a glob, those that match."""
         with self._naming():
             if any(mark in self.path for mark in "*?["):
                 found = self.files.glob(self.path)
@@ -104,7 +104,7 @@ class RemotePath:
         return sorted(map(str, found))
 
     def fetch(self, path: str, to: str) -> None:
-        """Copy one of the files that :meth:`find` returned to this machine."""
+        """Download one of the files that :meth:`find` returned."""
         with self._naming():
             self.files.get_file(path, to)
 
@@ -114,7 +114,7 @@ class RemotePath:
 
     @contextmanager
     def _naming(self, missing: str = "there is no such file or folder") -> Iterator[None]:
-        """Name the URL in errors; those of drivers are of many types."""
+        """Add the URL to errors; drivers raise many types of them."""
         try:
             yield
         except FileNotFoundError:
@@ -131,21 +131,21 @@ class RemotePath:
 
 
 def remote_path(location: str | os.PathLike[str]) -> RemotePath | None:
-    """Return what a URL names in an object store; None for a path and for ``file://``.
+    """Return the file or folder of a URL in an object store; None for a path and for ``file://``.
 
     Raises
     ------
     MissingExtraError
-        Where fsspec, or the package that it needs for the scheme, is not installed.
+        If fsspec, or the package that it needs for the scheme, is not installed.
     ValueError
-        Where there is no such scheme.
+        If the scheme is not supported.
     """
     url = os.fspath(location)
     scheme = scheme_of(url)
     if scheme in (None, "file"):
         return None
     if scheme not in DRIVERS:
-        raise ValueError(f"{url} has the scheme {scheme}://, which is none of {SCHEMES}: copy the file, and name that")
+        raise ValueError(f"{url} has the scheme {scheme}://, which is none of {SCHEMES}: give the path of a copy")
     match = _URL.match(url)
     assert match is not None
     url = f"{scheme}://{url[match.end() :]}"

@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user's program, however deep in the package they arise."""
+"""Warnings that point to the line of the user's code."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 import warnings
 from pathlib import Path
 
-#: Files whose frames are passed over: those of this package, and of context managers between them.
+#: Files whose frames are skipped: those of this package, and of ``contextlib`` between them.
 _OURS = (str(Path(__file__).parent) + os.sep, str(contextlib.__file__))
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning about the innermost line that is not of this package.
+    """Issue a warning for the innermost line outside of this package.
 
     Parameters
     ----------
     message
-        What is wrong, and the cure.
+        The problem, and the cure.
     category
-        Which kind of warning it is.
+        The class of the warning.
 
     Examples
     --------

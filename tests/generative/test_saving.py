@@ -90,5 +90,5 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in (0, 7, 100, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(StoreError, match=r"is (empty|cut short|not a model file)"):
+        with pytest.raises(StoreError, match=r"is (empty|truncated|not a model file)"):
             suffice.load(path)

@@ -196,10 +196,10 @@ FAULTS = (
     Fault(
         "a model file that is being written can be read by all users",
         "store",
-        "src/suffice/store/whole.py",
+        "src/suffice/store/atomic_file.py",
         "os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600",
         "os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644",
-        ("tests/store/test_files.py::test_nobody_else_reads_a_file_that_is_not_yet_whole",),
+        ("tests/store/test_files.py::test_unfinished_file_is_readable_by_its_owner_only",),
     ),
     Fault(
         "changed numbers of a model file are not noticed",

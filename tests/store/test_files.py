@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from suffice.store import Contents, StoreError, contents, files, read, write
-from suffice.store.whole import whole_file
+from suffice.store.atomic_file import atomic_file
 from tests.rights import open_folder, without_rights
 
 from .samples import assert_same, sample
@@ -122,7 +122,7 @@ def test_a_link_is_followed(path):
 def test_a_file_that_is_not_there(path):
     with pytest.raises(FileNotFoundError):
         read(path)
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="the folder for the model does not exist"):
         write(path / "below" / "model", sample())
 
 
@@ -144,15 +144,15 @@ def test_a_device_without_end():
 
 
 @posix
-def test_nobody_else_reads_a_file_that_is_not_yet_whole(path):
-    with whole_file(path) as temporary:
+def test_unfinished_file_is_readable_by_its_owner_only(path):
+    with atomic_file(path) as temporary:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
         temporary.write_bytes(b"whole")
     mask = os.umask(0o022)
     os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
     path.chmod(0o640)
-    with whole_file(path) as temporary:
+    with atomic_file(path) as temporary:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 

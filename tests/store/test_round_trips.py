@@ -99,12 +99,12 @@ def test_reading_leaves_nothing_open_or_mapped(path):
     ("contents", "error", "words"),
     [
         (Contents("Any", {"a": {1: 2}}, {}, {}), TypeError, r"settings\['a'\] has the key 1 of type int"),
-        (Contents("Any", {"a": [b"x"]}, {}, {}), TypeError, r"settings\['a'\] holds b'x' of type bytes"),
+        (Contents("Any", {"a": [b"x"]}, {}, {}), TypeError, r"settings\['a'\] is b'x' of type bytes"),
         (Contents("Any", {"a": np.zeros(1)}, {}, {}), TypeError, "keep it among the arrays"),
         (Contents("Any", {"a": "\ud800"}, {}, {}), ValueError, "surrogates"),
-        (Contents("Any", {}, {}, {"a": np.array([None])}), TypeError, r"arrays\['a'\] holds object"),
-        (Contents("Any", {}, {}, {"a": np.array(["x"])}), TypeError, r"arrays\['a'\] holds <U1"),
-        (Contents("Any", {}, {}, {"a": np.zeros(1, complex)}), TypeError, r"arrays\['a'\] holds complex128"),
+        (Contents("Any", {}, {}, {"a": np.array([None])}), TypeError, r"arrays\['a'\] has the dtype object"),
+        (Contents("Any", {}, {}, {"a": np.array(["x"])}), TypeError, r"arrays\['a'\] has the dtype <U1"),
+        (Contents("Any", {}, {}, {"a": np.zeros(1, complex)}), TypeError, r"arrays\['a'\] has the dtype complex128"),
         (Contents("Any", {}, {}, {1: np.zeros(1)}), TypeError, "must be str; got 1"),
         (Contents(None, {}, {}, {}), TypeError, "must be str; got None"),
     ],
@@ -121,7 +121,7 @@ def test_what_no_file_can_hold_is_refused_in_the_readers_words(contents, error, 
 def test_statistics_that_could_not_be_read_are_not_written(value, words):
     events = sample().statistics["events"]
     spoiled = type(events)(events.labels, np.array([1.0, value, 0.0]), events.counts)
-    with pytest.raises(ValueError, match=rf"statistics\['events'\].rows holds {words}"):
+    with pytest.raises(ValueError, match=rf"statistics\['events'\].rows has the value {words}"):
         pack(Contents("Any", {}, {"events": spoiled}, {}))
 
 

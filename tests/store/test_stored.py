@@ -55,14 +55,14 @@ def test_public_classes_are_known_by_their_names():
 def test_a_kind_that_is_no_known_model(tmp_path, kind):
     write(tmp_path / "model", Contents(kind, {}, {}, {}))
     with pytest.raises(
-        StoreError, match=rf"model holds a model of kind '{kind}', which suffice .* knows .*WordCounter"
+        StoreError, match=rf"contains a model of kind '{kind}', which is unknown to suffice .*known: .*WordCounter"
     ):
         load(tmp_path / "model")
 
 
 def test_contents_that_the_model_cannot_use(tmp_path):
     write(tmp_path / "model", Contents("WordCounter", {"alpha": 1}, {}, {}))
-    with pytest.raises(StoreError, match=r"holds a WordCounter that .* cannot make a model of .*KeyError: 'words'"):
+    with pytest.raises(StoreError, match=r"contains a WordCounter that .* cannot load .*KeyError: 'words'"):
         load(tmp_path / "model")
 
 

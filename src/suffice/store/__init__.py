@@ -1,4 +1,4 @@
-"""One safe, versioned file per model: arrays and strict JSON, never code."""
+"""Model files: one versioned safetensors file per model, with arrays and strict JSON and no code."""
 
 from suffice.store.contents import FORMAT, Contents, StoreError, check_shapes
 from suffice.store.files import read, write

@@ -1,8 +1,8 @@
-"""What a model's file holds, and how that becomes bytes and is read back from bytes that nobody vouches for.
+"""Contents of a model file, and its serialisation. The bytes that are read are untrusted.
 
-The bytes are a safetensors file. Its tensors are ``statistics.<name>.<field>`` and ``arrays.<name>``; its one metadata
-entry, ``suffice``, is JSON: format, version, kind, settings, the kind of each statistic, and a digest of all that and
-of all tensors.
+The format is safetensors. The tensors are ``statistics.<name>.<field>`` and ``arrays.<name>``; the one metadata entry,
+``suffice``, is JSON: format, version, kind, settings, the kind of each statistic, and a digest of these and of all
+tensors.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from suffice.store.values import decode, encode, to_json
 
 Array = npt.NDArray[Any]
 
-#: The newest format this version reads, and the one it writes.
+#: The format that this version writes, and the newest that it reads.
 FORMAT = 1
 
 VERSION = version("suffice")
 CURE = "restore it from a copy, or save the model again"
-#: safetensors reads no header longer than this.
+#: Longest header that safetensors reads, in bytes.
 HEADER_LIMIT = 100_000_000
-#: JSON within the header's JSON may take twice its length; the rest is for the names of tensors.
+#: Longest metadata, in bytes: escaped as a string in the header's JSON it may double; the rest is for tensor names.
 TEXT_LIMIT = 40_000_000
 DTYPES = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 )
-#: Fields of statistics that are sums of weights or counts: below zero they mean nothing.
+#: Fields of statistics that are sums of weights or counts, which cannot be negative.
 NOT_NEGATIVE = frozenset(["rows", "weights", "counts", "total"])
 
 
 class StoreError(ValueError):
-    """A file that is no model of ours, or that has been damaged."""
+    """The file is not a model file of suffice, or is damaged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a model's file holds.
+    """Contents of a model file.
 
     Parameters
     ----------
     kind
         The name of the model's class.
     settings
-        Plain values by name: None, bool, int, float, str, and lists and dicts of these. Numbers of NumPy become
-        Python's, tuples become lists.
+        Plain values by name: None, bool, int, float, str, and lists and dicts of these. NumPy scalars become Python
+        numbers, tuples become lists.
     statistics
-        The sums the model was fitted from, by name.
+        The sums from which the model was fitted, by name.
     arrays
         Other arrays of bools, integers or floats, by name.
     families
-        Classes of families that whoever loads the file has given, by ``module:name``; a file does not hold them.
+        Classes of families that the caller of ``load`` gave, by ``module:name``; they are not stored.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Contents:
 
 
 def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise about the first array whose shape does not go with the rest of a model.
+    """Raise if an array does not have the shape that the rest of the model implies.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, 
 
 
 def pack(contents: Contents) -> bytes:
-    """Return the bytes of a model's file, or say what no file can hold."""
+    """Serialise the contents of a model file; raise for values that the format cannot store."""
     tensors = {f"arrays.{_text(name)}": _dense(f"arrays[{name!r}]", each) for name, each in contents.arrays.items()}
     for name, statistic in contents.statistics.items():
         for field, array in statistic.to_arrays().items():
@@ -116,13 +116,13 @@ def pack(contents: Contents) -> bytes:
 
 
 def read_about(header: bytes) -> dict[str, Any]:
-    """Return what a file's header says about the model, or say why it is none that we can read."""
+    """Return the metadata of the model in a file's header; raise if this version cannot read it."""
     metadata = json.loads(header).get("__metadata__")
     if not metadata or "suffice" not in metadata:
-        raise StoreError("is a safetensors file, but holds no model of suffice: pass a file that save() wrote")
+        raise StoreError("is a safetensors file without a suffice model: pass a file that save() wrote")
     about: dict[str, Any] = json.loads(metadata["suffice"])
     if type(about["format"]) is not int or about["format"] < 1:
-        raise StoreError(f"claims format {about['format']!r}, which there is not: {CURE}")
+        raise StoreError(f"has the invalid format {about['format']!r}: {CURE}")
     if about["format"] > FORMAT:
         raise StoreError(
             f"was written by suffice {about['suffice']}, in format {about['format']}; this is suffice {VERSION}, which "
@@ -132,22 +132,22 @@ def read_about(header: bytes) -> dict[str, Any]:
 
 
 def unpack(about: dict[str, Any], data: bytes) -> Contents:
-    """Return the contents that :func:`pack` made bytes of. Bytes it did not make may raise anything, but do no harm."""
+    """Deserialise what :func:`pack` wrote. Other bytes may raise any exception, and have no other effect."""
     try:
         tensors = safetensors.numpy.load(data)
     except safetensors.SafetensorError as error:
-        raise StoreError(f"is cut short or damaged ({error}): {CURE}") from error
+        raise StoreError(f"is truncated or damaged ({error}): {CURE}") from error
     if about.pop("digest") != _digest(about, tensors):
-        raise StoreError(f"has been changed or damaged since it was written: {CURE}")
+        raise StoreError(f"is damaged, its digest does not match: {CURE}")
     arrays: dict[str, Array] = {}
     fields: dict[str, dict[str, Array]] = {name: {} for name in about["statistics"]}
     for tensor, array in tensors.items():
         if array.dtype == bool and array.view(np.uint8).max(initial=0) > 1:
-            raise ValueError(f"tensor {tensor!r} holds bools that are neither 0 nor 1")
-        room, dot, name = tensor.partition(".")
-        if dot and room == "arrays":
+            raise ValueError(f"tensor {tensor!r} has bools that are neither 0 nor 1")
+        group, dot, name = tensor.partition(".")
+        if dot and group == "arrays":
             arrays[name] = array
-        elif dot and room == "statistics":
+        elif dot and group == "statistics":
             owner = max((each for each in fields if name.startswith(f"{each}.")), key=len)
             fields[owner][name[len(owner) + 1 :]] = array
         else:
@@ -162,7 +162,7 @@ def unpack(about: dict[str, Any], data: bytes) -> Contents:
 def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
     if kind not in Statistics.kinds:
         raise StoreError(
-            f"holds the statistic {name!r} of kind {kind!r}, which suffice {VERSION} does not know (it knows "
+            f"has the statistic {name!r} of kind {kind!r}, which is unknown to suffice {VERSION} (known: "
             f"{', '.join(sorted(Statistics.kinds))}): upgrade suffice, or import the module that defines {kind}"
         )
     try:
@@ -170,19 +170,19 @@ def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
             _check_values(field, field, array)
         return Statistics.kinds[kind].from_arrays(fields)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"holds the statistic {name!r} with arrays that no fit gives ({error}): {CURE}") from error
+        raise StoreError(f"has invalid arrays of the statistic {name!r} ({error}): {CURE}") from error
 
 
 def _check_values(where: str, field: str, array: Array) -> None:
-    """Raise where an array of a statistic holds numbers that no fit gives."""
+    """Raise if an array of a statistic has numbers that no fit can give."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{where} holds {array[~np.isfinite(array)][0]:g}; it must be finite")
+        raise ValueError(f"{where} has the value {array[~np.isfinite(array)][0]:g}; it must be finite")
     if field in NOT_NEGATIVE and (array < 0).any():
-        raise ValueError(f"{where} holds {array.min():g}; it must not be negative")
+        raise ValueError(f"{where} has the value {array.min():g}; it must not be negative")
 
 
 def _digest(about: Mapping[str, Any], tensors: Mapping[str, Array]) -> str:
-    """Return the SHA-256 of all that a file holds: names, types and shapes first, so that no two files read alike."""
+    """Return the SHA-256 of all contents; names, types and shapes come first, so that the encoding is unambiguous."""
     names = sorted(tensors)
     shapes = [[name, tensors[name].dtype.name, list(tensors[name].shape)] for name in names]
     digest = hashlib.sha256(to_json([about, shapes], canonical=True).encode())
@@ -192,11 +192,11 @@ def _digest(about: Mapping[str, Any], tensors: Mapping[str, Array]) -> str:
 
 
 def _dense(where: str, array: Array) -> Array:
-    """Return an array as safetensors writes it: contiguous (or it writes other numbers), lowest byte first."""
+    """Return a contiguous little-endian array: safetensors would write wrong numbers for others."""
     array = np.asarray(array)
     if array.dtype.name not in DTYPES:
         raise TypeError(
-            f"{where} holds {array.dtype}; a model's file holds bools, integers and floats of up to 64 bits"
+            f"{where} has the dtype {array.dtype}; a model file stores bools, integers and floats of up to 64 bits"
         )
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 

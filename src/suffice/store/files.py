@@ -1,4 +1,4 @@
-"""Model files on disk: written whole or not at all, read whole or not at all."""
+"""Read and write model files, on disk or in an object store. Writes are atomic."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from suffice.object_store import local_path, remote_path
+from suffice.store.atomic_file import atomic_file
 from suffice.store.contents import CURE, HEADER_LIMIT, Contents, StoreError, pack, read_about, unpack
-from suffice.store.whole import whole_file
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
-    """Write a model's file, in place of one that is there.
+    """Write a model file, atomically; an existing file is replaced.
 
-    The file appears whole or not at all: whoever reads meanwhile gets the old one, and a failure leaves it as it was.
+    A reader sees the old file or the new one, and a failure leaves the old one unchanged.
 
     Parameters
     ----------
     path
-        Where to write: a path, or a URL of an object store (``s3://``, ``gs://``). ``~`` is not expanded. As with
-        ``open``, a link is followed, a new file gets the permissions that the umask allows and one that is there keeps
-        its own.
+        A path, or a URL of an object store (``s3://``, ``gs://``). ``~`` is not expanded. As with ``open``, a link is
+        followed, a new file gets the permissions that the umask allows and an existing one keeps its own.
     contents
-        What to write.
+        The contents.
 
     Examples
     --------
@@ -45,21 +44,21 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
     with suppress(FileNotFoundError):
         _check_place(place)
     if not place.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(place.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder for the model does not exist", str(place.parent))
     data = pack(contents)
-    with whole_file(place) as temporary, temporary.open("wb") as file:
+    with atomic_file(place) as temporary, temporary.open("wb") as file:
         file.write(data)
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """Return what a model's file holds. Nothing in a file is ever executed.
+    """Return the contents of a model file. Nothing in the file is executed.
 
     Raises
     ------
     StoreError
-        Where the file is no model's, is damaged, or was written in a format newer than ``FORMAT``.
+        If the file is not a model file, is damaged, or has a format newer than ``FORMAT``.
     OSError
-        Where there is no file, or it cannot be read.
+        If there is no file, or it cannot be read.
 
     Examples
     --------
@@ -85,13 +84,13 @@ def read(path: str | os.PathLike[str]) -> Contents:
         raise
     except MemoryError as error:
         raise StoreError(f"{name} does not fit in memory: read it on a larger machine, if you trust it") from error
-    except Exception as error:  # what damaged bytes provoke, from KeyError to RecursionError, is all one to the reader
+    except Exception as error:  # damaged bytes may raise anything from KeyError to RecursionError
         why = f"{type(error).__name__}: {error}"
         raise StoreError(f"{name} is not a model file, or is damaged ({why}): {CURE}") from error
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[str, int, AbstractContextManager[BinaryIO]]:
-    """Return the name of a file, its length in bytes, and what opens it for reading."""
+    """Return the name of a file, its length in bytes, and a context manager that opens it for reading."""
     remote = remote_path(path)
     if remote is not None:
         return remote.url, remote.size(), remote.open()
@@ -100,21 +99,21 @@ def _open(path: str | os.PathLike[str]) -> tuple[str, int, AbstractContextManage
 
 
 def _about(file: BinaryIO, size: int) -> dict[str, Any]:
-    """Return what the header says about the model, having read no more of the file than that."""
+    """Return the metadata of the model; only the header is read."""
     if size == 0:
         raise StoreError(f"is empty: {CURE}")
     start = file.read(9)
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{" or length > HEADER_LIMIT:
-        database = " but an SQLite database, as suffice mail keeps" if start == b"SQLite fo" else ""
+        database = " but an SQLite database, as suffice mail writes" if start == b"SQLite fo" else ""
         raise StoreError(f"is not a model file{database}: pass one that save() or suffice fit wrote")
     if length > size - 8:
-        raise StoreError(f"is cut short: its header alone takes {length} bytes, and {size - 8} are left of it: {CURE}")
+        raise StoreError(f"is truncated: its header has {length} bytes, of which {size - 8} are left: {CURE}")
     return read_about(start[8:] + file.read(length - 1))
 
 
 def _check_place(place: Path) -> int:
-    """Return the length of a file; raise where there is something else: a folder, or a device that has no end."""
+    """Return the length of a file; raise if it is a folder or a device."""
     found = place.stat()
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device"

@@ -1,4 +1,4 @@
-"""What a model needs to be saved to a file and loaded from one."""
+"""Base class of models that can be saved, and ``load``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from suffice.store.files import read, write
 
 
 class Stored(ABC):
-    """A model that can be saved. A subclass says what its file holds, and how it is made from that again.
+    """A model that can be saved. A subclass converts itself to :class:`Contents` and back.
 
-    Every subclass whose name does not begin with an underscore is known to :func:`load` by that name.
+    :func:`load` finds every subclass by its name, unless that starts with an underscore.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Stored(ABC):
             Stored.kinds[cls.__name__] = cls
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in place of one that is there; :func:`suffice.store.load` reads it.
+        """Write the model to a file, atomically; :func:`suffice.store.load` reads it.
 
         Parameters
         ----------
@@ -57,16 +57,16 @@ class Stored(ABC):
 
     @abstractmethod
     def _contents(self) -> Contents:
-        """Return what the model's file holds; its kind is the name of the class."""
+        """Return the contents of the model file; their kind is the name of the class."""
 
     @classmethod
     @abstractmethod
     def _from_contents(cls, contents: Contents) -> Self:
-        """Return the model whose :meth:`_contents` these are."""
+        """Return the model with these :meth:`_contents`."""
 
 
 def class_name(kind: type) -> str:
-    """Return what a file calls a class that is no part of suffice.
+    """Return the name in a file of a class that is not part of suffice.
 
     Examples
     --------
@@ -77,22 +77,22 @@ def class_name(kind: type) -> str:
 
 
 def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, type] = ()) -> Any:
-    """Return the model that a file holds.
+    """Load a model from a file.
 
     Parameters
     ----------
     path
         The file: a path, or a URL such as ``s3://bucket/model``.
     families
-        The classes of families (:class:`suffice.families.Family`) and solvers of one's own that the model was fitted
-        with. The file names the class it needs, ``module:name``, and nothing is imported by that name. For a class that
-        has been renamed or moved, a dictionary from the name in the file to the class.
+        The user's classes of families (:class:`suffice.families.Family`) and solvers that the model needs. The file
+        contains the name of the class, ``module:name``, and nothing is imported by that name. For a class that was
+        renamed or moved, a dictionary from the name in the file to the class.
 
     Raises
     ------
     StoreError
-        Where :func:`read` would, where the file holds a kind of model that is not known, and where it needs a family
-        or a solver that was not given.
+        If :func:`read` raises it, if the kind of model is unknown, and if the model needs a family or a solver that was
+        not given.
 
     Examples
     --------
@@ -101,23 +101,23 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
     ...     write(f"{folder}/model", Contents("Oracle", {}, {}, {}))
     ...     load(f"{folder}/model")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    suffice.store.contents.StoreError: ...model holds a model of kind 'Oracle', which suffice ... does not know...
+    suffice.store.contents.StoreError: ...model contains a model of kind 'Oracle', which is unknown to suffice ...
     """
     given = families if isinstance(families, Mapping) else {class_name(kind): kind for kind in families}
     contents = replace(read(path), families=given)
     known = {name: kind for name, kind in Stored.kinds.items() if not inspect.isabstract(kind)}
     if contents.kind not in known:
         raise StoreError(
-            f"{os.fspath(path)} holds a model of kind {contents.kind!r}, which suffice {VERSION} does not know (it "
-            f"knows {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the module that defines it"
+            f"{os.fspath(path)} contains a model of kind {contents.kind!r}, which is unknown to suffice {VERSION} "
+            f"(known: {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the module that defines it"
         )
     try:
         return known[contents.kind]._from_contents(contents)
     except StoreError as error:
         raise StoreError(f"{os.fspath(path)} {error}") from error.__cause__
-    except Exception as error:  # a model meets settings and arrays here that it may never have written
+    except Exception as error:  # settings and arrays are untrusted
         why = f"{type(error).__name__}: {error}"
         raise StoreError(
-            f"{os.fspath(path)} holds a {contents.kind} that suffice {VERSION} cannot make a model of ({why}): "
+            f"{os.fspath(path)} contains a {contents.kind} that suffice {VERSION} cannot load ({why}): "
             "load it with the version that wrote it, or save the model again"
         ) from error

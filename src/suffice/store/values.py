@@ -1,4 +1,4 @@
-"""Settings as strict JSON: NaN and the infinities have a spelling of their own, and everything else is itself."""
+"""Settings as strict JSON, with an encoding of NaN and the infinities."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-#: The one key of a dict that stands for a float JSON cannot write. A user's own keys that begin with $ get one more.
+#: The one key of a dict that encodes a float that JSON cannot write. Keys that start with $ are escaped by another $.
 FLOAT = "$float"
 FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def encode(value: Any, where: str) -> Any:
-    """Return a setting as values that strict JSON can write; ``where`` names it in errors.
+    """Return a setting as values of strict JSON; ``where`` is its name in errors.
 
     >>> encode({"alpha": float("inf"), "$float": [1, None]}, "settings")
     {'alpha': {'$float': 'inf'}, '$$float': [1, None]}
@@ -36,13 +36,13 @@ def encode(value: Any, where: str) -> Any:
             f"${key}" if key.startswith("$") else key: encode(each, f"{where}[{key!r}]") for key, each in value.items()
         }
     raise TypeError(
-        f"{where} holds {value!r} of type {type(value).__name__}; settings are None, bool, int, float, str, and lists "
+        f"{where} is {value!r} of type {type(value).__name__}; settings are None, bool, int, float, str, and lists "
         "and dicts of these: convert it, or keep it among the arrays"
     )
 
 
 def decode(value: Any) -> Any:
-    """Return the setting that :func:`encode` wrote.
+    """Return the setting that :func:`encode` encoded.
 
     >>> decode({"alpha": {"$float": "inf"}, "$$float": [1, None]})
     {'alpha': inf, '$float': [1, None]}
@@ -57,5 +57,5 @@ def decode(value: Any) -> Any:
 
 
 def to_json(value: Any, *, canonical: bool = False) -> str:
-    """Return strict JSON, in the order of the keys; canonical JSON sorts them, so that equal values have equal text."""
+    """Return strict JSON with the keys in order; ``canonical`` sorts them, so that equal values have equal text."""
     return json.dumps(value, sort_keys=canonical, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from suffice.printable import printable_lines
-from suffice.store.whole import whole_file
+from suffice.store.atomic_file import atomic_file
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.sources.base import arrow
 
@@ -161,7 +161,7 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary file that takes the place of another once it is written; what fails is said of the latter."""
     check_place(path)
     try:
-        with whole_file(path) as temporary:
+        with atomic_file(path) as temporary:
             yield temporary
     except OSError as error:
         if "suffice-" in str(error.filename) or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):

@@ -365,7 +365,7 @@ _NOT_PLAIN = ("features", "vocabulary")
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a file holds as they are."""
-    return parameters.written({name: value for name, value in given.items() if name not in _NOT_PLAIN})
+    return parameters.encode_parameters({name: value for name, value in given.items() if name not in _NOT_PLAIN})
 
 
 def _slots(columns: Columns) -> dict[str, int]:

@@ -33,12 +33,12 @@ def explain_command(
     if html is not None:
         from pathlib import Path
 
-        from suffice.store.whole import whole_file
+        from suffice.store.atomic_file import atomic_file
 
         if not Path(html).absolute().parent.is_dir():
             raise click.ClickException(f"there is no folder to write {html} to")
 
-        with whole_file(html, mode=0o600) as file:  # it holds words of the message
+        with atomic_file(html, mode=0o600) as file:  # it holds words of the message
             file.write_text(why.html_page(top), encoding="utf-8")
     if as_json:
         write_json(why.to_dict(top))

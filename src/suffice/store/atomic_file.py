@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a temporary file that replaces the target when it is complete."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pathlib import Path
 
 
 def _umask() -> int:
-    """Return the umask, which can only be read by setting it: for that moment, to the strictest."""
+    """Return the umask, which can only be read by setting it; it is set to the strictest for that moment."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
-    """Yield a temporary file to write, which then takes the place of another.
+def atomic_file(path: str | os.PathLike[str], *, mode: int | None = None) -> Iterator[Path]:
+    """Yield a temporary file to write, which then replaces ``path``.
 
-    Whoever reads meanwhile gets the old one, and a failure leaves it as it was. A link is followed; a file that is
-    there keeps its permissions, and a new one gets those that the umask allows; until it is whole, only its owner
-    can read it. With ``mode``, the file has these permissions, whatever was there and whatever the umask allows.
+    A reader sees the old file until the new one is complete, and a failure leaves the old one unchanged. A link is
+    followed. An existing file keeps its permissions, and a new one gets those that the umask allows; until it is
+    complete, only its owner can read it. With ``mode``, the file has these permissions in any case.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(f"{folder}/a") as file:
-    ...         _ = file.write_text("whole")
+    ...     with atomic_file(f"{folder}/a") as file:
+    ...         _ = file.write_text("complete")
     ...     Path(f"{folder}/a").read_text()
-    'whole'
+    'complete'
     """
     place = Path(os.path.realpath(path))
     temporary = place.with_name(f".suffice-{secrets.token_hex(8)}")
