@@ -381,7 +381,11 @@ def test_frames_and_arrays_that_take_turns_are_warned_about() -> None:
         ([0, 3, -1, 2], "numeric"),
         ([10**25, 1], "numeric"),
         (["red", "blue", "red"], "category"),
-        (["a red house", "a blue house", "a red house", "a red house"], "category"),
+        (["a red house", *["a blue house"] * 9], "text"),
+        (["a red house", *["a blue house"] * 10], "category"),
+        ([0, 1, 1, None], "boolean"),
+        (["No", "yes", None], "boolean"),
+        ([7, 7, 7], "numeric"),
         (["the red house here", "the blue house there", None], "text"),
         (["New York", "Rome"], "category"),
         ([1, "red", None], "category"),
@@ -396,6 +400,22 @@ def test_kinds_that_cells_suggest(cells: Any, kind: str) -> None:
     table = cells[:, None] if isinstance(cells, np.ndarray) else [[cell] for cell in cells]
     y = np.arange(len(cells)) % 2
     assert MixedNB().fit(table, y).column_kinds_ == {0: kind}
+
+
+def test_columns_of_identifiers_are_ignored_and_the_message_names_the_cure() -> None:
+    table = [[row, f"p{row}", row % 3] for row in range(30)]
+    y = np.arange(30) % 2
+    assert MixedNB().fit(table, y).column_kinds_ == {0: "ignore", 1: "ignore", 2: "count"}
+    with pytest.raises(ValueError, match=r"all columns are ignored.*an identifier.*give columns=\{0: 'numeric'\}"):
+        MixedNB().fit([row[:2] for row in table], y)
+
+
+def test_truth_words_are_read_as_booleans() -> None:
+    words, y = np.array([["yes"], ["No"], [" YES "], [None]], dtype=object), [0, 1, 0, 1]
+    truths = np.array([[True], [False], [True], [None]], dtype=object)
+    assert_same(MixedNB(columns={0: "boolean"}).fit(words, y), MixedNB().fit(truths, y), truths)
+    with pytest.raises(ValueError, match="column 0 holds 'maybe' in row 0, which is no number, as the kind 'boolean'"):
+        MixedNB(columns={0: "boolean"}).fit(words, y).predict([["maybe"]])
 
 
 def test_kinds_that_pandas_types_suggest() -> None:

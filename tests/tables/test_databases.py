@@ -175,7 +175,7 @@ def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_first_rows_suggest_is_corrected_by_all(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (database_scan, scan):
-        monkeypatch.setattr(module, "LOOKED_AT", 100)
+        monkeypatch.setattr(module, "HEAD_ROWS", 100)
     random = np.random.default_rng(0)
     counts = random.poisson(2, 300).astype(float)
     truths = (random.random(300) < 0.5).astype(float)

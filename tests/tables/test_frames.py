@@ -23,7 +23,7 @@ FRAMES = {
     "pandas": TABLE,
     "pandas, nullable": TABLE.convert_dtypes(),
     "pandas, Arrow": TABLE.convert_dtypes(dtype_backend="pyarrow"),
-    "pandas, categories": TABLE.astype({"street": "category", "garden": "category", "sold": "category"}),
+    "pandas, categories": TABLE.astype({"street": "category", "sold": "category"}),
     "pandas, strange index": TABLE.set_index(pd.Index(np.arange(80)[::-1] * 7)),
     "polars": pl.from_pandas(TABLE),
     "polars, NaN": pl.from_pandas(TABLE).with_columns(pl.col("area").fill_null(float("nan"))),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -75,6 +76,35 @@ def test_a_column_is_taken_for_what_its_cells_suggest(where: str, name: str, req
     field = request.getfixturevalue(where).schema_.field(name)
     assert field.kind == ZOO[name][1]
     assert field.why.startswith(ZOO[name][2])
+
+
+def test_mixed_nb_infers_the_same_kinds() -> None:
+    incomparable = (
+        "date",
+        "one date only",
+        "always",
+        "all cells are missing",
+    )  # MixedNB has no dates, and may learn more
+    names = [
+        name
+        for name, (_, kind, why) in ZOO.items()
+        if not f"{kind} {why}".removeprefix("ignore ").startswith(incomparable)
+    ]
+    found = suffice.MixedNB().fit(TABLE[names], TABLE.y).column_kinds_
+    assert found == {name: ZOO[name][1] for name in names}
+    assert set(found.values()) == {"numeric", "count", "boolean", "category", "text", "ignore"}
+
+
+def test_a_categorical_type_says_that_a_column_is_a_category() -> None:
+    names = ["smoker", "rating", "note"]
+    frame = pd.DataFrame({name: TABLE[name].astype("category") for name in names} | {"x": TABLE.money})
+    expected = {"smoker": "category", "rating": "category", "note": "ignore", "x": "numeric"}
+    assert suffice.MixedNB().fit(frame, TABLE.y).column_kinds_ == expected
+    for table, target in ((frame, TABLE.y), (frame.assign(y=TABLE.y), "y")):
+        schema = suffice.fit(table, target, "nb").schema_
+        assert {name: schema.field(name).kind for name in expected} == expected
+    lazy = pl.from_pandas(frame[["smoker", "x"]]).lazy()
+    assert suffice.fit(lazy, TABLE.y, "nb").schema_.field("smoker").kind == "category"
 
 
 def fitted(cells: Any, **settings: Any) -> suffice.TableModel:
@@ -188,7 +218,7 @@ def test_a_table_of_which_nothing_is_left_says_why() -> None:
 def test_a_late_cell_that_is_none_of_its_kind_changes_the_kind(
     first: list[Any], last: Any, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("suffice.tables.scan.LOOKED_AT", 500)
+    monkeypatch.setattr("suffice.tables.scan.HEAD_ROWS", 500)
     monkeypatch.setattr("suffice.tables.sources.frames.BATCH", 1000)
     n = 1400
     cells = np.array(first, dtype=object)[np.arange(n) % len(first)]
@@ -209,7 +239,7 @@ def test_a_column_that_varies_late_is_not_left_out(first: float) -> None:
 
 
 def test_a_category_that_varies_only_where_the_target_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "LOOKED_AT", 40)
+    monkeypatch.setattr(scan, "HEAD_ROWS", 40)
     table = pd.DataFrame({"a": ["u"] * 89 + ["v"], "x": np.arange(90) % 7 * 0.5, "y": [*"pq" * 44, "p", None]})
     table = table.iloc[::-1].reset_index(drop=True)
     model = suffice.fit(table, "y", "nb")
@@ -306,5 +336,5 @@ def test_a_local_model_of_many_columns_is_refused() -> None:
 
 
 def test_truth_values_are_no_counts() -> None:
-    with pytest.raises(TableError, match="'a' holds truth values, which are no count: use boolean or category"):
+    with pytest.raises(TableError, match="'a' holds booleans, which are no count: use boolean or category"):
         fitted([True, False] * (N // 2), columns={"a": "count"})

@@ -145,7 +145,7 @@ def test_a_target_of_nan_alone_is_missing() -> None:
         ("numbers", {"task": "counts"}, "which is no count: predict numbers"),
         ("numbers", {"task": "classes"}, "which names no class"),
         ("strings", {"task": "numbers"}, "not numbers: it can only be classes"),
-        ("strings", {"task": "class"}, "'class' is no kind of target; .*classes, numbers, counts"),
+        ("strings", {"task": "class"}, "'class' is no task; .*classes, numbers, counts; did you mean 'classes'"),
         ("strings", {"model": "linear"}, "linear predicts numbers or counts; the target 'y' holds classes: use nb"),
         ("numbers", {"model": "nb"}, "nb predicts classes; the target 'y' holds numbers: use linear"),
         ("numbers", {"model": "poisson"}, "poisson predicts counts; the target 'y' holds numbers"),
@@ -237,7 +237,7 @@ def test_targets_are_judged_by_all_rows(
     summed: str, y: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for module in (scan, database_scan):
-        monkeypatch.setattr(module, "LOOKED_AT", 20)
+        monkeypatch.setattr(module, "HEAD_ROWS", 20)
     given: Any = pa.Table.from_batches(pa.Table.from_pandas(table(y)).to_batches(max_chunksize=10))
     with duckdb.connect(tmp_path / "houses.duckdb") as connection:
         connection.execute("create table houses as select * from given")

@@ -389,6 +389,14 @@ def test_naive_bayes_over_kinds_of_columns_gives_its_probabilities() -> None:
     close(found["p_b"], model.predict_proba(frame)[:, list(model.classes_).index("b")])
 
 
+def test_truth_words_are_booleans_in_a_query(base: Base, put: Callable[[Any], str]) -> None:
+    x = np.where(ROWS["numbers"][:, :2] > np.median(ROWS["numbers"][:, :2], axis=0), " Yes", "no").astype(object)
+    model = suffice.MixedNB().fit(x, ROWS["classes"])
+    assert set(model.column_kinds_.values()) == {"boolean"}
+    found = scored(base, put(x), model, NAMES[:2])
+    close(found.column("p_b").to_numpy(), model.predict_proba(x)[:, list(model.classes_).index("b")])
+
+
 def test_naive_bayes_over_text_is_not_written_as_a_query() -> None:
     frame = pd.DataFrame({"note": [f"note of {label}" for label in ROWS["classes"]]})
     model = suffice.MixedNB(columns={"note": "text"}).fit(frame, ROWS["classes"])

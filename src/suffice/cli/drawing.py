@@ -34,7 +34,7 @@ def sample(model: str, count: int, seed: int | None, output: str | None, safe_cs
     import numpy as np
     import pyarrow as pa
 
-    from suffice.tables.cells import flat
+    from suffice.tables.cells import combine_chunks
     from suffice.tables.table_writer import written
 
     fitted = loaded(model)
@@ -42,7 +42,9 @@ def sample(model: str, count: int, seed: int | None, output: str | None, safe_cs
     with written(output, safe=safe_csv) as writer:
         for start in range(0, max(count, 1), _DRAWN):
             found = fitted.sample(min(_DRAWN, count - start), random)
-            writer.write(pa.RecordBatch.from_arrays([flat(each) for each in found.columns], schema=found.schema))
+            writer.write(
+                pa.RecordBatch.from_arrays([combine_chunks(each) for each in found.columns], schema=found.schema)
+            )
     warn_of_formulas(writer, output, safe_csv)
 
 

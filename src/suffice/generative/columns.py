@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
@@ -14,29 +14,27 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
+from suffice.column_kinds import FEATURE_KINDS, IGNORE, TRUTH_WORDS, CellType, InferredKind, infer_kind
 from suffice.generative.categories import is_known
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.text import Features
 
 Name = str | int
 Column1D = npt.NDArray[Any]
 Known = npt.NDArray[np.bool_]
 
-#: What a column can be, in the order in which the kinds are summed.
-KINDS = ("numeric", "count", "boolean", "category", "text")
-IGNORE = "ignore"
-
-#: Whole numbers may be counts where their variance is no more than this many times their mean; a Poisson's is once.
-_DISPERSION = 3.0
-_FEATURES = Features()
-#: Strings are text where they have this many words on average, and more than half of them differ.
-_WORDS = 3.0
-
-#: What the cells of a column can be. Any other type of cell has no kind.
-_TYPES = ("bool", "int", "float", "str", "mixed", "label", "nothing")
+#: Types of the cells of a column, as the inference of kinds names them. A column of another type has no kind.
+_CELL_TYPES: dict[str, CellType] = {
+    "bool": "truth",
+    "int": "number",
+    "float": "number",
+    "str": "name",
+    "mixed": "name",
+    "label": "name",
+    "nothing": "nothing",
+}
 _SINGLE = (str, bool, np.bool_, Real, Decimal, NoneType)
 _MISSING = ("NAType", "NaTType")  # a data frame's own
 
@@ -163,16 +161,16 @@ def check_kinds(wanted: Any) -> None:
     if not isinstance(wanted, Mapping):
         raise TypeError(f"columns must be a dictionary from column to kind, or None; got {wanted!r}")
     for name, kind in wanted.items():
-        if kind not in (*KINDS, IGNORE):
-            raise ValueError(f"columns[{name!r}] is {kind!r}; the kinds of columns are {[*KINDS, IGNORE]}")
+        if kind not in (*FEATURE_KINDS, IGNORE):
+            raise ValueError(f"columns[{name!r}] is {kind!r}; the kinds of columns are {[*FEATURE_KINDS, IGNORE]}")
 
 
-def kinds_of(columns: Sequence[Column], wanted: Mapping[Name, str] | None) -> dict[Name, str]:
-    """Return the kind of each column: what the user wants, or else what its cells suggest.
+def infer_kinds(columns: Sequence[Column], wanted: Mapping[Name, str] | None) -> dict[Name, str]:
+    """Return the kind of each column: the one that the user wants, or else the inferred one.
 
     Examples
     --------
-    >>> kinds_of(read_columns([["red", 2.5], ["blue", 3.5]]), None)
+    >>> infer_kinds(read_columns([["red", 2.5], ["blue", 3.5]]), None)
     {0: 'category', 1: 'numeric'}
     """
     wanted = wanted or {}
@@ -181,41 +179,33 @@ def kinds_of(columns: Sequence[Column], wanted: Mapping[Name, str] | None) -> di
     if strange:
         have = f"0 to {len(names) - 1}" if names[0] == 0 else str(names)
         raise ValueError(f"columns has {strange[0]!r}, which is no column of X; the columns of X are {have}")
-    kinds = {column.name: wanted.get(column.name) or _suggested(column) for column in columns}
+    inferred = {column.name: _infer(column) for column in columns if column.name not in wanted}
+    kinds = {name: wanted[name] if name in wanted else inferred[name].kind for name in names}
     if set(kinds.values()) == {IGNORE}:
-        raise ValueError("all columns are ignored: there is nothing to learn from")
+        why = "; ".join(f"column {name!r} is {each.why}" for name, each in inferred.items())
+        cure = f" ({why}): give columns={{{next(iter(inferred))!r}: 'numeric'}}" if why else ""
+        raise ValueError(f"all columns are ignored: there is nothing to learn from{cure}")
     return kinds
 
 
-def _suggested(column: Column) -> str:
+def _infer(column: Column) -> InferredKind:
     _check_type(column)
-    match column.type:
-        case "bool":
-            return "boolean"
-        case "float" | "int":
-            # Not by the type: a missing cell makes floats of integers.
-            return "count" if _look_counted(column.cells.astype(np.float64)) else "numeric"
-        case "str":
-            return "text" if _look_written(column.cells.tolist()) else "category"
-        case _:
-            return "category"
-
-
-def _look_counted(cells: FloatArray) -> bool:
-    """Whether a Poisson could have made these numbers: whole ones, none negative, that do not vary too much."""
-    if not cells.size or not np.isfinite(cells).all() or cells.min() < 0 or (cells != np.floor(cells)).any():
-        return False
-    with np.errstate(over="ignore"):
-        return bool(cells.var() <= _DISPERSION * cells.mean())
-
-
-def _look_written(cells: list[str]) -> bool:
-    """Whether strings are sentences rather than names."""
-    return 2 * len(set(cells)) > len(cells) and sum(len(_FEATURES.of(cell)) for cell in cells) >= _WORDS * len(cells)
+    known = int(column.known.sum())
+    cells: Any = column.cells
+    is_categorical = column.type in ("label", "mixed")
+    cell_type: CellType = _CELL_TYPES[column.type]
+    if cell_type == "number":
+        cells = cells.astype(np.float64)
+        cells = cells[np.isfinite(cells)]
+        if known and not len(cells):
+            return InferredKind("numeric")  # infinite cells are refused where they are read
+    else:
+        cells = list({cell.strip() if isinstance(cell, str) else cell for cell in cells.tolist()})
+    return infer_kind(cell_type, known, cells, name=str(column.name), is_complete=False, is_categorical=is_categorical)
 
 
 def _check_type(column: Column) -> None:
-    if column.type not in _TYPES:
+    if column.type not in _CELL_TYPES:
         raise TypeError(
             f"column {column.name!r} holds {column.type}, which no kind of column describes: convert it to numbers or "
             f"strings, or give columns={{{column.name!r}: {IGNORE!r}}}"
@@ -228,6 +218,8 @@ def _check_type(column: Column) -> None:
 def numbers(column: Column, kind: str) -> FloatArray:
     """Return the cells of a numeric, count or boolean column, (n,), NaN where they are missing."""
     _check_type(column)
+    if kind == "boolean" and column.values.dtype.kind == "O":
+        column = replace(column, values=_boxed([_read_truth_word(cell) for cell in column.values.tolist()]))
     if column.values.dtype.kind == "O":
         _check_cells(column, lambda value: not isinstance(value, str), f"no number, as the kind {kind!r} wants it")
     cells = np.array(column.cells, dtype=np.float64)
@@ -238,6 +230,11 @@ def numbers(column: Column, kind: str) -> FloatArray:
     read = np.full(len(column.values), np.nan)
     read[column.known] = cells
     return read
+
+
+def _read_truth_word(cell: Any) -> Any:
+    """Return True or False for a word such as yes or no; other cells as they are."""
+    return TRUTH_WORDS.get(cell.strip().casefold(), cell) if isinstance(cell, str) else cell
 
 
 def _offences(cells: FloatArray, kind: str) -> Iterator[tuple[Known, str]]:

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from suffice import partitioned, validation
+from suffice.column_kinds import FEATURE_KINDS, IGNORE
 from suffice.data import Dataset
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import columns as tables
 from suffice.generative.base import PriorsGiven, is_auto
-from suffice.generative.columns import IGNORE, KINDS, Name
+from suffice.generative.columns import Name
 from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.events import Arrivals, Categories, Presences, category_table
@@ -43,18 +44,20 @@ class MixedNB(PriorsGiven):
     ----------
     columns
         A dictionary from column to kind; columns are called by their names in data frames, by their positions
-        otherwise. Columns that are not in it are given the kind that the rows of :meth:`fit`, or the first batch,
-        suggest:
+        otherwise. The kinds of other columns are inferred from the rows of :meth:`fit`, or the first batch:
 
-        - "numeric": a Gaussian. Suggested by numbers that are no counts.
-        - "count": a Poisson. Suggested by whole numbers of which none is negative, and whose variance is at most three
-          times their mean; floats too, since a missing cell makes floats of integers.
-        - "boolean": a Bernoulli.
-        - "category": a distribution over labels of any type. Suggested by categorical types, by strings that are no
-          text, by cells of mixed types, and by a column without any cell that is known.
-        - "text": a distribution over words (runs of two or more letters and digits, in lower case). Suggested by
-          strings that have three words on average, and more than half of which differ.
-        - "ignore": the column is left out.
+        - "numeric": a Gaussian. Inferred for numbers that are no counts.
+        - "count": a Poisson. Inferred for whole numbers, floats too, whose smallest is 0 to 9 and whose variance is at
+          most three times their mean.
+        - "boolean": a Bernoulli. Inferred for booleans, the numbers 0 and 1, and two truth words such as yes and no.
+        - "category": a distribution over labels of any type. Inferred for categorical types, for strings that repeat,
+          for cells of mixed types, and for a column without a known cell.
+        - "text": a distribution over words (runs of two or more letters and digits, in lower case). Inferred for
+          strings that have three words on average, at least a fifth of which are distinct.
+        - "ignore": the column is left out. Inferred for identifiers: 20 or more cells that are consecutive numbers, or
+          strings of which more than 90 % are distinct.
+
+        Tables (:func:`suffice.fit`) infer the same kinds; :mod:`suffice.column_kinds` has all rules.
     alpha
         Laplace smoothing, added to the counts of counts, booleans, categories and words: one number, "auto" to choose
         it by how well rows are predicted that were held out, or a dictionary from kind to number. A category that was
@@ -120,9 +123,11 @@ class MixedNB(PriorsGiven):
         GaussianNB(var_smoothing=self.var_smoothing)._check_settings()
         tables.check_kinds(self.columns)
         if isinstance(self.alpha, Mapping):
-            strange = [kind for kind in self.alpha if kind not in KINDS]
+            strange = [kind for kind in self.alpha if kind not in FEATURE_KINDS]
             if strange:
-                raise ValueError(f"alpha has {strange[0]!r}, which is no kind of column; the kinds are {list(KINDS)}")
+                raise ValueError(
+                    f"alpha has {strange[0]!r}, which is no kind of column; the kinds are {list(FEATURE_KINDS)}"
+                )
             check_alpha(list(self.alpha.values()), len(self.alpha))
         elif not is_auto(self.alpha):
             if isinstance(self.alpha, str) or np.ndim(self.alpha):
@@ -141,7 +146,7 @@ class MixedNB(PriorsGiven):
         _check_feature_names(self, rows if frame is None else X, reset=reset)
         _check_n_features(self, rows, reset=reset)
         if reset:
-            self.column_kinds_ = tables.kinds_of(table, self._params.columns)
+            self.column_kinds_ = tables.infer_kinds(table, self._params.columns)
             self._library = None if frame is None else frame.implementation.value
         kinds = {column.name: kind for column, kind in zip(table, self.column_kinds_.values(), strict=True)}
         return Cells.of(table, kinds)

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import gammaln
 
+from suffice.column_kinds import FEATURE_KINDS
 from suffice.families import Multinomial
 from suffice.generative import columns
 from suffice.generative.categories import Coded
-from suffice.generative.columns import KINDS, Column, Name
+from suffice.generative.columns import Column, Name
 from suffice.generative.conditional import Conditional, Contributions, Linear, log_without_zeros
 from suffice.generative.events import Categories, Presences, log_factorials
 from suffice.kernels import Batch
@@ -122,7 +123,9 @@ class Cells:
     @classmethod
     def of(cls, table: Sequence[Column], kinds: Mapping[Name, str]) -> Cells:
         """Return the cells of columns, checked to be of their kinds."""
-        places = {kind: tuple(j for j, column in enumerate(table) if kinds[column.name] == kind) for kind in KINDS}
+        places = {
+            kind: tuple(j for j, column in enumerate(table) if kinds[column.name] == kind) for kind in FEATURE_KINDS
+        }
         places = {kind: found for kind, found in places.items() if found}
         return cls(len(table), places, {kind: _part(kind, [table[j] for j in found]) for kind, found in places.items()})
 

@@ -1,4 +1,4 @@
-"""Arrow columns: what their cells are, and cells as numbers, dates and names."""
+"""Arrow columns: the type of their cells, and cells as floats, dates and parts of dates."""
 
 from __future__ import annotations
 
@@ -9,63 +9,64 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from suffice.column_kinds import CellType, is_whole
 from suffice.statistics.base import FloatArray
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: How false and true are written.
-TRUTHS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("0", "1"), ("off", "on"))
-TRUTH_WORDS = {word: truth == 1 for words in TRUTHS for truth, word in enumerate(words)}
-#: Whole numbers of so many decimal digits are exact in a 64-bit float, and so are powers of ten up to this one.
+#: Decimals of at most so many digits, and scales up to this power of ten, are exact in a 64-bit float.
 _EXACT_DIGITS, _EXACT_POWER = 15, 22
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
 
-def without(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
-    """Return a table in which what stands for nothing is missing: some names and numbers, blanks alone, and NaN."""
+def mark_missing(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
+    """Return a table with null for every missing cell: blank strings, NaN, and the strings and numbers in ``missing``.
+
+    Columns of strings that are all dates become columns of dates.
+    """
     import pyarrow.compute as pc
 
     pa = arrow()
-    gaps = pa.array(["", *missing])
-    marks = numeric_marks(missing)
+    marks = pa.array(["", *missing])
+    numbers = missing_numbers(missing)
     for place, name in enumerate(table.schema.names):
-        if type_of(table.schema.types[place]) == "name":
+        if cell_type(table.schema.types[place]) == "name":
             cells = pc.utf8_trim_whitespace(table.column(place).cast(pa.string()))
-            cells = pc.if_else(pc.is_in(cells, gaps), None, cells)
-            table = table.set_column(place, name, as_dates(cells) or cells)
+            cells = pc.if_else(pc.is_in(cells, marks), None, cells)
+            table = table.set_column(place, name, parse_dates(cells) or cells)
         elif arrow().types.is_floating(table.schema.types[place]):
             cells = table.column(place)
             table = table.set_column(place, name, pc.if_else(pc.is_nan(cells), None, cells))
-        if marks and type_of(table.schema.types[place]) in ("number", "whole"):
+        if numbers and cell_type(table.schema.types[place]) in ("number", "whole"):
             cells = table.column(place)
-            marked = pc.is_in(cells.cast(pa.float64(), safe=False), pa.array(marks))
-            table = table.set_column(place, name, pc.if_else(marked, None, cells))
+            is_missing = pc.is_in(cells.cast(pa.float64(), safe=False), pa.array(numbers))
+            table = table.set_column(place, name, pc.if_else(is_missing, None, cells))
     return table
 
 
-def as_dates(column: Any) -> Any:
-    """Return names as dates or moments where all of them are written as such, year first; None where not."""
+def parse_dates(column: Any) -> Any:
+    """Return strings as dates, or as timestamps in UTC; None unless all of them are ISO 8601 dates."""
     pa = arrow()
     first = column.drop_null()[:1]
     if not len(first) or not _DATE.match(first[0].as_py()):
         return None
-    zoned = _ZONE.search(first[0].as_py()) and len(first[0].as_py()) > len("2000-12-31")
+    has_zone = _ZONE.search(first[0].as_py()) and len(first[0].as_py()) > len("2000-12-31")
     try:
-        moments = column.cast(pa.timestamp("us", "UTC") if zoned else pa.timestamp("us")).cast(pa.timestamp("us"))
+        moments = column.cast(pa.timestamp("us", "UTC") if has_zone else pa.timestamp("us")).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
         return None
     return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
 
 
-def numeric_marks(missing: Iterable[str]) -> list[float]:
-    """Return the numbers among the names that stand for nothing.
+def missing_numbers(missing: Iterable[str]) -> list[float]:
+    """Return the numbers among the strings that stand for a missing cell.
 
     Examples
     --------
-    >>> numeric_marks(["?", "-999", "nan"])
+    >>> missing_numbers(["?", "-999", "nan"])
     [-999.0]
     """
     found = []
@@ -78,11 +79,11 @@ def numeric_marks(missing: Iterable[str]) -> list[float]:
     return found
 
 
-def type_of(kind: Any) -> str:
-    """Return what the cells of an Arrow type are, in a word."""
+def cell_type(kind: Any) -> CellType:
+    """Return the cell type of an Arrow type."""
     types = arrow().types
     if types.is_dictionary(kind):
-        return type_of(kind.value_type)
+        return cell_type(kind.value_type)
     if types.is_boolean(kind):
         return "truth"
     if types.is_integer(kind):
@@ -98,22 +99,19 @@ def type_of(kind: Any) -> str:
     return "nothing" if types.is_null(kind) else "other"
 
 
-def head_type(column: Any) -> str:
-    """Return what the cells of a column are, in a word: numbers that are all whole are whole, however they are held."""
-    found = type_of(column.type)
-    if found != "number":
-        return found
-    cells = numbers_of(column)
-    return "whole" if len(cells) and (cells == np.floor(cells)).all() else "number"
+def column_cell_type(column: Any) -> CellType:
+    """Return the cell type of a column: floats that are all whole are "whole"."""
+    found = cell_type(column.type)
+    return "whole" if found == "number" and is_whole(finite_numbers(column)) else found
 
 
-def numbers_of(column: Any) -> FloatArray:
-    """Return the known cells of a column of numbers."""
-    cells = as_floats(column.drop_null())
+def finite_numbers(column: Any) -> FloatArray:
+    """Return the finite cells of a column of numbers."""
+    cells = to_floats(column.drop_null())
     return cells[np.isfinite(cells)]
 
 
-def as_floats(column: Any) -> FloatArray:
+def to_floats(column: Any) -> FloatArray:
     """Return a column of numbers as the nearest 64-bit floats, NaN where a cell is missing.
 
     Arrow's own conversion of decimals is often off by the last digit.
@@ -121,36 +119,36 @@ def as_floats(column: Any) -> FloatArray:
     Examples
     --------
     >>> from decimal import Decimal
-    >>> as_floats(arrow().array([Decimal("0.07"), Decimal("0.29"), None])).tolist()
+    >>> to_floats(arrow().array([Decimal("0.07"), Decimal("0.29"), None])).tolist()
     [0.07, 0.29, nan]
     """
     pa = arrow()
-    cells = flat(column)
+    cells = combine_chunks(column)
     kind = cells.type
     is_decimal = pa.types.is_decimal(kind)
     is_exact = is_decimal and kind.precision <= _EXACT_DIGITS and 0 <= kind.scale <= _EXACT_POWER
     if is_decimal and not is_exact:
         cells = cells.cast(pa.string())
-    found: FloatArray = flat(cells.cast(pa.float64(), safe=False)).to_numpy(zero_copy_only=False)
+    found: FloatArray = combine_chunks(cells.cast(pa.float64(), safe=False)).to_numpy(zero_copy_only=False)
     if is_exact:
         unit = 10.0**kind.scale  # exact, as is the whole number of units: their quotient is rounded once
         found = np.rint(found * unit) / unit
     return found
 
 
-def date_parts(column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of dates, each a column: the day they stand for, month, weekday and hour."""
+def split_dates(column: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of dates, each a column: time in days since 1970, month, weekday and hour."""
     import pyarrow.compute as pc
 
     pa = arrow()
-    moments = flat(column.cast(pa.timestamp("us"), safe=False))
+    moments = combine_chunks(column.cast(pa.timestamp("us"), safe=False))
     yield "time", pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 86400e6)
     yield "month", pc.utf8_lpad(pc.month(moments).cast(pa.string()), 2, padding="0")
     yield "weekday", pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]).take(pc.day_of_week(moments))
     yield "hour", pc.utf8_lpad(pc.hour(moments).cast(pa.string()), 2, padding="0")
 
 
-def flat(column: Any) -> Any:
-    """Return a column in one piece."""
+def combine_chunks(column: Any) -> Any:
+    """Return a column, chunked or not, as one array."""
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return column.chunk(0) if hasattr(column, "chunks") else column

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import TRUTH_WORDS, as_dates, as_floats, date_parts, flat, numeric_marks, type_of, without
+from suffice.tables.cells import (
+    cell_type,
+    combine_chunks,
+    mark_missing,
+    missing_numbers,
+    parse_dates,
+    split_dates,
+    to_floats,
+)
 from suffice.tables.errors import TableError, kind_cure, listed
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources.base import arrow
@@ -94,7 +103,7 @@ def _some(column: Any, rows: Any) -> Any:
 
 def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
     """Return what models see of a column: one feature, or the parts of a date."""
-    kind = type_of(column.type)
+    kind = cell_type(column.type)
     if kind == "nothing":
         column = arrow().nulls(len(column), arrow().string())
         kind = "name"
@@ -113,13 +122,13 @@ def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> li
 
 
 def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
-    kind = type_of(column.type)
+    kind = cell_type(column.type)
     if kind == "name":
-        column = without(arrow().table({"": column}), missing).column(0)
-        kind = type_of(column.type)
+        column = mark_missing(arrow().table({"": column}), missing).column(0)
+        kind = cell_type(column.type)
     if kind not in ("date", "moment") and column.null_count < len(column):
         cell = next(
-            (cell for cell in column.drop_null().to_pylist() if as_dates(arrow().array([str(cell)])) is None), ""
+            (cell for cell in column.drop_null().to_pylist() if parse_dates(arrow().array([str(cell)])) is None), ""
         )
         raise KindError(
             f"column {field.name!r} is a date, but {str(cell)!r} is none: write dates as 2024-12-31, or leave the cell "
@@ -127,8 +136,8 @@ def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
             field.name,
             "category",
         )
-    found = dict(date_parts(column))
-    return [as_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
+    found = dict(split_dates(column))
+    return [to_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
 
 
 def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
@@ -136,7 +145,7 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
         column = _parsed(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
-    cells = _unmarked(as_floats(column), missing)
+    cells = _unmarked(to_floats(column), missing)
     if kind != "truth" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
         raise TableError(
@@ -157,7 +166,7 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
 
 def _unmarked(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
     """Return numbers with NaN in the place of those that stand for nothing."""
-    marks = numeric_marks(missing)
+    marks = missing_numbers(missing)
     return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
 
 
@@ -190,11 +199,11 @@ def _is_number(cell: str | None) -> bool:
 
 def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "truth":
-        return as_floats(column.cast(arrow().uint8()))
+        return to_floats(column.cast(arrow().uint8()))
     written = field.truth or ("false", "true")
     cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
-        cells = _unmarked(as_floats(column), missing)
+        cells = _unmarked(to_floats(column), missing)
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:
@@ -227,7 +236,7 @@ def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
     (('blue', 'red'), [1, 0, -1, 1])
     """
     pa = arrow()
-    column = flat(column)
+    column = combine_chunks(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     distinct = named(column.dictionary.to_pylist(), missing)
@@ -280,7 +289,7 @@ class Targets:
     @classmethod
     def of(cls, column: Any, schema: Schema, first: int = 0) -> Targets:
         """Return the targets of a batch, checked to be what the schema says."""
-        kind = type_of(column.type)
+        kind = cell_type(column.type)
         if kind == "other":
             raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
         if schema.task == "classes":
@@ -291,7 +300,7 @@ class Targets:
             return cls(known, labels, labels._places(plain)[found.codes[known]])
         if kind not in ("number", "whole"):
             raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
-        cells = as_floats(column)
+        cells = to_floats(column)
         known = ~np.isnan(cells)
         values = cells[known]
         bad = np.isinf(values) | ((values < 0) | (values != np.floor(values)) if schema.task == "counts" else False)

@@ -699,7 +699,9 @@ def with_target(table: Any, target: Any, name: str = "target", strings: Any = ()
         rows = whole.num_rows
         raise TableError(f"the table has {rows} rows and the target {len(values)}: there must be one for each")
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return open_table(whole.append_column(name, pa.array(values, from_pandas=True))), name
+    both = open_table(whole.append_column(name, pa.array(values, from_pandas=True)))
+    both.categorical = source.categorical
+    return both, name
 
 
 def _components(one: TableModel, two: TableModel) -> Any:

@@ -97,6 +97,7 @@ class PrefetchedSource(Source):
     def __init__(self, source: Source) -> None:
         self._source = source
         self.name, self.missing, self.whole = source.name, source.missing, source.whole
+        self.categorical = source.categorical
         self._expected = source.rows()
         self._schema = source.schema()
         self._begun: Generator[pa.RecordBatch, None, None] | None = ahead(source.batches(), _EARLY)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
+from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
-from suffice.tables.cells import TRUTH_WORDS
 from suffice.tables.encoding import Block, Names
 from suffice.tables.sources.base import arrow
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy.typing as npt
 
 from suffice.statistics import Labels
-from suffice.tables.cells import flat
+from suffice.tables.cells import combine_chunks
 from suffice.tables.compact_rows import CompactRows
 from suffice.tables.encoding import Bins, Block, KindError, Targets
 from suffice.tables.errors import TableError
@@ -20,7 +20,7 @@ from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import ahead
 from suffice.tables.row_sample import Sample, hash_rows, order_by_content
-from suffice.tables.schema import FEW_CLASSES, LOOKED_AT, Schema, infer
+from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, Schema, infer_schema
 from suffice.tables.sources.base import BATCH, Source, Watch, arrow
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def head_of(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool
     for batch in stream:
         held.append(batch)
         rows += batch.num_rows
-        if rows >= LOOKED_AT:
+        if rows >= HEAD_ROWS:
             return held, _after(held, stream), False
     return held, _after(held, iter(())), True
 
@@ -171,7 +171,7 @@ def read(
     head, whole = passes.head()
     if not head.num_rows:
         raise TableError(f"{passes.source.name} has no rows: there is nothing to learn from")
-    schema = infer(head, target, kinds, task, whole, passes.source.missing)
+    schema = infer_schema(head, target, kinds, task, whole, passes.source.missing, passes.source.categorical)
     said = task or (kinds or {}).get(target)
     settled = set(kinds or {})  # columns whose kind is not to be inferred again
     while True:
@@ -205,7 +205,7 @@ def _kinds_of_all(found: Read, settled: set[str]) -> dict[str, str]:
 
     So the kind of a column does not depend on the order of the rows.
     """
-    drawn = infer(found.sample, found.schema.target, None, found.schema.task, False, found.schema.missing)
+    drawn = infer_schema(found.sample, found.schema.target, None, found.schema.task, False, found.schema.missing)
     kinds = {field.name: field.kind for field in drawn.fields}
     return {
         field.name: kinds[field.name]
@@ -267,7 +267,7 @@ class StreamScan:
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
         held, self._stream, whole = head_of(self.source)
-        return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:LOOKED_AT], whole
+        return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:HEAD_ROWS], whole
 
     def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
         """Sum all rows while they are read, and draw some."""
@@ -291,7 +291,7 @@ class StreamScan:
         columns = [*schema.columns, schema.target]
         bins = None
         if schema.task != "classes":
-            bins = Bins.of(Targets.of(flat(head.column(schema.target)), schema).values)
+            bins = Bins.of(Targets.of(combine_chunks(head.column(schema.target)), schema).values)
         description = Description.over(schema.features)
         expected = self.source.rows()
         summed = None if form is None else make_predictor(form, schema.task, Labels())

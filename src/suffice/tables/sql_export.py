@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.column_kinds import TRUTHS
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.events import Categories
 from suffice.generative.gaussians import Correlated, Independent
@@ -17,7 +18,7 @@ from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
 from suffice.kernels.sql.scores import Scores, Scoring, unused_prefix
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.cells import TRUTHS, numeric_marks
+from suffice.tables.cells import missing_numbers
 from suffice.tables.design_matrix import Levels, Words
 from suffice.tables.encoding import named
 from suffice.tables.errors import TableError
@@ -281,8 +282,18 @@ def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tupl
         if kind == "category":
             cells.append(next(categories))
         else:
-            cells.append(f"{quoted(name)}::int" if kind == "boolean" else _number(name, dialect))
+            cells.append(_truth(name, dialect) if kind == "boolean" else _number(name, dialect))
     return cells, kinds
+
+
+def _truth(name: str, dialect: Dialect) -> str:
+    """Return a boolean, a number or a truth word as 0 or 1, NULL where it is missing or anything else."""
+    words = [
+        ", ".join(dialect.string(word) for word in (*words, f"{value}.0"))
+        for value, words in enumerate(zip(*TRUTHS, strict=True))
+    ]
+    cell = f"lower(trim({quoted(name)}::text))"
+    return f"(case when {cell} in ({words[1]}) then 1 when {cell} in ({words[0]}) then 0 end)"
 
 
 def no_words(name: str) -> ValueError:
@@ -467,7 +478,7 @@ class ScoredCells:
         missing = [f"{cell.plain} is null", gap]
         if own.kind == "date":
             return f"case when {' or '.join(missing)} then null {self._moment(own, cell)} end"
-        marks = numeric_marks(self.schema.missing)
+        marks = missing_numbers(self.schema.missing)
         missing += [
             self.dialect.is_nan(cell.number),
             *(f"{cell.number} = {self.dialect.number(mark)}" for mark in marks),

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.column_kinds import FEATURE_KINDS
 from suffice.generative import MixedNB
 from suffice.generative.categories import Coded
-from suffice.generative.columns import KINDS
 from suffice.generative.product import Bags, Cells, kind_of, pruned, summarise
 from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, LostDigitsError, Statistics
@@ -27,7 +27,8 @@ _ENGINE = ThreadEngine()
 def cells_of(block: Block) -> Cells:
     """Return rows as naive Bayes reads them, kind by kind."""
     places = {
-        kind: tuple(place for place, feature in enumerate(block.features) if feature.kind == kind) for kind in KINDS
+        kind: tuple(place for place, feature in enumerate(block.features) if feature.kind == kind)
+        for kind in FEATURE_KINDS
     }
     places = {kind: found for kind, found in places.items() if found}
     return Cells(len(block.features), places, {kind: _part(kind, block, found) for kind, found in places.items()})

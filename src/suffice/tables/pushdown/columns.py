@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.kernels.sql.dialect import Dialect, quoted
 from suffice.statistics import Labels
-from suffice.tables.cells import type_of
+from suffice.tables.cells import cell_type
 from suffice.tables.design_matrix import Levels, Number, Term
 from suffice.tables.encoding import KindError, Names, _truths, named
 from suffice.tables.pushdown.database import PushdownError
@@ -49,7 +49,7 @@ class Columns:
 
     def _check(self, feature: Feature) -> None:
         """Raise where a database would read cells otherwise than they are read here."""
-        kind = type_of(self.types[feature.column])
+        kind = cell_type(self.types[feature.column])
         wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
         if feature.part is not None and kind not in ("date", "moment"):
             raise self._elsewhere(feature, "holds dates as strings")
@@ -86,19 +86,21 @@ class Columns:
         if feature.kind == "boolean":
             return self._truth(feature)
         raw = self.raw(feature)
-        if type_of(self.types[feature.column]) == "truth":
+        if cell_type(self.types[feature.column]) == "truth":
             return f"{raw}::int"
         return raw
 
     def known_number(self, feature: Feature) -> str:
         """Return a feature as a number, or NULL where that is NaN."""
         number = self.number(feature)
-        floats = type_of(self.types[feature.column]) == "number" and feature.part is None and feature.kind != "boolean"
+        floats = (
+            cell_type(self.types[feature.column]) == "number" and feature.part is None and feature.kind != "boolean"
+        )
         return self.dialect.known(f"{number}::float8") if floats else f"({number})::float8"
 
     def _truth(self, feature: Feature) -> str:
         raw = self.raw(feature)
-        if type_of(self.types[feature.column]) == "truth":
+        if cell_type(self.types[feature.column]) == "truth":
             return f"{raw}::int"
         known = [(truth, self.cells[feature.name].get(truth, [])) for truth in ("1", "0")]
         cases = [f"when {self._among(raw, cells)} then {truth}" for truth, cells in known if cells]
@@ -131,10 +133,10 @@ class Columns:
 
     def _truths(self, feature: Feature, cells: list[Any]) -> Names:
         """Return cells of a boolean as the names 0 and 1."""
-        pa, kind = arrow(), type_of(self.types[feature.column])
+        pa, kind = arrow(), cell_type(self.types[feature.column])
         column = pa.array([_plain(cell) for cell in cells], type=pa.string() if kind == "name" else None)
         try:
-            values = _truths(column, self.field(feature), type_of(column.type), 0, self.schema.missing)
+            values = _truths(column, self.field(feature), cell_type(column.type), 0, self.schema.missing)
         except KindError as error:
             before, _, after = str(error).partition(" in row ")  # distinct cells have no rows
             raise KindError(f"{before}{after.lstrip('0123456789')}", error.column, error.cure) from None

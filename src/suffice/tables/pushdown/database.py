@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from suffice.kernels.sql.dialect import Dialect
-from suffice.tables.cells import type_of
+from suffice.tables.cells import cell_type
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.model_types import MODEL_TYPES
 
@@ -68,7 +68,7 @@ def matrix_columns(schema: pa.Schema) -> int:
     >>> matrix_columns(pa.schema({"area": pa.float64(), "built": pa.date32()}))
     19
     """
-    return sum(_DATE_COLUMNS.get(type_of(kind), 1) for kind in schema.types)
+    return sum(_DATE_COLUMNS.get(cell_type(kind), 1) for kind in schema.types)
 
 
 class TableDatabase(ABC):

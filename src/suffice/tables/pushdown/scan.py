@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.kernels.sql.dialect import quoted
 from suffice.statistics import Labels, Parts, Statistics
-from suffice.tables.cells import flat
+from suffice.tables.cells import combine_chunks
 from suffice.tables.encoding import Bins, Targets
 from suffice.tables.errors import TableError
 from suffice.tables.model_types import ModelType
@@ -17,7 +17,7 @@ from suffice.tables.pushdown.database import TableDatabase
 from suffice.tables.pushdown.sums import Sums, Target, target_of
 from suffice.tables.row_sample import Sample, hash_rows
 from suffice.tables.scan import HERE, Read, check_labels, rows_of
-from suffice.tables.schema import LOOKED_AT, Feature, Schema
+from suffice.tables.schema import HEAD_ROWS, Feature, Schema
 from suffice.tables.sources.base import Source, Watch
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class DatabaseScan:
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
         self._say("looking at first rows")
-        found = self.database.arrow(f"select * from {self.database.source} limit {LOOKED_AT + 1}")
-        return found[:LOOKED_AT], bool(found.num_rows <= LOOKED_AT)
+        found = self.database.arrow(f"select * from {self.database.source} limit {HEAD_ROWS + 1}")
+        return found[:HEAD_ROWS], bool(found.num_rows <= HEAD_ROWS)
 
     def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
         """Sum the rows, and draw some; a model that is a sum of products is summed once its columns are settled."""
@@ -50,7 +50,7 @@ class DatabaseScan:
         types = {field.name: field.type for field in head.schema}
         bins = None
         if schema.task != "classes":
-            bins = Bins.of(Targets.of(flat(head.column(schema.target)), schema).values)
+            bins = Bins.of(Targets.of(combine_chunks(head.column(schema.target)), schema).values)
         columns = Columns(schema, types, self.database.dialect)
         target = target_of(self.database, schema, types, bins)
         if not target.rows:

@@ -25,6 +25,7 @@ class Source(ABC):
 
     name: str
     missing: tuple[str, ...] = ()  # names that stand for nothing
+    categorical: frozenset[str] = frozenset()  # columns of a categorical type of a data frame
     whole: frozenset[str] = frozenset()  # columns that looked like whole numbers, and are read as any numbers
 
     @abstractmethod

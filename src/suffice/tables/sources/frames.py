@@ -27,6 +27,7 @@ def open_frame(table: Any, query: str | None, collect: bool) -> Source:
     pa = arrow()
     opened = _open_batches(table) if query is None else None
     if opened is not None:
+        opened.categorical = _categorical_columns(table)
         return opened
     data = _arrow_dataset(table)
     if data is not None:
@@ -38,7 +39,20 @@ def open_frame(table: Any, query: str | None, collect: bool) -> Source:
     _check_names(frame.schema.names)
     if query:
         return DuckSource("the data frame", "", query=query, frame=frame)
-    return ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
+    source = ArrowSource("the data frame", lambda: frame.to_reader(BATCH), frame.num_rows)
+    source.categorical = _categorical_columns(table)
+    return source
+
+
+def _categorical_columns(table: Any) -> frozenset[str]:
+    """Return the columns of a categorical type of a data frame; in an Arrow table, a dictionary is but an encoding."""
+    import narwhals as nw
+
+    frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame) or nw.dependencies.is_pyarrow_table(table):
+        return frozenset()
+    types = frame.collect_schema().items()
+    return frozenset(str(name) for name, dtype in types if dtype in (nw.Categorical, nw.Enum))
 
 
 def _check_names(names: Sequence[str]) -> None:
