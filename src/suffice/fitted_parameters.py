@@ -1,4 +1,4 @@
-"""The parameters of a fitted model: taken when it learns, and kept with what was learned."""
+"""Parameters of a fitted model: copied at each fit, so that later changes have no effect on predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suffice.store import StoreError, class_name, parameters
 
 
 def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of an estimator as its file holds them: a family by its name, or that of its class.
+    """Return the parameters of an estimator as JSON values; a family is written as its name, or that of its class.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_parameters(plain: Mapping[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
-    """Return the parameters that :func:`write_parameters` wrote; ``families`` are the classes they may need, by name.
+    """Return the parameters that :func:`write_parameters` wrote; ``families`` are the user's classes, by name.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _is_family(value: Any) -> bool:
 
 
 def _write_family(family: Family | type[Family]) -> dict[str, Any]:
-    """Return a family's name, or that of its class, and its parameters; None where the class itself was given."""
+    """Return the name of a family or of its class, and its parameters; None for a family given as a class."""
     kind = family if isinstance(family, type) else type(family)
     own = {**NAMED, **PARAMETRIC}.get(kind.name) is kind
     values = None if isinstance(family, type) else parameters.encode_parameters(family.parameters)
@@ -59,35 +59,35 @@ def _write_family(family: Family | type[Family]) -> dict[str, Any]:
 
 
 def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
-    """Return the family that a file names; its class is taken from those given, never imported."""
+    """Return the family with the name in a file; its class is one of those given, and is never imported."""
     name, values = plain["family"], plain["parameters"]
     known: dict[str, type] = {**NAMED, **PARAMETRIC, **given}
     if name not in known:
         short = name.rpartition(":")[2].rpartition(".")[2]
         others = f" (given: {', '.join(given)})" if given else ""
         raise StoreError(
-            f"needs the family {name}, which is no part of suffice{others}: import the class yourself and give "
-            f"load(path, families=[{short}]); where it has another name by now, families={{{name!r}: {short}}}"
+            f"needs the family {name}, which is not part of suffice{others}: import the class yourself and give "
+            f"load(path, families=[{short}]); if it was renamed, families={{{name!r}: {short}}}"
         )
     return known[name] if values is None else known[name](**parameters.decode_parameters(values))
 
 
-#: Parameters that say how rows are summed, and not what is learned: they act whenever they are set.
+#: Parameters of the execution, which do not change the result: they take effect whenever they are set.
 RUNNING = ("n_jobs", "device")
 
 
 class FittedParameters:
-    """A model whose parameters act when it learns: a fitted model does not change when a parameter is set.
+    """A model whose parameters take effect when it learns: a fitted model does not change when a parameter is set.
 
-    ``fit``, ``partial_fit``, ``forget`` and ``+`` take the parameters as they are then. What a fitted model answers
-    depends on these alone, whatever is set later, and whatever becomes of an array that was given as a parameter.
+    ``fit``, ``partial_fit``, ``forget`` and ``+`` copy the parameters. Predictions depend on these copies only,
+    whatever is set later, also if an array that was given as a parameter is changed in place.
     """
 
-    #: The parameters that decide what is kept of the rows: after the first rows they cannot change.
+    #: Parameters that determine what is summed: after the first rows they cannot change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ()
 
-    verbose: bool = False  #: whether each pass of a fit is printed to stderr; a parameter of models that make several
-    _learned_as: Any = None  # a model that was never fitted, with the parameters of the last learning
+    verbose: bool = False  #: whether each pass of a fit is printed to stderr; a parameter of models with several passes
+    _learned_as: Any = None  # an unfitted model with the parameters of the last learning
 
     if TYPE_CHECKING:
 
@@ -98,40 +98,40 @@ class FittedParameters:
             """Set parameters, as scikit-learn's estimators do."""
 
         def _check_settings(self) -> None:
-            """Raise where a parameter makes no sense."""
+            """Raise if a parameter is invalid."""
 
     @property
     def _engine(self) -> Engine | Execution:
-        """How rows are summed."""
+        """The engine, or the settings of the default one."""
         return Execution(**self._running())
 
     def _running(self) -> dict[str, Any]:
-        """Return the parameters that say how rows are summed."""
+        """Return the parameters of the execution."""
         return {name: vars(self)[name] for name in RUNNING if name in vars(self)}
 
     @property
     def _params(self) -> Self:
-        """The parameters in force: those of the last learning; the model's own before the first."""
+        """The parameters in effect: those of the last learning; the model's own before the first."""
         found: Self = self if self._learned_as is None else self._learned_as
         return found
 
     def _blank(self, given: Mapping[str, Any]) -> Self:
-        """Return a model with these parameters, copied, that was never fitted; without those of :data:`RUNNING`."""
+        """Return an unfitted model with copies of these parameters, without those of :data:`RUNNING`."""
         return type(self)(**{name: None if name in RUNNING else _copied(value) for name, value in given.items()})
 
     def _hold_parameters(self) -> None:
-        """Take the parameters as they are now for those of the fitted model."""
+        """Copy the current parameters as those of the fitted model."""
         self._learned_as = self._blank(self.get_params(deep=False))
 
     def _parameters_changed(self) -> bool:
-        """Whether a parameter, other than those that say how rows are summed, was set since the model last learned."""
-        assert self._learned_as is not None  # it learns anew otherwise
+        """Whether a parameter, other than those of the execution, was changed since the model last learned."""
+        assert self._learned_as is not None  # otherwise it is fitted from the start
         held = vars(self._learned_as)
         return any(name not in RUNNING and not _same(vars(self)[name], value) for name, value in held.items())
 
     @contextmanager
     def _learning(self, anew: bool) -> Iterator[None]:
-        """Learn under the parameters as they are now, anew or from more rows; a failure leaves the model as it was."""
+        """Learn with the current parameters, from the start or from more rows; a failure leaves the model unchanged."""
         before, held = dict(vars(self)), self._params
         try:
             if anew or self._parameters_changed():
@@ -149,26 +149,24 @@ class FittedParameters:
             raise
 
     def _what_fixes(self) -> dict[str, Any]:
-        """Return the parameters that decide what is kept of the rows, with their values."""
+        """Return the parameters that determine what is summed, with their values."""
         return {name: getattr(self, name) for name in self._fixed_parameters}
 
     def _check_fixed(self, wanted: Self) -> None:
-        """Raise where parameters ask for something else of the rows than what was kept of them."""
+        """Raise if parameters need other sums than those of the model."""
         was = self._what_fixes()
         for name, value in wanted._blank(wanted.get_params(deep=False))._what_fixes().items():
             if not _same(was[name], value):
                 raise ValueError(
-                    f"{name}={value!r} changes what is kept of the rows, which was taken with {name}={was[name]!r}: "
-                    f"fit again, or set {name} back"
+                    f"{name}={value!r} needs other sums than those of the fit with {name}={was[name]!r}: fit again, or "
+                    f"set {name} back"
                 )
 
     def _unread(self) -> None:
-        """Forget what was read under other parameters."""
-
-    # The file.
+        """Discard estimates that were computed with other parameters."""
 
     def _parameters_written(self, write: Callable[[dict[str, Any]], dict[str, Any]] = write_parameters) -> Any:
-        """Return the parameters for a file: the model's own, and those of the fit where they differ."""
+        """Return the parameters for a file: the model's own, and those of the fit if they differ."""
         own, held = (write(model.get_params(deep=False)) for model in (self, self._params))
         return {"parameters": own, **({} if own == held else {"fitted_parameters": held})}
 
@@ -186,23 +184,23 @@ class FittedParameters:
 
 
 class ReadFromStatistics(FittedParameters):
-    """A model that is read from sums of statistics, and can be read from them under other parameters."""
+    """A model that is estimated from sums of statistics, and can be estimated again with other parameters."""
 
     def with_params(self, **params: Any) -> Self:
-        """Return the model that the same rows give under other parameters, without a second pass over them.
+        """Return the model of the same rows with other parameters, estimated from the same sums.
 
-        The model is read anew from the sums that it keeps; it is not changed itself.
+        There is no second pass over the rows, and the model itself does not change.
 
         Parameters
         ----------
         **params
-            The parameters to change, by name; the others are those under which this model learned. Those that change
-            what is summed are refused.
+            The parameters to change, by name; the others are those of the last fit. Parameters that change what is
+            summed are refused.
 
         Returns
         -------
         Self
-            A fitted model of its own.
+            A new fitted model.
         """
         check_is_fitted(self)
         wanted = self._blank(self._params.get_params(deep=False)).set_params(**params)
@@ -214,7 +212,7 @@ class ReadFromStatistics(FittedParameters):
         return found
 
     def _under(self, **params: Any) -> Self:
-        """Return a fitted model that is read from the same sums under other parameters, unchecked."""
+        """Return a fitted model with the same sums and other parameters, unchecked."""
         found = copy.copy(self)
         held = {**self._params.get_params(deep=False), **self._running(), **params}
         found.set_params(**held)
@@ -223,10 +221,10 @@ class ReadFromStatistics(FittedParameters):
         return found
 
     def _check_readable(self, wanted: Self) -> None:
-        """Raise where what parameters ask for cannot be read from what is kept of the rows."""
+        """Raise if the model with these parameters cannot be estimated from its sums."""
 
     def _check_read(self) -> None:
-        """Read the model from its sums, so that what cannot be read is said now."""
+        """Estimate the model, so that errors are raised now."""
 
 
 if TYPE_CHECKING:
@@ -234,7 +232,7 @@ if TYPE_CHECKING:
 else:
 
     class read_attribute(property):  # noqa: N801 - a decorator, as property is
-        """An attribute that is read from a model's sums: its arrays are read-only, and it cannot be assigned.
+        """An attribute that is computed from a model's sums: its arrays are read-only, and it cannot be assigned.
 
         Examples
         --------
@@ -244,7 +242,7 @@ else:
         ...         return np.zeros(2)
         >>> Model().means_ = np.ones(2)
         Traceback (most recent call last):
-        AttributeError: means_ of Model is read from its sums, and cannot be assigned: fit again, or use with_params
+        AttributeError: means_ of Model is computed from its sums, and cannot be assigned: fit again, or use with_params
         """
 
         def __get__(self, instance, owner=None):
@@ -253,13 +251,13 @@ else:
 
         def __set__(self, instance, value):
             raise AttributeError(
-                f"{self.fget.__name__} of {type(instance).__name__} is read from its sums, and cannot be assigned: "
+                f"{self.fget.__name__} of {type(instance).__name__} is computed from its sums, and cannot be assigned: "
                 "fit again, or use with_params"
             )
 
 
 def _read_only(value: Any) -> Any:
-    """Return arrays that cannot be changed in place."""
+    """Return a value whose arrays are read-only."""
     if isinstance(value, np.ndarray):
         view = value.view()
         view.flags.writeable = False
@@ -272,13 +270,13 @@ def _read_only(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return a parameter that does not change when what was given is changed in place."""
+    """Return a copy of a mutable parameter; others are returned as they are."""
     changeable = isinstance(value, list | tuple | Mapping | set) or hasattr(value, "__array__")
     return copy.deepcopy(value) if changeable else value
 
 
 def _same(one: Any, two: Any) -> bool:
-    """Whether two values of a parameter are the same.
+    """Whether two values of a parameter are equal.
 
     Examples
     --------

@@ -30,10 +30,10 @@ def is_iterator(x: Any) -> bool:
 
 
 def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
-    """Return X as an array that engines read, its width and names remembered (reset) or compared.
+    """Return X as an array that engines accept; store its width and column names (reset) or compare them.
 
-    NaN and infinity pass: the kernels look at every value anyway. The parts of a sparse matrix are checked before scipy
-    reads them, which trusts them.
+    NaN and infinity are accepted: the kernels check every value. The arrays of a sparse matrix are checked before scipy
+    uses them, which does not check them.
     """
     if not isinstance(x, np.ndarray) and is_in_parts(x):
         raise refused_in_parts("rows in memory", type(model).__name__, x)
@@ -62,7 +62,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
 
 @contextmanager
 def naming_cells() -> Iterator[None]:
-    """Say in scikit-learn's words, too, which cell of X is NaN or infinite: kernels know it as x."""
+    """Raise errors of kernels about NaN and infinity in x with scikit-learn's wording, about X."""
     try:
         yield
     except NonFiniteError as error:
@@ -77,7 +77,7 @@ def naming_cells() -> Iterator[None]:
 
 
 def check_finite(x: Any) -> None:
-    """Raise about the first cell of X that is NaN or infinite."""
+    """Raise for the first cell of X that is NaN or infinite."""
     if all_finite(x.data if is_sparse(x) else x):
         return
     cells = x.tocoo() if is_sparse(x) else None
@@ -90,14 +90,14 @@ def check_finite(x: Any) -> None:
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
-    """Return the complaint about the first string or date where a number should be, if there is one."""
+    """Return the error for the first string or date in X; None if there is none."""
     names = [str(name) for name in getattr(x, "columns", ())]
     if names and hasattr(x, "dtypes"):
         for name, kind in zip(names, x.dtypes, strict=True):
             if getattr(kind, "kind", "") in "mM":
                 return ValueError(
-                    f"column {name!r} of X holds dates or times ({kind}): {type(model).__name__} needs numbers; turn "
-                    "the column into numbers, such as days, or leave it out"
+                    f"column {name!r} of X has dates or times ({kind}): {type(model).__name__} needs numbers; convert "
+                    "the column to numbers, such as days, or drop it"
                 )
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
     if cells.ndim != 2 or cells.dtype.kind not in "USO":
@@ -107,13 +107,13 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
             where = f" in column {names[column]!r}" if names else ""
             return ValueError(
                 f"X[{row}, {column}] is {str(cells[row, column])!r}{where}: {type(model).__name__} needs numbers; use "
-                "CategoricalNB or MixedNB for names, or turn the column into numbers"
+                "CategoricalNB or MixedNB for categories, or convert the column to numbers"
             )
     return None
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether x needs no conversion and has no names: numbers in a NumPy or CSR matrix with rows and columns."""
+    """Whether x needs no conversion and has no column names: a numeric NumPy or CSR matrix that is not empty."""
     known = type(x) is np.ndarray or (is_sparse(x) and x.format == "csr")
     return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
 
@@ -142,7 +142,7 @@ def _wrong_width(model: Any, x: Any) -> ValueError:
 
 
 def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
-    """Return y as a NumPy column of class labels, one per row; there may be any number of rows where it is None."""
+    """Return y as a NumPy column of class labels, one per row; ``rows=None`` allows any number of them."""
     if y is None:
         raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
     if not isinstance(y, np.ndarray) and is_foreign(y):
@@ -160,9 +160,9 @@ def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
 
 
 def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
-    """Return the classes of rows, the code of each row, and an empty array of the type the labels came in.
+    """Return the classes of rows, the code of each row, and an empty array of the type of the labels.
 
-    Codes of whole numbers on a device stay there.
+    Codes of integers on a device stay on the device.
     """
     found = discovered(y) if is_foreign(y) and y.shape[0] == rows else None
     if found is not None:
@@ -172,19 +172,19 @@ def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
 
 
 def beside_rows(x: Any, y: Any) -> Any:
-    """Return targets of rows x: where they are, if they are on the device of x, and else here."""
+    """Return the targets of rows x on the device of x if they are there, else on the host."""
     return to_host(y) if is_foreign(y) and not are_together(x, y) else y
 
 
 def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
-    """Return y as :func:`numbers` does; finite numbers on a device stay there."""
+    """Return y as :func:`numbers` does; finite numbers on a device stay on the device."""
     if is_foreign(y) and y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows and all_finite(y):
         return y
     return numbers(y, rows, several)
 
 
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
-    """Return y in float64, one number per row, (n,), or several, (n, t), where that is allowed."""
+    """Return y in float64: one number per row, (n,), or with ``several`` also several, (n, t)."""
     if y is None:
         raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
     if is_foreign(y):
@@ -214,7 +214,7 @@ def _numbers_of(column: npt.NDArray[Any]) -> FloatArray:
         strange = next(place for place, each in enumerate(column.ravel()) if not _is_number(each))
         raise ValueError(
             f"y[{strange}] is {str(column.ravel()[strange])!r}: Unknown label type for a regression, which needs "
-            "numbers; use LogisticRegression or a naive Bayes model for names"
+            "numbers; use LogisticRegression or a naive Bayes model for classes"
         ) from None
 
 
@@ -227,7 +227,7 @@ def _is_number(value: Any) -> bool:
 
 
 def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
-    """Return one finite number per row, (n,), or None where there are none: an offset, trials, an exposure."""
+    """Return one finite number per row, (n,): an offset, trials, an exposure; None stays None."""
     if values is None:
         return None
     if is_foreign(values):
@@ -244,7 +244,7 @@ def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
 
 
 def _whole(column: npt.NDArray[Any]) -> None:
-    """Refuse numbers that are no labels."""
+    """Raise for numbers that are not labels: NaN, infinity, fractions."""
     bad = np.flatnonzero(~np.isfinite(column))
     if bad.size:
         value = column[bad[0]]
@@ -261,7 +261,7 @@ def _whole(column: npt.NDArray[Any]) -> None:
 
 
 def known_codes(labels: Labels, column: npt.NDArray[Any], fixed: bool) -> tuple[Labels, npt.NDArray[np.int64]]:
-    """Return the vocabulary, grown by the labels not seen before unless it is fixed, and the code of each row."""
+    """Return the classes, extended by new labels unless they are fixed, and the code of each row."""
     if len(column) == 1 and column.item() in labels.names:
         return labels, np.array([labels.names.index(column.item())])
     found, codes = Labels.discover(column)
@@ -286,7 +286,7 @@ _one_of_many: ContextVar[bool] = ContextVar("one_of_many", default=False)
 
 @contextmanager
 def one_of_many() -> Iterator[None]:
-    """Let rows pass that are some of many: they may all weigh nothing, as long as not all of the many do."""
+    """Accept rows whose weights are all zero, as in one part of a data set; the total is checked elsewhere."""
     before = _one_of_many.set(True)
     try:
         yield
@@ -295,13 +295,13 @@ def one_of_many() -> Iterator[None]:
 
 
 def check_weight(total: float) -> None:
-    """Raise where no row weighs anything."""
+    """Raise if the total weight is zero."""
     if not total > 0:
         raise ValueError("all sample weights are zero: there is nothing to learn from")
 
 
 def weights(sample_weight: Any, rows: int) -> FloatArray | None:
-    """Return one weight per row in float64, or None where every row counts once."""
+    """Return one weight per row in float64; None if all weights are 1."""
     if sample_weight is None:
         return None
     if is_foreign(sample_weight):
@@ -355,7 +355,7 @@ def priors(given: Any, labels: Labels, name: str = "priors") -> FloatArray:
 
 
 def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-    """Return the classes as scikit-learn shows them, in the type the user's labels have."""
+    """Return the classes as scikit-learn's ``classes_``, in the type of the user's labels."""
     if len({isinstance(name, str) for name in labels}) > 1 or (like is not None and like.dtype.kind == "O"):
         mixed = np.empty(len(labels), dtype=object)
         mixed[:] = labels.names
@@ -368,8 +368,8 @@ def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.N
 
 
 def shares(labels: Labels, rows: FloatArray) -> FloatArray:
-    """Return each class's share of the rows, (k,)."""
+    """Return the share of each class, (k,)."""
     total = float(rows.sum())
     if not total > 0:
-        raise ValueError(f"there are no rows of any of the classes {list(labels)!r}: nothing can be predicted")
+        raise ValueError(f"the model has no rows of the classes {list(labels)!r}: fit rows before you predict")
     return rows / total

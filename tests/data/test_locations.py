@@ -306,7 +306,7 @@ def test_columns_that_a_regression_cannot_read_are_named(tmp_path: Path) -> None
     path = tmp_path / "rows.parquet"
     for column, words in (
         (np.where(FRAME.a > 0, "u", "v"), r"X\[0, 1\] is '[uv]' in column 'c': LogisticRegression needs numbers"),
-        (pd.Timestamp("2020-01-01"), r"column 'c' of X holds dates or times \(datetime64.*: LogisticRegression needs"),
+        (pd.Timestamp("2020-01-01"), r"column 'c' of X has dates or times \(datetime64.*: LogisticRegression needs"),
     ):
         write_parquet(FRAME[["a"]].assign(c=column, sold=FRAME.sold), path)
         with pytest.raises(ValueError, match=words):

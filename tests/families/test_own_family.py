@@ -263,7 +263,7 @@ def test_a_file_names_the_class_and_load_asks_for_it(kind, tmp_path, monkeypatch
     assert name.encode() in path.read_bytes()
     monkeypatch.setitem(sys.modules, __name__, None)  # importing it would fail: nothing is imported
     with pytest.raises(
-        StoreError, match=rf"model needs the family {name}, which is no part of suffice: import the cla"
+        StoreError, match=rf"model needs the family {name}, which is not part of suffice: import the cla"
     ) as e:
         suffice.load(path)
     assert "load(path, families=[Geometric])" in str(e.value)

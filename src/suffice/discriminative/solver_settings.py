@@ -76,7 +76,7 @@ def read_solver(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
     if name not in known:
         short = name.rpartition(":")[2].rpartition(".")[2]
         raise StoreError(
-            f"needs the solver {name}, which is no part of suffice: import the class yourself and give load(path, "
+            f"needs the solver {name}, which is not part of suffice: import the class yourself and give load(path, "
             f"families=[{short}])"
         )
     return known[name](**settings)
