@@ -14,6 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import suffice
 import suffice.demo
 import suffice.report.report_data as rows_module
+from suffice.model_types import MODEL_TYPES
 from suffice.report import boundary_section as boundary_module
 from suffice.report import data_section as data_module
 from suffice.report import learning_curve_section as learning
@@ -29,7 +30,6 @@ from suffice.report.metrics_section import baselines, quality_section, thinned_c
 from suffice.report.report_data import Seen
 from suffice.report.selection_section import choice_section, learning_section
 from suffice.tables import TableError, open_table
-from suffice.tables.model_types import MODEL_TYPES
 from tests.report.conftest import fitted, wine
 from tests.report.html_page import Page
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import LOSSES, row_losses
+from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.plots import LearningCurveDisplay
 from suffice.report.report_data import Seen
 from suffice.statistics.base import FloatArray
+from suffice.tables.candidates import candidates
 from suffice.tables.encoding import Block
-from suffice.tables.model_types import MODEL_TYPES, ModelType, candidates
 from suffice.tables.predictors import make_predictor
 
 #: Fewer rows say nothing about more; more than so many are not tried.
