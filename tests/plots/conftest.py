@@ -1,4 +1,4 @@
-"""What tests of pictures share: rows, and a watch for figures that are left behind."""
+"""Shared fixtures of the tests of plots: rows of three classes, and a check for open pyplot figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
 @pytest.fixture(autouse=True)
-def _no_figure_is_left() -> Iterator[None]:
+def _no_open_pyplot_figure() -> Iterator[None]:
     yield
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
@@ -22,7 +22,7 @@ def _no_figure_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def three_classes() -> Rows:
-    """Return correlated measurements of three classes, (150, 3)."""
+    """Return correlated numeric features of three classes, (150, 3)."""
     random = np.random.default_rng(0)
     y = np.repeat(["low", "middle", "high"], 50)
     mixing = np.array([[1.0, 0.6, 0.0], [0.0, 1.0, 0.0], [0.2, 0.0, 2.0]])
@@ -32,5 +32,5 @@ def three_classes() -> Rows:
 
 @pytest.fixture
 def two_classes(three_classes: Rows) -> Rows:
-    """Return the rows of the first two of them."""
+    """Return the rows of the first two classes."""
     return three_classes[0][:100], three_classes[1][:100]

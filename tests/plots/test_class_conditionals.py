@@ -1,4 +1,4 @@
-"""Pictures of p(x | y): the numbers in them are the model's."""
+"""Class-conditional distributions: displays hold the parameters of the model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from suffice.plots import (
     ClassFrequenciesDisplay,
     ClassWordsDisplay,
 )
-from suffice.plots.class_parameters import telling
+from suffice.plots.divergence import class_divergences
 from tests.plots.conftest import Rows
 
 draw = ClassConditionalsDisplay.from_estimator
@@ -56,7 +56,7 @@ def test_ellipses_have_the_eigenvalues_and_directions_of_the_covariance(three_cl
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-def test_every_structure_of_covariance_is_shown(covariance: Any, three_classes: Rows) -> None:
+def test_every_covariance_structure(covariance: Any, three_classes: Rows) -> None:
     x, y = three_classes
     model = GDA(covariance).fit(x, y)
     display: Any = draw(model, features=[0, 1])
@@ -66,7 +66,7 @@ def test_every_structure_of_covariance_is_shown(covariance: Any, three_classes: 
         np.testing.assert_allclose(display.covariances[code], expected)
 
 
-def test_densities_are_those_of_the_model(three_classes: Rows) -> None:
+def test_densities_equal_those_of_the_model(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     display: Any = draw(model, x, y, features=1)
@@ -76,14 +76,14 @@ def test_densities_are_those_of_the_model(three_classes: Rows) -> None:
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), display.densities[0])
 
 
-def test_far_from_zero_the_same_features_tell_most(three_classes: Rows) -> None:
+def test_divergences_do_not_depend_on_the_location(three_classes: Rows) -> None:
     x, y = three_classes
     near, far = GaussianNB().fit(x, y), GaussianNB().fit(x + 1e6, y)
-    expected = telling(near._source().conditional, near._source().prior)  # noqa: SLF001
-    np.testing.assert_allclose(telling(far._source().conditional, far._source().prior), expected, rtol=1e-5)  # noqa: SLF001
+    expected = class_divergences(near._source().conditional, near._source().prior)  # noqa: SLF001
+    np.testing.assert_allclose(class_divergences(far._source().conditional, far._source().prior), expected, rtol=1e-5)  # noqa: SLF001
 
 
-def test_what_a_measurement_tells_is_the_expected_log_odds_of_pairs_of_classes(three_classes: Rows) -> None:
+def test_divergence_is_the_mean_symmetric_divergence_of_pairs_of_classes(three_classes: Rows) -> None:
     x, y = three_classes
     joint = GaussianNB(priors=[0.2, 0.3, 0.5]).fit(x, y)._source()  # noqa: SLF001
     mean, scale = joint.conditional.family.mu[:, 1], np.sqrt(joint.conditional.family.sigma2[:, 1])
@@ -97,7 +97,7 @@ def test_what_a_measurement_tells_is_the_expected_log_odds_of_pairs_of_classes(t
 
     pairs = [(0, 1), (0, 2), (1, 2)]
     expected = sum(joint.prior[one] * joint.prior[two] * divergence(one, two) for one, two in pairs)
-    assert telling(joint.conditional, joint.prior)[1] == pytest.approx(expected, rel=1e-6)
+    assert class_divergences(joint.conditional, joint.prior)[1] == pytest.approx(expected, rel=1e-6)
 
 
 def counts() -> tuple[pd.DataFrame, Any]:
@@ -108,7 +108,7 @@ def counts() -> tuple[pd.DataFrame, Any]:
 
 
 @pytest.mark.parametrize("make", [MultinomialNB, ComplementNB, BernoulliNB, PoissonNB, FamilyNB])
-def test_bars_of_counts_are_the_parameters(make: Any) -> None:
+def test_bars_of_counts_equal_the_parameters(make: Any) -> None:
     x, y = counts()
     model = make().fit(x, y)
     display: Any = draw(model, n=2)
@@ -120,25 +120,25 @@ def test_bars_of_counts_are_the_parameters(make: Any) -> None:
         expected = model.rate_ if make is PoissonNB else model.mean_
     else:
         expected = np.exp(like.feature_log_prob_)
-    np.testing.assert_allclose(display.shares, expected[:, [1, place]])
+    np.testing.assert_allclose(display.frequencies, expected[:, [1, place]])
     widths = [bar.get_width() for bar in display.ax_.patches]
-    np.testing.assert_allclose(widths, display.shares.ravel())
+    np.testing.assert_allclose(widths, display.frequencies.ravel())
 
 
-def test_one_count_is_shown_by_the_probability_of_each_number() -> None:
+def test_single_count_is_shown_by_poisson_probabilities() -> None:
     x, y = counts()
     model = PoissonNB().fit(x, y)
     display: Any = draw(model, features="lunch")
-    np.testing.assert_allclose(display.shares, poisson.pmf(np.array(display.names), model.rate_[:, [1]]))
-    assert display.shares.sum(axis=1) == pytest.approx([1, 1], abs=0.01)
+    np.testing.assert_allclose(display.frequencies, poisson.pmf(np.array(display.names), model.rate_[:, [1]]))
+    assert display.frequencies.sum(axis=1) == pytest.approx([1, 1], abs=0.01)
 
 
-def test_categories_are_shown_by_their_shares() -> None:
+def test_categories_are_shown_by_their_probabilities() -> None:
     x = [["red", "s"], ["red", "m"], ["blue", "s"], ["blue", "m"], ["green", "s"], ["red", "m"]]
     model = CategoricalNB().fit(x, [0, 0, 1, 1, 1, 0])
     display: Any = draw(model)
-    assert display.feature == "x0"  # colours tell the classes apart; sizes do not
-    np.testing.assert_allclose(display.shares, np.exp(model.feature_log_prob_[0]))
+    assert display.feature == "x0"  # colours differ between the classes, sizes do not
+    np.testing.assert_allclose(display.frequencies, np.exp(model.feature_log_prob_[0]))
     few: Any = draw(model, features=0, n=2)
     assert set(few.names) < {"red", "blue", "green"}
     assert len(few.names) == 2
@@ -160,26 +160,26 @@ def table() -> tuple[pd.DataFrame, Any]:
 
 
 PLACES = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
-PICTURES = {
+DISPLAY_TYPES = {
     "size": ("numeric", ClassDensitiesDisplay),
     "rooms": ("count", ClassFrequenciesDisplay),
     "garden": ("boolean", ClassFrequenciesDisplay),
     "walls": ("category", ClassFrequenciesDisplay),
     "about": ("text", ClassWordsDisplay),
 }
-KINDS = {name: kind for name, (kind, _) in PICTURES.items()} | {"number": "ignore"}
+KINDS = {name: kind for name, (kind, _) in DISPLAY_TYPES.items()} | {"number": "ignore"}
 
 
-@pytest.mark.parametrize("column", list(PICTURES))
-def test_each_column_of_a_table_is_shown_as_its_kind(column: str, table: Any) -> None:
+@pytest.mark.parametrize("column", list(DISPLAY_TYPES))
+def test_display_of_each_column_kind(column: str, table: Any) -> None:
     x, y = table
     display: Any = draw(MixedNB(columns=KINDS).fit(x, y), features=column)
-    assert type(display) is PICTURES[column][1]
+    assert type(display) is DISPLAY_TYPES[column][1]
     name = display.names[0] if column == "garden" else display.feature
     assert name == column
 
 
-def test_the_columns_of_a_table_agree_with_the_models_of_one_kind(table: Any) -> None:
+def test_parameters_of_mixed_nb_equal_those_of_single_kind_models(table: Any) -> None:
     x, y = table
     mixed = MixedNB(columns=KINDS).fit(x, y)
     size: Any = draw(mixed, features="size")
@@ -187,23 +187,23 @@ def test_the_columns_of_a_table_agree_with_the_models_of_one_kind(table: Any) ->
     np.testing.assert_allclose(size.means, alone.theta_[:, 0])
     np.testing.assert_allclose(size.variances, alone.var_[:, 0])
     walls: Any = draw(mixed, features="walls")
-    np.testing.assert_allclose(walls.shares, np.exp(CategoricalNB().fit(x[["walls"]], y).feature_log_prob_[0]))
+    np.testing.assert_allclose(walls.frequencies, np.exp(CategoricalNB().fit(x[["walls"]], y).feature_log_prob_[0]))
     garden: Any = draw(mixed, features="garden")
-    np.testing.assert_allclose(garden.shares, np.exp(BernoulliNB().fit(x[["garden"]], y).feature_log_prob_))
+    np.testing.assert_allclose(garden.frequencies, np.exp(BernoulliNB().fit(x[["garden"]], y).feature_log_prob_))
     about: Any = draw(mixed, features="about")
     assert about.words["sold"][0][0] == "park"
     assert all(value > 0 for pairs in about.words.values() for _, value in pairs)
 
 
-def test_the_column_that_tells_most_is_shown_where_none_is_asked_for(table: Any) -> None:
+def test_default_column_is_the_most_informative(table: Any) -> None:
     x, y = table
-    telling_text: Any = draw(MixedNB(columns=KINDS).fit(x, y))
-    assert telling_text.feature == "about"  # nine words a row
-    no_text: Any = draw(MixedNB(columns={**KINDS, "about": "ignore"}).fit(x, y))
-    assert no_text.feature == "walls"
+    with_text: Any = draw(MixedNB(columns=KINDS).fit(x, y))
+    assert with_text.feature == "about"  # nine words a row
+    without_text: Any = draw(MixedNB(columns={**KINDS, "about": "ignore"}).fit(x, y))
+    assert without_text.feature == "walls"
 
 
-def test_words_of_texts_are_the_top_words() -> None:
+def test_words_of_a_text_classifier_are_its_top_words() -> None:
     texts = ["free money, free!", "cheap money now", "lunch on monday?", "monday is fine"]
     model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
     display: Any = draw(model, n=2)
@@ -212,15 +212,15 @@ def test_words_of_texts_are_the_top_words() -> None:
     assert shown == [word for word, _ in display.words["ham"]]
 
 
-def test_points_are_drawn_up_to_a_number(three_classes: Rows) -> None:
+def test_number_of_points_is_limited(three_classes: Rows) -> None:
     x, y = three_classes
-    display: Any = draw(GDA().fit(x, y), x, y, most_rows=40)
+    display: Any = draw(GDA().fit(x, y), x, y, max_rows=40)
     assert len(display.X) == len(display.y) == 40
-    again: Any = draw(GDA().fit(x, y), x, y, most_rows=40)
+    again: Any = draw(GDA().fit(x, y), x, y, max_rows=40)
     np.testing.assert_array_equal(display.X, again.X)
 
 
-def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
+def test_invalid_input_raises(three_classes: Rows, table: Any) -> None:
     x, y = three_classes
     model = GDA().fit(pd.DataFrame(x, columns=["height", "weight", "age"]), y)
     with pytest.raises(ValueError, match="no feature 'wieght'; did you mean 'weight'"):
@@ -235,7 +235,7 @@ def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
         draw(model, x)
     with pytest.raises(ValueError, match="n must be 1 or more; got 0"):
         draw(model, n=0)
-    with pytest.raises(ValueError, match="does not describe its classes"):
+    with pytest.raises(ValueError, match="has no class-conditional distributions"):
         draw(LogisticRegression(l2=1.0).fit(x, y))
     with pytest.raises(NotFittedError):
         draw(GDA())
@@ -255,7 +255,7 @@ def test_bad_input_is_named(three_classes: Rows, table: Any) -> None:
         draw(codes, features=[0, 1])
 
 
-def test_words_have_no_features_to_choose() -> None:
+def test_text_classifier_takes_no_features() -> None:
     model = TextClassifier(model="multinomial").fit(["free money", "see you"], ["spam", "ham"])
-    with pytest.raises(ValueError, match="TextClassifier has words, not features: leave features out, and give n"):
+    with pytest.raises(ValueError, match="TextClassifier has words, not features: omit features, and give n"):
         draw(model, features=[0])

@@ -1,4 +1,4 @@
-"""ROC, precision and recall, calibration, confusion: beside scikit-learn, and by hand."""
+"""ROC, precision-recall and calibration curves, confusion matrices: compared with scikit-learn and by hand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from suffice.plots import (
 from tests.plots.conftest import Rows
 
 
-def test_roc_of_two_classes_is_scikit_learns(two_classes: Rows) -> None:
+def test_roc_curve_of_two_classes_equals_scikit_learn(two_classes: Rows) -> None:
     x, y = two_classes
     model = GaussianNB().fit(x, y)
     display = RocCurveDisplay.from_estimator(model, x, y)
@@ -41,7 +41,7 @@ def test_roc_of_two_classes_is_scikit_learns(two_classes: Rows) -> None:
     assert again.auc == pytest.approx(display.auc)
 
 
-def test_several_classes_are_each_held_against_the_rest(three_classes: Rows) -> None:
+def test_each_of_several_classes_is_compared_with_the_rest(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     p = model.predict_proba(x)
@@ -53,17 +53,17 @@ def test_several_classes_are_each_held_against_the_rest(three_classes: Rows) -> 
         np.testing.assert_array_equal(precision.precision[label], expected[0])
         np.testing.assert_array_equal(precision.recall[label], expected[1])
         assert precision.average_precision[label] == average_precision_score(y == label, p[:, code])
-        assert precision.shares[label] == pytest.approx(1 / 3)
+        assert precision.prevalence[label] == pytest.approx(1 / 3)
     plain = PrecisionRecallDisplay(precision.precision, precision.recall)
     assert plain.average_precision == pytest.approx(precision.average_precision)
 
 
-def test_one_curve_needs_no_name() -> None:
+def test_single_curve_needs_no_name() -> None:
     display = RocCurveDisplay([0.0, 0.5, 1.0], [0.0, 1.0, 1.0]).plot()
     assert display.auc == {"": 0.75}
 
 
-def test_calibration_by_hand() -> None:
+def test_calibration_curve_by_hand() -> None:
     display = CalibrationDisplay.from_predictions([0, 1, 1, 0, 1], [0.05, 0.15, 0.15, 0.91, 0.99])
     np.testing.assert_allclose(display.predicted, [0.05, 0.15, 0.95])
     np.testing.assert_allclose(display.observed, [0.0, 1.0, 0.5])
@@ -72,7 +72,7 @@ def test_calibration_by_hand() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-def test_calibration_is_scikit_learns(strategy: Any, two_classes: Rows) -> None:
+def test_calibration_curve_equals_scikit_learn(strategy: Any, two_classes: Rows) -> None:
     x, y = two_classes
     p = GaussianNB().fit(x, y).predict_proba(x)[:, 1]
     display = CalibrationDisplay.from_predictions(y, p, bins=7, strategy=strategy)
@@ -82,7 +82,7 @@ def test_calibration_is_scikit_learns(strategy: Any, two_classes: Rows) -> None:
     assert display.label == "middle"
 
 
-def test_of_several_classes_the_predicted_one_is_calibrated(three_classes: Rows) -> None:
+def test_calibration_of_several_classes_is_that_of_the_predicted_class(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     display = CalibrationDisplay.from_estimator(model, x, y, bins=1)
@@ -91,7 +91,7 @@ def test_of_several_classes_the_predicted_one_is_calibrated(three_classes: Rows)
     assert display.error == pytest.approx(abs(p.max(axis=1).mean() - accuracy_score(y, model.predict(x))))
 
 
-def test_confusion_is_scikit_learns(three_classes: Rows) -> None:
+def test_confusion_matrix_equals_scikit_learn(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     display = ConfusionMatrixDisplay.from_estimator(model, x, y)
@@ -102,13 +102,13 @@ def test_confusion_is_scikit_learns(three_classes: Rows) -> None:
     assert f"{expected[0, 0]}\n{expected[0, 0] / expected[0].sum():.0%}" in texts
 
 
-def test_a_class_without_rows_has_no_shares() -> None:
+def test_class_without_rows_has_zero_shares() -> None:
     display = ConfusionMatrixDisplay.from_predictions(["a", "a"], ["a", "b"], classes=["b", "a"])
     assert display.shares.tolist() == [[0, 0], [0.5, 0.5]]
 
 
 @pytest.mark.parametrize("display", [RocCurveDisplay, PrecisionRecallDisplay, CalibrationDisplay])
-def test_bad_probabilities_are_named(display: Any, two_classes: Rows) -> None:
+def test_invalid_probabilities_raise(display: Any, two_classes: Rows) -> None:
     x, y = two_classes
     with pytest.raises(ValueError, match="Perceptron has no predict_proba"):
         display.from_estimator(Perceptron(), x, y)
@@ -126,10 +126,10 @@ def test_bad_probabilities_are_named(display: Any, two_classes: Rows) -> None:
         display.from_predictions(y, np.full(100, 0.5), classes=["low", "high"])
 
 
-def test_bad_curves_are_named() -> None:
+def test_invalid_curves_raise() -> None:
     with pytest.raises(ValueError, match="class 'b' has 0 of 2 rows"):
         RocCurveDisplay.from_predictions(["a", "a"], [0.1, 0.2], classes=["a", "b"])
-    with pytest.raises(ValueError, match="2 points in one direction and 3 in the other"):
+    with pytest.raises(ValueError, match="2 x coordinates and 3 y coordinates"):
         RocCurveDisplay([0.0, 1.0], [0.0, 0.5, 1.0])
     with pytest.raises(ValueError, match="same names"):
         PrecisionRecallDisplay({"a": [1.0]}, {"b": [1.0]})
@@ -145,14 +145,14 @@ def test_bad_curves_are_named() -> None:
         ConfusionMatrixDisplay.from_predictions(["a", "b"], ["a", "c"], classes=["a", "b"])
 
 
-def test_shares_of_confusions_are_not_written_where_classes_are_many() -> None:
+def test_confusion_matrix_of_many_classes_labels_only_the_diagonal() -> None:
     y = np.repeat(np.arange(11), 3)
     display = ConfusionMatrixDisplay.from_predictions(y, np.where(np.arange(33) % 3, y, 0))
     written = [text.get_text() for text in display.ax_.texts]
     assert sum(map(bool, written)) == 11
 
 
-def test_residuals_of_predictions_are_those_of_the_model() -> None:
+def test_residuals_from_predictions_equal_those_from_the_estimator() -> None:
     x = np.arange(12.0)[:, None]
     y = 2 * x[:, 0] + np.tile([0.5, -0.5], 6)
     model = LinearRegression().fit(x, y)

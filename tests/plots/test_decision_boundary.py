@@ -1,4 +1,4 @@
-"""Boundaries: the grid is the user's kind of rows, and the model's answers are what is drawn."""
+"""Decision boundaries: the grid has the type of the user's rows, and holds the predictions of the model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.plots.conftest import Rows
 draw = DecisionBoundaryDisplay.from_estimator
 
 
-def test_the_grid_holds_what_the_model_answers(three_classes: Rows) -> None:
+def test_grid_holds_the_probabilities_of_the_model(three_classes: Rows) -> None:
     x, y = three_classes
     model = GDA("full").fit(x, y)
     display = draw(model, x, y, features=[2, 0], grid=7)
@@ -35,11 +35,11 @@ def test_the_grid_holds_what_the_model_answers(three_classes: Rows) -> None:
     assert display.first[0] < x[:, 2].min() < x[:, 2].max() < display.first[-1]
 
 
-def test_two_classes_are_level_where_both_have_a_half(two_classes: Rows) -> None:
+def test_margin_of_two_classes_is_zero_at_one_half(two_classes: Rows) -> None:
     x, y = two_classes
     display = draw(GDA().fit(x[:, :2], y), x[:, :2], y, grid=30)
-    np.testing.assert_allclose(display.leads[0], 2 * display.probabilities[..., 0] - 1)
-    np.testing.assert_allclose(display.leads[0], -display.leads[1])
+    np.testing.assert_allclose(display.margins[0], 2 * display.probabilities[..., 0] - 1)
+    np.testing.assert_allclose(display.margins[0], -display.margins[1])
 
 
 FRAMES = {
@@ -65,11 +65,11 @@ def cells() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_data_frames_of_any_library_are_asked_in_kind(frame: str, cells: dict[str, Any]) -> None:
+def test_grid_is_a_data_frame_of_the_same_library(frame: str, cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = FRAMES[frame](cells)
     model = MixedNB().fit(x, y)
-    assert model.column_kinds_["rooms"] == "count"  # which refuses numbers that are not whole
+    assert model.column_kinds_["rooms"] == "count"  # which rejects fractions
     display = draw(model, x, y, features=["size", "rooms"], grid=6)
     assert display.held == {"walls": "brick", "old": True}
     place = {"size": display.first[2:3], "rooms": display.second[1:2].astype(int), "walls": ["brick"], "old": [True]}
@@ -77,7 +77,7 @@ def test_data_frames_of_any_library_are_asked_in_kind(frame: str, cells: dict[st
     np.testing.assert_allclose(display.probabilities[1, 2], model.predict_proba(row)[0])
 
 
-def test_whole_numbers_beside_missing_cells_stay_whole(cells: dict[str, Any]) -> None:
+def test_integers_beside_missing_cells_remain_integers(cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = pd.DataFrame(cells)
     x.loc[3, "rooms"] = np.nan
@@ -86,7 +86,7 @@ def test_whole_numbers_beside_missing_cells_stay_whole(cells: dict[str, Any]) ->
     assert not np.isnan(display.probabilities).any()
 
 
-def test_a_column_without_a_known_cell_is_held_at_missing(cells: dict[str, Any]) -> None:
+def test_column_without_known_cells_is_held_at_missing(cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = pd.DataFrame(cells)
     display = draw(MixedNB().fit(x, y), x.assign(walls=None), features=["size", "rooms"], grid=5)
@@ -94,7 +94,7 @@ def test_a_column_without_a_known_cell_is_held_at_missing(cells: dict[str, Any])
     assert not np.isnan(display.probabilities).any()
 
 
-def test_values_can_be_held(cells: dict[str, Any]) -> None:
+def test_other_features_are_held_at_given_values(cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = pd.DataFrame(cells)
     model = MixedNB().fit(x, y)
@@ -103,53 +103,53 @@ def test_values_can_be_held(cells: dict[str, Any]) -> None:
     assert display.X is None
     numbers = x[["size", "rooms"]].assign(more=x["size"] ** 2)
     model = GDA().fit(numbers, y)
-    whole = draw(model, numbers, features=["size", "more"], held={"rooms": 2.5}, grid=5)
-    assert whole.held == {"rooms": 2.5}
+    fraction = draw(model, numbers, features=["size", "more"], held={"rooms": 2.5}, grid=5)
+    assert fraction.held == {"rooms": 2.5}
 
 
-def test_pipelines_arrays_of_counts_and_sparse_rows(cells: dict[str, Any]) -> None:
+def test_pipelines_count_arrays_and_sparse_rows(cells: dict[str, Any]) -> None:
     y = cells.pop("y")
     x = pd.DataFrame(cells)
     columns = make_column_transformer((OneHotEncoder(), ["walls", "old"]), remainder=StandardScaler())
     pipeline = make_pipeline(columns, ScikitLogistic()).fit(x, y)
     assert draw(pipeline, x, y, features=["size", "rooms"], grid=5).probabilities.shape[-1] == 2
     counts = x[["rooms", "rooms"]].to_numpy()
-    whole = draw(PoissonNB().fit(counts, y), counts, y, grid=100).first
-    assert whole.tolist() == list(range(counts.min(), counts.max() + 1))
+    values = draw(PoissonNB().fit(counts, y), counts, y, grid=100).first
+    assert values.tolist() == list(range(counts.min(), counts.max() + 1))
     rows = sparse.csr_array(counts.astype(float))
     assert draw(PoissonNB().fit(rows, y), rows, y, grid=4).probabilities.shape == (4, 4, 2)
 
 
-def test_without_probabilities_the_predicted_class_is_drawn(three_classes: Rows) -> None:
+def test_without_predict_proba_the_predicted_class_has_probability_one(three_classes: Rows) -> None:
     x, y = three_classes
     model = LinearSVC().fit(x[:, :2], y)
     display = draw(model, x[:, :2], y, grid=8)
-    across, up = np.meshgrid(display.first, display.second)
-    predicted = model.predict(np.stack([across.ravel(), up.ravel()], axis=1)).reshape(8, 8)
+    first, second = np.meshgrid(display.first, display.second)
+    predicted = model.predict(np.stack([first.ravel(), second.ravel()], axis=1)).reshape(8, 8)
     np.testing.assert_array_equal(display.classes[display.probabilities.argmax(axis=-1)], predicted)
 
 
-def test_bad_input_is_named(three_classes: Rows, cells: dict[str, Any]) -> None:
+def test_invalid_input_raises(three_classes: Rows, cells: dict[str, Any]) -> None:
     x, y = three_classes
     model = GDA().fit(x, y)
-    with pytest.raises(ValueError, match="two features; got 1"):
+    with pytest.raises(ValueError, match="needs two features; got 1"):
         draw(model, x, y, features=[1])
     with pytest.raises(ValueError, match="X has 1"):
         draw(GDA().fit(x[:, :1], y), x[:, :1], y)
     with pytest.raises(ValueError, match="'x1' is given twice"):
         draw(model, x, y, features=[1, 1])
-    with pytest.raises(ValueError, match="'x0' is drawn: it cannot be held"):
+    with pytest.raises(ValueError, match="'x0' is an axis of the plot: it cannot be held constant"):
         draw(model, x, y, held={0: 1.0})
     with pytest.raises(ValueError, match="grid must be 2 or more; got 1"):
         draw(model, x, y, grid=1)
-    with pytest.raises(ValueError, match="LinearRegression is no fitted classifier"):
+    with pytest.raises(ValueError, match="LinearRegression is not a fitted classifier"):
         draw(LinearRegression().fit(x, x[:, 0]), x)
-    with pytest.raises(ValueError, match="feature 'x0' has no number at all: choose another"):
+    with pytest.raises(ValueError, match="feature 'x0' has no finite number: choose another"):
         draw(model, np.where([True, False, False], np.nan, x), y, features=[0, 1])
     labels = cells.pop("y")
     table = pd.DataFrame(cells)
     mixed = MixedNB().fit(table, labels)
-    with pytest.raises(ValueError, match="'walls' holds strings: a boundary needs numbers"):
+    with pytest.raises(ValueError, match="'walls' holds strings: a decision boundary needs numbers"):
         draw(mixed, table, labels, features=["size", "walls"])
     with pytest.raises(ValueError, match="did you mean 'rooms'"):
         draw(mixed, table, labels, features=["size", "room"])

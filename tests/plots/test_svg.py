@@ -1,4 +1,4 @@
-"""Pictures in pages: SVG that is well-formed, the same each time, and takes the page's colours; and who draws it."""
+"""Displays as SVG: well-formed, deterministic, in the colours of the page; and drawing on given axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import suffice.plots
 from suffice.plots import (
-    INK,
+    FOREGROUND,
     PALETTE,
     CalibrationDisplay,
     ClassDensitiesDisplay,
@@ -31,7 +31,7 @@ from suffice.plots import (
     SpamFilterDisplay,
     figure_to_svg,
 )
-from suffice.plots.style import number
+from suffice.plots.style import format_number
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ["ham & <eggs>", "$5 or $6", "東京\x00"]
@@ -41,13 +41,13 @@ PRODUCTS = np.outer(GRID, GRID)
 DISPLAYS: dict[str, Any] = {
     "ellipses": lambda: ClassEllipsesDisplay(NAMES, np.eye(3)[:, :2], [np.eye(2)] * 3, X=[[0, 1]], y=NAMES[:1]),
     "densities": lambda: ClassDensitiesDisplay(NAMES, [0, 1, 2], [1, 2, 3], feature=NAMES[0], x=[0, 1], y=NAMES[:2]),
-    "shares": lambda: ClassFrequenciesDisplay(NAMES, NAMES, np.eye(3)),
+    "frequencies": lambda: ClassFrequenciesDisplay(NAMES, NAMES, np.eye(3)),
     "words": lambda: ClassWordsDisplay({NAMES[0]: [(NAMES[1], 1.0)], NAMES[1]: [(NAMES[2], 2.0)], NAMES[2]: []}),
     "boundary": lambda: DecisionBoundaryDisplay(GRID, GRID, np.stack([PRODUCTS, 1 - PRODUCTS], -1), NAMES[:2]),
     "roc": lambda: RocCurveDisplay({name: [0, 1] for name in NAMES}, {name: [0, 1] for name in NAMES}),
-    "precision": lambda: PrecisionRecallDisplay([0.5, 1.0], [1.0, 0.0], shares=0.5),
+    "precision": lambda: PrecisionRecallDisplay([0.5, 1.0], [1.0, 0.0], prevalence=0.5),
     "calibration": lambda: CalibrationDisplay([0.2, 0.8], [0.3, 0.7], [5, 6], label=NAMES[1]),
-    "filtering": lambda: SpamFilterDisplay(
+    "spam filter": lambda: SpamFilterDisplay(
         {name: ([0, 0, 2, 100], [100, 4, 0, 0]) for name in NAMES},
         {NAMES[0]: ([5, 9], [3.0, 0.0])},
         operating_points={NAMES[1]: (0, 4)},
@@ -56,7 +56,7 @@ DISPLAYS: dict[str, Any] = {
     "many classes": lambda: ConfusionMatrixDisplay(np.eye(12), [f"class {code}" for code in range(12)]),
     "learning": lambda: LearningCurveDisplay([10, 90], {NAMES[0]: [3, 1], NAMES[1]: [2, 2]}, {NAMES[0]: [1, 1]}),
     "trace": lambda: SolverTraceDisplay([1, 2, 3], [-9, -5, -4.5], [1.0, 0.1, 0.0]),
-    "telling": lambda: FeatureEffectsDisplay(NAMES, [1.0, -2.0, 0.5], quiet=1),
+    "effects": lambda: FeatureEffectsDisplay(NAMES, [1.0, -2.0, 0.5], n_totals=1),
     "predicted": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5]),
     "residuals": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="residuals"),
     "counts": lambda: ResidualsDisplay([1, 2, 3], [1.5, 2.0, 2.5], kind="counts"),
@@ -65,7 +65,7 @@ DISPLAYS: dict[str, Any] = {
 
 @cache
 def drawn(name: str) -> tuple[Any, str]:
-    """Return a display and its SVG, drawn once for all tests."""
+    """Return a display and its SVG; cached."""
     display = DISPLAYS[name]().plot()
     return display, str(display.to_svg())
 
@@ -78,7 +78,7 @@ each_display = pytest.mark.parametrize("name", DISPLAYS)
 
 
 @each_display
-def test_a_display_is_a_well_formed_element_of_a_page(name: str) -> None:
+def test_display_is_a_well_formed_svg_element(name: str) -> None:
     display, text = drawn(name)
     assert text.startswith("<svg ")
     root = ElementTree.fromstring(text)
@@ -88,7 +88,7 @@ def test_a_display_is_a_well_formed_element_of_a_page(name: str) -> None:
     width, height = map(float, root.attrib["viewBox"].split()[2:])
     inches = display.figure_.get_size_inches()
     assert (width, height) == (pytest.approx(72 * inches[0], abs=0.01), pytest.approx(72 * inches[1], abs=0.01))
-    assert INK not in text
+    assert FOREGROUND not in text
     assert "currentColor" in text
     assert "font-family: " not in text
     assert root.attrib["font-family"] == "inherit"
@@ -98,7 +98,7 @@ def test_a_display_is_a_well_formed_element_of_a_page(name: str) -> None:
 
 
 @each_display
-def test_no_black_is_left_that_a_dark_page_would_hide(name: str) -> None:
+def test_svg_has_no_black_on_dark_pages(name: str) -> None:
     root = ElementTree.fromstring(page(name))
     for element in root.iter():
         assert element.get("fill") not in ("#000000", "black")
@@ -108,11 +108,11 @@ def test_no_black_is_left_that_a_dark_page_would_hide(name: str) -> None:
 
 
 @each_display
-def test_the_same_data_are_the_same_text(name: str) -> None:
+def test_svg_is_deterministic(name: str) -> None:
     assert DISPLAYS[name]().to_svg() == page(name)
 
 
-def test_a_users_settings_do_not_change_a_picture() -> None:
+def test_svg_does_not_depend_on_rcparams() -> None:
     import matplotlib as mpl
 
     with mpl.rc_context({"axes.grid": True, "axes.titlecolor": "red", "font.size": 30, "xtick.top": True}):
@@ -120,7 +120,7 @@ def test_a_users_settings_do_not_change_a_picture() -> None:
         assert mpl.rcParams["font.size"] == 30
 
 
-def test_ids_are_one_pictures_own_and_all_references_lead_somewhere() -> None:
+def test_ids_are_unique_and_references_resolve() -> None:
     seen: set[str] = set()
     for name in DISPLAYS:
         root = ElementTree.fromstring(page(name))
@@ -136,26 +136,26 @@ def test_ids_are_one_pictures_own_and_all_references_lead_somewhere() -> None:
     assert 'id="mine-' in figure_to_svg(figure, prefix="mine")
 
 
-def test_names_are_drawn_as_they_are() -> None:
-    texts = {element.text for element in ElementTree.fromstring(page("telling")).iter(f"{SVG}text")}
+def test_special_characters_in_names() -> None:
+    texts = {element.text for element in ElementTree.fromstring(page("effects")).iter(f"{SVG}text")}
     assert {"ham & <eggs>", "$5 or $6", "東京·"} <= texts
 
 
-def test_the_title_of_the_picture_is_its_description() -> None:
+def test_aria_label_is_the_title() -> None:
     root = ElementTree.fromstring(figure_to_svg(DISPLAYS["trace"]().plot().figure_))
-    assert root.attrib["aria-label"] == "3 steps raise the log-likelihood by 4.5"
+    assert root.attrib["aria-label"] == "Convergence: 3 steps raise the log-likelihood by 4.5"
     root = ElementTree.fromstring(page("calibration"))
-    assert root.attrib["aria-label"] == "Do probabilities mean what they say?"
+    assert root.attrib["aria-label"] == "Calibration curve"
 
 
-def test_another_description_can_be_given() -> None:
-    root = ElementTree.fromstring(DISPLAYS["trace"]().plot().to_svg("What is seen: <b> & more"))
-    assert root.attrib["aria-label"] == "What is seen: <b> & more"
-    assert root.findtext(f"{SVG}title") == "What is seen: <b> & more"
+def test_aria_label_can_be_given() -> None:
+    root = ElementTree.fromstring(DISPLAYS["trace"]().plot().to_svg("Steps: <b> & more"))
+    assert root.attrib["aria-label"] == "Steps: <b> & more"
+    assert root.findtext(f"{SVG}title") == "Steps: <b> & more"
 
 
 @each_display
-def test_axes_that_are_given_are_drawn_on(name: str) -> None:
+def test_display_is_drawn_on_given_axes(name: str) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure()
@@ -168,7 +168,7 @@ def test_axes_that_are_given_are_drawn_on(name: str) -> None:
     assert len(display.axes_) > 1 or display.ax_ is left
 
 
-def test_several_panels_need_a_place_in_a_grid() -> None:
+def test_several_panels_need_an_ax_of_subplots() -> None:
     from matplotlib.figure import Figure
 
     ax = Figure().add_axes((0.1, 0.1, 0.8, 0.8))
@@ -176,7 +176,7 @@ def test_several_panels_need_a_place_in_a_grid() -> None:
         DISPLAYS["trace"]().plot(ax)
 
 
-def test_notebooks_show_a_display() -> None:
+def test_notebooks_show_displays() -> None:
     shown = DISPLAYS["roc"]()._repr_html_()
     assert shown.startswith("<div")
     ElementTree.fromstring(shown)
@@ -184,8 +184,8 @@ def test_notebooks_show_a_display() -> None:
 
 @each_display
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")
-def test_nothing_is_cut_off(name: str) -> None:
-    display, _ = drawn(name)  # which has laid the figure out
+def test_text_lies_within_the_figure(name: str) -> None:
+    display, _ = drawn(name)  # after the layout
     width, height = display.figure_.get_size_inches()
     box = display.figure_.get_tightbbox()
     assert box.x0 >= -0.02
@@ -201,13 +201,13 @@ def _luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("colour", PALETTE)
-def test_colours_stand_out_on_white_and_on_near_black(colour: str) -> None:
+def test_palette_has_contrast_on_white_and_on_near_black(colour: str) -> None:
     assert 1.05 / (_luminance(colour) + 0.05) >= 3
     assert (_luminance(colour) + 0.05) / (_luminance("#161616") + 0.05) >= 3
-    assert colour != INK
+    assert colour != FOREGROUND
 
 
-def test_matplotlib_is_imported_when_drawing_and_one_sentence_says_what_to_install_without_it() -> None:
+def test_matplotlib_is_imported_lazily_and_its_absence_names_the_extra() -> None:
     program = (
         "import sys, suffice.plots\n"
         "print([name for name in ('matplotlib', 'sklearn') if name in sys.modules])\n"
@@ -218,16 +218,16 @@ def test_matplotlib_is_imported_when_drawing_and_one_sentence_says_what_to_insta
         "except ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["[]", "pictures need matplotlib: pip install 'suffice[plots]'"]
+    assert done.stdout.splitlines() == ["[]", "plots need matplotlib: pip install 'suffice[plots]'"]
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(12_345.0, "12.35k"), (-2.5e6, "−2.5M"), (1e9, "1e9"), (1e-9, "1e−9"), (0.25, "0.25")]
 )
-def test_large_and_small_numbers_are_written_in_short(value: float, text: str) -> None:
-    assert number(value) == text
+def test_format_of_large_and_small_numbers(value: float, text: str) -> None:
+    assert format_number(value) == text
 
 
-def test_all_public_names_are_there() -> None:
+def test_public_names_exist() -> None:
     for name in suffice.plots.__all__:
         assert hasattr(suffice.plots, name)

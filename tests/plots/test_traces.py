@@ -1,4 +1,4 @@
-"""Learning curves, traces, telling features and residuals."""
+"""Learning curves, solver traces, feature effects and residuals."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def test_curves_cross_where_their_difference_changes_sign() -> None:
     np.testing.assert_allclose([crossing.value for crossing in found], [3.0, 2.0] * 2)
 
 
-def test_curves_that_only_touch_do_not_cross() -> None:
+def test_curves_that_touch_do_not_cross() -> None:
     sizes = [1, 10, 100]
     assert not LearningCurveDisplay(sizes, {"one": [3.0, 2.0, 1.0], "two": [2.0, 2.0, 0.5]}).crossings
     (through,) = LearningCurveDisplay(sizes, {"one": [3.0, 2.0, 1.0], "two": [2.0, 2.0, 1.5]}).crossings
     assert (through.size, through.value) == (pytest.approx(10 ** (4 / 3)), pytest.approx(5 / 3))
 
 
-def test_learning_curves_are_what_fits_on_the_same_rows_measure(two_classes: Rows) -> None:
+def test_learning_curve_equals_fits_on_the_same_splits(two_classes: Rows) -> None:
     x, y = two_classes
     display = LearningCurveDisplay.from_estimators({"GDA": GDA(), "NB": GaussianNB()}, x, y, sizes=[66], repeats=3)
     errors = []
-    for learnt, held in StratifiedShuffleSplit(3, test_size=1 / 3, random_state=0).split(x, y):
-        errors.append(np.mean(GaussianNB().fit(x[learnt], y[learnt]).predict(x[held]) != y[held]))
+    for train, test in StratifiedShuffleSplit(3, test_size=1 / 3, random_state=0).split(x, y):
+        errors.append(np.mean(GaussianNB().fit(x[train], y[train]).predict(x[test]) != y[test]))
     assert display.curves["NB"][0] == pytest.approx(np.mean(errors))
     assert display.spreads["NB"][0] == pytest.approx(np.std(errors))
 
 
 @pytest.mark.parametrize("measure", ["log_loss", lambda model, x, y: model.score(x, y)])
-def test_learning_curves_of_tables_and_texts(measure: Any) -> None:
+def test_learning_curves_of_data_frames_and_texts(measure: Any) -> None:
     table = pd.DataFrame({"size": np.arange(40.0) % 7, "walls": ["wood", "brick"] * 20})
     y = np.array(["a", "b"] * 20)
     of_tables = LearningCurveDisplay.from_estimators({"mixed": MixedNB()}, table, y, repeats=2, measure=measure)
@@ -67,14 +67,14 @@ def test_learning_curves_of_tables_and_texts(measure: Any) -> None:
     assert np.isfinite(of_texts.curves["text"]).all()
 
 
-def test_the_title_says_who_overtakes() -> None:
+def test_title_names_the_better_model() -> None:
     display = LearningCurveDisplay([10, 1000], {"quick": [0.2, 0.15], "patient": [0.3, 0.05]}).plot()
-    assert display.figure_.get_suptitle() == "patient overtakes quick after about 100 rows"
+    assert display.figure_.get_suptitle() == "patient is better than quick from about 100 rows"
     scores = LearningCurveDisplay([10, 1000], {"quick": [0.8, 0.85], "patient": [0.7, 0.95]}, measure="accuracy").plot()
     assert scores.figure_.get_suptitle() == "quick and patient cross at about 100 rows"
 
 
-def test_traces_are_the_solvers(two_classes: Rows) -> None:
+def test_trace_equals_that_of_the_solver(two_classes: Rows) -> None:
     x, y = two_classes
     model = LogisticRegression(l2=1.0).fit(x, y)
     display = SolverTraceDisplay.from_estimator(model)
@@ -86,7 +86,7 @@ def test_traces_are_the_solvers(two_classes: Rows) -> None:
     assert len(display.axes_) == 2
 
 
-def test_traces_of_expectation_maximisation(two_classes: Rows) -> None:
+def test_trace_of_expectation_maximisation(two_classes: Rows) -> None:
     x, y = two_classes
     model = GDA().fit(x[::4], y[::4], unlabelled=x)
     display = SolverTraceDisplay.from_estimator(model)
@@ -94,7 +94,7 @@ def test_traces_of_expectation_maximisation(two_classes: Rows) -> None:
     assert len(display.axes_) == 1
 
 
-def test_bars_of_an_explanation_add_up_to_the_log_odds(three_classes: Rows) -> None:
+def test_effects_of_an_explanation_add_up_to_the_log_odds(three_classes: Rows) -> None:
     x, y = three_classes
     model = GaussianNB().fit(x, y)
     explanation = model.explain(x[:3])
@@ -106,7 +106,7 @@ def test_bars_of_an_explanation_add_up_to_the_log_odds(three_classes: Rows) -> N
     assert display.labels[0].endswith(f"= {x[2, 0]:.6g}")
 
 
-def test_bars_of_a_text_add_up_to_the_log_odds() -> None:
+def test_effects_of_a_text_add_up_to_the_log_odds() -> None:
     texts = ["free money, free!", "cheap money now", "lunch on monday?", "monday is fine"]
     explanation = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"]).explain("free free lunch money")
     display = FeatureEffectsDisplay.from_explanation(explanation, label="spam", n=1)
@@ -114,15 +114,15 @@ def test_bars_of_a_text_add_up_to_the_log_odds() -> None:
     assert display.labels == ["free × 2", "2 others", "prior and base"]
 
 
-def test_coefficients_are_shown_for_a_class_and_in_comparable_units(three_classes: Rows) -> None:
+def test_coefficients_of_a_class_and_per_standard_deviation(three_classes: Rows) -> None:
     x, y = three_classes
     model = LogisticRegression(l2=1.0).fit(x, y)
-    apart = model.coef_ - model.coef_.mean(axis=0)
+    centred = model.coef_ - model.coef_.mean(axis=0)
     plain = FeatureEffectsDisplay.from_estimator(model, label="low")
-    expected = {f"x{place}": value for place, value in enumerate(apart[1])}
+    expected = {f"x{place}": value for place, value in enumerate(centred[1])}
     assert dict(zip(plain.labels, plain.values, strict=True)) == pytest.approx(expected)
     scaled = FeatureEffectsDisplay.from_estimator(model, x, label="low", n=2)
-    strongest = np.sort(np.abs(apart[1] * x.std(axis=0)))[::-1][:2]
+    strongest = np.sort(np.abs(centred[1] * x.std(axis=0)))[::-1][:2]
     np.testing.assert_allclose(np.abs(scaled.values), strongest)
     two = LogisticRegression(l2=1.0).fit(x[:100], y[:100])
     first, second = (FeatureEffectsDisplay.from_estimator(two, label=label) for label in ("low", "middle"))
@@ -130,28 +130,28 @@ def test_coefficients_are_shown_for_a_class_and_in_comparable_units(three_classe
     assert set(second.values) == set(two.coef_[0])
 
 
-def test_sparse_rows_scale_as_dense_ones_do() -> None:
+def test_standard_deviations_of_sparse_rows_equal_dense_ones() -> None:
     x = np.random.default_rng(0).poisson(1.0, (50, 4))
     model = MultinomialNB().fit(x, np.arange(50) % 2)
     dense = FeatureEffectsDisplay.from_estimator(model, x)
-    thin = FeatureEffectsDisplay.from_estimator(model, sparse.csr_array(x))
-    np.testing.assert_allclose(dense.values, thin.values)
+    compressed = FeatureEffectsDisplay.from_estimator(model, sparse.csr_array(x))
+    np.testing.assert_allclose(dense.values, compressed.values)
 
 
-def test_words_of_two_classes_have_two_signs() -> None:
+def test_words_of_two_classes_have_opposite_signs() -> None:
     texts = ["free money", "cheap money", "lunch monday", "monday fine"]
     model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
     display = FeatureEffectsDisplay.from_estimator(model, n=2)
     assert dict(zip(display.labels, np.sign(display.values), strict=True)) == {"money": 1, "monday": -1}
 
 
-def test_an_infinite_reason_is_drawn() -> None:
+def test_infinite_effect_is_drawn() -> None:
     display = FeatureEffectsDisplay(["impossible", "likely"], [-np.inf, 2.0]).plot()
     assert [text.get_text() for text in display.ax_.texts] == ["-inf", "2"]
     assert display.ax_.patches[0].get_width() == -2.0  # type: ignore[attr-defined]
 
 
-def test_residuals_of_plain_and_generalised_models() -> None:
+def test_residuals_of_linear_and_generalised_linear_models() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(300, 2))
     counts = random.poisson(np.exp(0.5 + x @ [0.4, 0.2]))
@@ -167,7 +167,7 @@ def test_residuals_of_plain_and_generalised_models() -> None:
     np.testing.assert_allclose(relative.residuals, (counts + 1.0) / gamma.predict(x) - 1)
 
 
-def test_residuals_of_other_families_are_in_their_units() -> None:
+def test_pearson_residuals_of_other_families() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(100, 2))
     y = (x[:, 0] + random.normal(size=100) > 0).astype(float)
@@ -179,7 +179,7 @@ def test_residuals_of_other_families_are_in_their_units() -> None:
     np.testing.assert_allclose(ResidualsDisplay.from_estimator(plain, x, y).residuals, y - plain.predict(x))
 
 
-def test_learning_curves_of_numbers_are_squared_errors() -> None:
+def test_learning_curve_of_squared_errors() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(90, 2))
     y = x @ [1.0, 2.0] + random.normal(size=90)
@@ -190,21 +190,21 @@ def test_learning_curves_of_numbers_are_squared_errors() -> None:
     assert 0.5 < display.curves["line"][-1] < 2
 
 
-def test_features_are_named_by_the_model_by_the_rows_or_by_their_places() -> None:
+def test_feature_names_come_from_the_model_the_rows_or_the_index() -> None:
     random = np.random.default_rng(0)
     frame = pd.DataFrame(random.normal(size=(60, 2)), columns=["size", "age"])
     model = ScikitLogistic().fit(frame.to_numpy(), frame["size"] > 0)
     assert sorted(FeatureEffectsDisplay.from_estimator(model, frame).labels) == ["age", "size"]
-    foreign = SimpleNamespace(coef_=model.coef_, classes_=model.classes_)
+    nameless = SimpleNamespace(coef_=model.coef_, classes_=model.classes_)
     for rows in (frame.to_numpy(), frame.to_numpy().tolist()):
-        assert sorted(FeatureEffectsDisplay.from_estimator(foreign, rows).labels) == ["x0", "x1"]
+        assert sorted(FeatureEffectsDisplay.from_estimator(nameless, rows).labels) == ["x0", "x1"]
     with pytest.raises(ValueError, match="the features of SimpleNamespace are not known: give X"):
-        FeatureEffectsDisplay.from_estimator(foreign)
-    with pytest.raises(ValueError, match="feature 'age' holds 'old', which is no number: choose another feature"):
+        FeatureEffectsDisplay.from_estimator(nameless)
+    with pytest.raises(ValueError, match="feature 'age' holds 'old', which is not a number: choose another feature"):
         FeatureEffectsDisplay.from_estimator(model, frame.assign(age="old"))
 
 
-def test_counts_are_held_against_poissons() -> None:
+def test_expected_counts_are_poisson_by_default() -> None:
     display = ResidualsDisplay([0, 0, 1, 3], [0.5, 0.5, 1.0, 2.0], kind="counts").plot()
     assert display.observed.tolist() == [2, 1, 0, 1]
     expected = [sum(poisson.pmf(count, mean) for mean in (0.5, 0.5, 1.0, 2.0)) for count in range(4)]
@@ -214,7 +214,7 @@ def test_counts_are_held_against_poissons() -> None:
     assert ResidualsDisplay([0.5], [1.0]).counts is None
 
 
-def test_counts_of_a_model_are_held_against_its_own_family() -> None:
+def test_expected_counts_use_the_family_of_the_model() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(80, 1))
     y = random.negative_binomial(2, 2 / (2 + np.exp(x[:, 0])))
@@ -226,9 +226,9 @@ def test_counts_of_a_model_are_held_against_its_own_family() -> None:
     np.testing.assert_allclose(display.residuals, (y - mean) / np.sqrt(mean + mean**2 / 2))
 
 
-def test_bad_input_is_named(two_classes: Rows) -> None:
+def test_invalid_input_raises(two_classes: Rows) -> None:
     x, y = two_classes
-    with pytest.raises(ValueError, match="sizes must be numbers above 0 that rise"):
+    with pytest.raises(ValueError, match="sizes must be above 0 and increasing"):
         LearningCurveDisplay([10, 5], {"a": [1, 2]})
     with pytest.raises(ValueError, match="curve 'a' has 1 points; there are 2 sizes"):
         LearningCurveDisplay([5, 10], {"a": [1]})
@@ -238,11 +238,11 @@ def test_bad_input_is_named(two_classes: Rows) -> None:
         LearningCurveDisplay.from_estimators({"a": GDA()}, x, y, sizes=[90])
     with pytest.raises(ValueError, match="measure must be one of"):
         LearningCurveDisplay.from_estimators({"a": GDA()}, x, y, measure="beauty")
-    with pytest.raises(ValueError, match="there are no models to learn: give a dictionary from name to estimator"):
+    with pytest.raises(ValueError, match="there are no models to fit: give a dictionary from name to estimator"):
         LearningCurveDisplay.from_estimators({}, x, y)
     with pytest.raises(ValueError, match=r"kind must be one of .*; got 'beauty'"):
         ResidualsDisplay([0.5], [1.0], kind="beauty")
-    with pytest.raises(ValueError, match="LinearRegression predicts 2 numbers a row: give one column at a time"):
+    with pytest.raises(ValueError, match="LinearRegression predicts 2 numbers per row: give one column at a time"):
         ResidualsDisplay.from_estimator(LinearRegression().fit(x, x[:, :2]), x, x[:, :2])
     with pytest.raises(ValueError, match="GDA has no trace"):
         SolverTraceDisplay.from_estimator(GDA().fit(x, y))
@@ -258,7 +258,7 @@ def test_bad_input_is_named(two_classes: Rows) -> None:
         FeatureEffectsDisplay(["a"], [1.0, 2.0])
     with pytest.raises(ValueError, match="GDA predicts classes"):
         ResidualsDisplay.from_estimator(GDA().fit(x, y), x, y)
-    with pytest.raises(ValueError, match="kind='counts' is for whole numbers"):
+    with pytest.raises(ValueError, match="kind='counts' needs integers"):
         ResidualsDisplay([0.5], [1.0], kind="counts")
     with pytest.raises(ValueError, match="both must be"):
         ResidualsDisplay([0.5], [1.0, 2.0])

@@ -1,4 +1,4 @@
-"""What tests of reports share: models of several kinds, and the pages about them, each written once."""
+"""Shared fixtures of the tests of reports: models of several tasks, and their pages."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from suffice.report import report
 from suffice.tables import TableModel
 
 DAY = datetime.date(2024, 2, 29)
-NASTY = "<script>alert(1)</script>"
+MARKUP = "<script>alert(1)</script>"
 
 
 def wine() -> pd.DataFrame:
-    """Return three classes and three numbers."""
+    """Return a table of three classes and three numeric columns."""
     frame = load_wine(as_frame=True).frame[["ash", "hue", "proline", "target"]]
     return frame.assign(target="cultivar " + frame["target"].astype(str))
 
 
 def one_number() -> pd.DataFrame:
-    """Return a table with a single column of numbers beside its target."""
+    """Return a table with one numeric column and a target."""
     return pd.DataFrame(
         {
             "x": [place + place % 3 / 4 for place in range(40)],
@@ -37,17 +37,17 @@ def one_number() -> pd.DataFrame:
     )
 
 
-def some_of_houses(*names: str) -> pd.DataFrame:
-    """Return some columns of the houses: every column is a picture or two of a page."""
+def house_columns(*names: str) -> pd.DataFrame:
+    """Return some columns of the demo houses: fewer columns make a page faster."""
     return pd.read_csv(suffice.demo.houses())[list(names)]
 
 
-def nasty() -> pd.DataFrame:
-    """Return a table whose names and cells are markup."""
-    frame = some_of_houses("area", "rooms", "district", "sold_fast")
-    frame["district"] = frame["district"].where(frame["district"] != "Meadows", f"{NASTY}&\"'")
-    frame["sold_fast"] = frame["sold_fast"].map({"no": f"no {NASTY}", "yes": "yes & <b>"})
-    return frame.rename(columns={"area": f"area {NASTY}", "sold_fast": f"sold {NASTY} $1 $2"})
+def with_markup() -> pd.DataFrame:
+    """Return a table with HTML markup in names and cells."""
+    frame = house_columns("area", "rooms", "district", "sold_fast")
+    frame["district"] = frame["district"].where(frame["district"] != "Meadows", f"{MARKUP}&\"'")
+    frame["sold_fast"] = frame["sold_fast"].map({"no": f"no {MARKUP}", "yes": "yes & <b>"})
+    return frame.rename(columns={"area": f"area {MARKUP}", "sold_fast": f"sold {MARKUP} $1 $2"})
 
 
 CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
@@ -57,21 +57,21 @@ CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
         {"columns": dict.fromkeys(("built", "heating", "energy", "viewings"), "ignore"), "folds": 2},
     ),
     "many classes": (wine, "target", {"model": "gda-full"}),
-    "numbers": (lambda: some_of_houses("listed", "area", "rooms", "garden", "price"), "price", {"model": "linear"}),
+    "numbers": (lambda: house_columns("listed", "area", "rooms", "garden", "price"), "price", {"model": "linear"}),
     "counts": (
-        lambda: some_of_houses("area", "rooms", "district", "viewings"),
+        lambda: house_columns("area", "rooms", "district", "viewings"),
         "viewings",
         {"model": "poisson", "folds": 2},
     ),
     "text": (suffice.demo.messages, "label", {"model": "text"}),
     "one number": (one_number, "side", {"model": "logistic"}),
-    "nasty": (nasty, f"sold {NASTY} $1 $2", {"model": "nb"}),
+    "markup": (with_markup, f"sold {MARKUP} $1 $2", {"model": "nb"}),
 }
 
 
 @cache
 def fitted(name: str) -> tuple[TableModel, Any]:
-    """Return a model, and the table that it has learnt from."""
+    """Return a model and its training table; cached."""
     make, target, settings = CASES[name]
     table = make()
     return suffice.fit(table, target, **settings), table
@@ -79,7 +79,7 @@ def fitted(name: str) -> tuple[TableModel, Any]:
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the page about a model, written once."""
+    """Return a function that writes the page of a case; cached."""
     folder = tmp_path_factory.mktemp("reports")
 
     @cache

@@ -1,4 +1,4 @@
-"""Pages as tests see them: tags that close, headings, ids, links, words."""
+"""Parsed HTML pages: elements, attributes, headings, text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"meta", "br", "hr", "img", "link", "input", "wbr"}
 
 
 class Page(HTMLParser):
-    """A page that was parsed; it fails where a tag is closed that is not open."""
+    """A parsed page; parsing fails where tags are not balanced."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

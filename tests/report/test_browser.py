@@ -1,4 +1,4 @@
-"""Reports in a real browser: on a telephone and a desk, by day and by night, and on paper."""
+"""Reports in a browser: narrow and wide, light and dark, and printed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 
 from tests.requirements import find_browser, require
 
-PAGES = ["two classes", "numbers", "text", "nasty"]
+PAGES = ["two classes", "numbers", "text", "markup"]
 
-#: Pictures whose box is empty, or reaches out of what holds it: the window, or the part of the page that scrolls.
-LOST_PICTURES = """() => [...document.querySelectorAll("svg, img")].filter(each => {
+#: Images of zero size, or outside of the window or of the scrolling element that contains them.
+MISPLACED_IMAGES = """() => [...document.querySelectorAll("svg, img")].filter(each => {
   const box = each.getBoundingClientRect();
-  const holder = each.closest(".wide");
+  const holder = each.closest(".scroll");
   const left = holder ? holder.getBoundingClientRect().left - holder.scrollLeft : 0;
   const right = holder ? left + holder.scrollWidth : innerWidth;
   return !(box.width > 0 && box.height > 0 && box.left >= left - 1 && box.right <= right + 1);
 }).map(each => each.outerHTML.slice(0, 200))"""
 
-#: Texts whose contrast with what is behind them is below 4.5.
-PALE_TEXTS = """() => {
+#: Texts whose contrast with their background is below 4.5.
+LOW_CONTRAST_TEXTS = """() => {
   const numbers = colour => {
     const found = colour.match(/[\\d.]+/g).map(Number);
     return found.length > 3 ? found : [...found, 1];
@@ -53,7 +53,7 @@ PALE_TEXTS = """() => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Return a browser without a window."""
+    """Return a headless browser."""
     require("chromium")
     from playwright import sync_api as playwright
 
@@ -63,67 +63,67 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-def _opened(browser: Any, file: Path, width: int, scheme: str) -> tuple[Any, list[str], list[str]]:
-    """Return a page, what it wrote on the console, and what it asked for."""
+def _open_page(browser: Any, file: Path, width: int, scheme: str) -> tuple[Any, list[str], list[str]]:
+    """Return a page, its console messages, and the URLs that it requested."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    messages: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(file.as_uri())
-    return page, said, asked
+    return page, messages, requests
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_the_window_and_is_readable(browser: Any, written: Callable[[str], Path], name: str) -> None:
+def test_page_fits_the_window_and_has_contrast(browser: Any, written: Callable[[str], Path], name: str) -> None:
     file = written(name)
-    page, said, asked = _opened(browser, file, 390, "light")
+    page, messages, requests = _open_page(browser, file, 390, "light")
     assert page.evaluate("document.querySelectorAll('figure svg').length") > 3
     for width in (390, 1400):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate(LOST_PICTURES) == []
+        assert page.evaluate(MISPLACED_IMAGES) == []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        assert page.evaluate(PALE_TEXTS) == []
+        assert page.evaluate(LOW_CONTRAST_TEXTS) == []
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 64")
         assert dark == (scheme == "dark")
-    assert said == []
-    assert asked == [file.as_uri()]
+    assert messages == []
+    assert requests == [file.as_uri()]
     page.context.close()
 
 
-def test_links_scroll_to_their_headings_and_wide_tables_within_themselves(
-    browser: Any, written: Callable[[str], Path]
-) -> None:
-    page, said, _ = _opened(browser, written("two classes"), 390, "light")
+def test_links_lead_to_sections_and_wide_tables_scroll(browser: Any, written: Callable[[str], Path]) -> None:
+    page, messages, _ = _open_page(browser, written("two classes"), 390, "light")
     page.emulate_media(reduced_motion="reduce")
-    page.get_by_role("link", name="The hardest rows").click()
-    page.wait_for_function("Math.abs(document.getElementById('hard').getBoundingClientRect().top) < 2")
-    assert page.get_by_role("heading", name="The hardest rows").is_visible()
-    wide = page.get_by_role("region", name="Columns that the model reads, and what they are taken for")
-    assert wide.evaluate("each => each.scrollWidth > each.clientWidth")
-    wide.focus()
+    page.get_by_role("link", name="Errors").click()
+    page.wait_for_function("Math.abs(document.getElementById('errors').getBoundingClientRect().top) < 2")
+    assert page.get_by_role("heading", name="Errors", exact=True).is_visible()
+    table = page.get_by_role("region", name="Columns that the model reads, and their kinds")
+    assert table.evaluate("each => each.scrollWidth > each.clientWidth")
+    table.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.activeElement.scrollLeft > 0")
-    assert said == []
+    assert messages == []
     page.context.close()
 
 
-@pytest.mark.parametrize("name", ["nasty", *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES[:3])])
-def test_a_page_prints_on_light_paper(browser: Any, written: Callable[[str], Path], name: str, tmp_path: Path) -> None:
-    page, said, _ = _opened(browser, written(name), 1400, "dark")
+@pytest.mark.parametrize("name", ["markup", *(pytest.param(name, marks=pytest.mark.slow) for name in PAGES[:3])])
+def test_page_prints_on_a_light_background(
+    browser: Any, written: Callable[[str], Path], name: str, tmp_path: Path
+) -> None:
+    page, messages, _ = _open_page(browser, written(name), 1400, "dark")
     printed = page.pdf(path=tmp_path / "page.pdf", format="A4")
     assert printed.startswith(b"%PDF")
     assert len(printed) > 30_000
-    page.set_viewport_size({"width": 698, "height": 1000})  # A4 less its margins
+    page.set_viewport_size({"width": 698, "height": 1000})  # A4 without margins
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("getComputedStyle(document.querySelector('figure')).breakInside") == "avoid"
     assert not page.locator("nav").is_visible()
-    assert page.evaluate(PALE_TEXTS) == []
-    assert said == []
+    assert page.evaluate(LOW_CONTRAST_TEXTS) == []
+    assert messages == []
     page.context.close()

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from suffice.model_types import KINDS, TASKS
-
 F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = ("numeric", "count", "boolean", "category", "date", "text", "ignore")
+MODELS = ("auto", "nb", "gda", "gda-full", "logistic", "softmax", "linear", "poisson", "additive", "local", "text")
 
 
 def table_options(command: F) -> F:
@@ -145,7 +146,7 @@ def schema_options(command: F) -> F:
         ),
         click.option(
             "--task",
-            type=Named(TASKS),
+            type=Named(["classes", "numbers", "counts"]),
             help="What the target is; found out otherwise.",
         ),
     ):

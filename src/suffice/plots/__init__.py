@@ -1,9 +1,13 @@
-"""Pictures of models. Displays hold what they show; matplotlib, which draws them, is imported when one is drawn."""
+"""Plots of models as displays. matplotlib is imported when a display is drawn."""
 
 from suffice.plots.calibration import CalibrationDisplay
-from suffice.plots.class_conditionals import ClassConditionalsDisplay
-from suffice.plots.class_events import ClassFrequenciesDisplay, ClassWordsDisplay
-from suffice.plots.class_measurements import ClassDensitiesDisplay, ClassEllipsesDisplay
+from suffice.plots.class_conditionals import (
+    ClassConditionalsDisplay,
+    ClassDensitiesDisplay,
+    ClassEllipsesDisplay,
+    ClassFrequenciesDisplay,
+    ClassWordsDisplay,
+)
 from suffice.plots.confusion_matrix import ConfusionMatrixDisplay
 from suffice.plots.curves import PrecisionRecallDisplay, RocCurveDisplay
 from suffice.plots.decision_boundary import DecisionBoundaryDisplay
@@ -13,11 +17,11 @@ from suffice.plots.learning_curve import Crossing, LearningCurveDisplay
 from suffice.plots.residuals import ResidualsDisplay
 from suffice.plots.solver_trace import SolverTraceDisplay
 from suffice.plots.spam_filter import SpamFilterDisplay
-from suffice.plots.style import INK, PALETTE
+from suffice.plots.style import FOREGROUND, PALETTE
 from suffice.plots.svg import figure_to_svg
 
 __all__ = [
-    "INK",
+    "FOREGROUND",
     "PALETTE",
     "CalibrationDisplay",
     "ClassConditionalsDisplay",

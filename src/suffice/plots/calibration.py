@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say."""
+"""Calibration curve (reliability diagram) of a classifier."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from suffice.metrics import (
     quantile_calibration_sums,
 )
 from suffice.plots.display import Display
-from suffice.plots.inputs import probabilities, scored
-from suffice.plots.style import INK, colour, legend, name_axes
+from suffice.plots.inputs import predict_probabilities, validate_probabilities
+from suffice.plots.style import DOTTED, FOREGROUND, class_colour, draw_legend, label_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The share of the picture's height that the longest bar of counts takes.
-_BARS = 0.18
+#: Height of the highest bar of counts, as a share of the height of the axes.
+_BAR_HEIGHT = 0.18
 
 
 class CalibrationDisplay(Display):
-    """A reliability curve: of rows that were given a probability, how many turned out to be so.
+    """Calibration curve: observed frequency against predicted probability, in bins.
 
     Parameters
     ----------
     predicted
-        The mean probability of the rows in each bin, (b,).
+        Mean predicted probability of the rows in each bin, (b,).
     observed
-        The share of them that were right, (b,).
+        Share of them that are of the class, (b,).
     counts
-        How many rows each bin has, (b,).
+        Number of rows in each bin, (b,).
     label
-        What the probability is of: a class, or "the predicted class".
+        Whose probability it is: a class, or "the predicted class".
 
     Attributes
     ----------
     error
-        The expected calibration error: the mean distance of both, bins weighing as many rows as they have.
+        Expected calibration error: mean absolute difference of observed and predicted, weighted by the number of rows.
 
     Examples
     --------
@@ -76,22 +76,22 @@ class CalibrationDisplay(Display):
         strategy: Literal["uniform", "quantile"] = "uniform",
         ax: Axes | None = None,
     ) -> Self:
-        """Draw whether a fitted model's probabilities mean what they say.
+        """Draw the calibration curve of a fitted classifier.
 
         Parameters
         ----------
         model
             Any classifier with ``predict_proba``.
         X, y
-            Rows that it has not learnt from, and their classes.
+            Test rows and their classes.
         bins
-            Into how many bins probabilities fall.
+            Number of bins.
         strategy
-            "uniform": bins as wide as each other; "quantile": with as many rows.
+            "uniform": bins of equal width; "quantile": bins of equally many rows.
         ax
-            Where to draw.
+            Axes to draw on.
         """
-        p, classes = probabilities(model, X)
+        p, classes = predict_probabilities(model, X)
         return cls.from_predictions(y, p, classes=classes, bins=bins, strategy=strategy, ax=ax)
 
     @classmethod
@@ -105,40 +105,41 @@ class CalibrationDisplay(Display):
         strategy: Literal["uniform", "quantile"] = "uniform",
         ax: Axes | None = None,
     ) -> Self:
-        """Draw whether probabilities mean what they say: of two classes, those of the second; of more, of the best.
+        """Draw the calibration curve of probabilities: of the second of two classes, else of the predicted class.
 
         Parameters
         ----------
         y
-            The classes of the rows, (n,).
+            Classes of the rows, (n,).
         p
-            Their probabilities, (n, k); of two classes, those of the second may stand alone, (n,).
+            Probabilities, (n, k); for two classes, those of the second suffice, (n,).
         classes
             The classes in the order of the probabilities; sorted by default.
         bins, strategy, ax
             As for :meth:`from_estimator`.
         """
-        labels, given, known = scored(y, p, classes)
+        labels, given, known = validate_probabilities(y, p, classes)
         if len(known) == 2:
-            said, right, label = given[:, 1], labels == known[1], str(known[1])
+            probability, is_class, label = given[:, 1], labels == known[1], str(known[1])
         else:
-            said, right, label = given.max(axis=1), labels == known[given.argmax(axis=1)], "the predicted class"
+            probability, label = given.max(axis=1), "the predicted class"
+            is_class = labels == known[given.argmax(axis=1)]
         if strategy not in ("uniform", "quantile"):
             raise ValueError(f"strategy must be 'uniform' or 'quantile'; got {strategy!r}")
         sums = calibration_sums if strategy == "uniform" else quantile_calibration_sums
-        return cls(*calibration_curve(sums(said, right, bins)), label=label).plot(ax)
+        return cls(*calibration_curve(sums(probability, is_class, bins)), label=label).plot(ax)
 
     def _draw(self) -> None:
         ax = self.ax_
-        ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (2, 3)))
-        heights = _BARS * self.counts / self.counts.max()
-        bars = ax.bar(self.predicted, heights, 0.03, color=INK, alpha=0.4, linewidth=0)
+        ax.plot([0, 1], [0, 1], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
+        heights = _BAR_HEIGHT * self.counts / self.counts.max()
+        bars = ax.bar(self.predicted, heights, 0.03, color=FOREGROUND, alpha=0.4, linewidth=0)
         order = np.argsort(self.predicted, kind="stable")
-        at, shares = self.predicted[order], self.observed[order]
-        (line,) = ax.plot(at, shares, color=colour(0), marker="o", markersize=4, linewidth=1.8)
+        x, y = self.predicted[order], self.observed[order]
+        (line,) = ax.plot(x, y, color=class_colour(0), marker="o", markersize=4, linewidth=1.8)
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(-0.01, 1.03)
-        error = f"calibration error {self.error:.3f}"
-        rows = legend(ax, [(line, error), (bars, f"{int(self.counts.sum()):,} rows")])
-        name_axes(ax, f"probability of {self.label}", "share that turned out so")
-        self._entitle("Do probabilities mean what they say?", rows)
+        entries = [(line, f"calibration error {self.error:.3f}"), (bars, f"{int(self.counts.sum()):,} rows")]
+        rows = draw_legend(ax, entries)
+        label_axes(ax, f"predicted probability of {self.label}", "observed frequency")
+        self._set_title("Calibration curve", rows)

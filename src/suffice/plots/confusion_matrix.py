@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""Confusion matrix of a classifier."""
 
 from __future__ import annotations
 
@@ -10,33 +10,42 @@ import numpy.typing as npt
 
 from suffice.metrics import confusion_matrix
 from suffice.plots.display import Display
-from suffice.plots.inputs import codes_of, labels_of
-from suffice.plots.style import INK, LETTERS, WIDTH, bare, colour, name_axes, number, shortened
+from suffice.plots.inputs import encode_labels, validate_labels
+from suffice.plots.style import (
+    FONT_SIZE,
+    FOREGROUND,
+    WIDTH,
+    class_colour,
+    format_number,
+    hide_spines,
+    label_axes,
+    shorten,
+)
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Up to so many classes cells hold counts and shares, up to so many shares only; then only their diagonal.
-_BOTH, _SHARES = 5, 10
-#: How opaque a cell that holds all rows of its class is: letters in the ink are to be read on it.
-_DARKEST = 0.4
+#: Up to so many classes, cells hold counts and shares; up to so many, shares; with more, only diagonal cells hold them.
+_MAX_COUNTS, _MAX_SHARES = 5, 10
+#: Opacity of a cell with all rows of its class: text in the foreground colour stays readable.
+_MAX_ALPHA = 0.4
 
 
 class ConfusionMatrixDisplay(Display):
-    """Which classes are taken for which: a row for each class, a column for each prediction.
+    """Confusion matrix: one row for each actual class, one column for each predicted class.
 
     Parameters
     ----------
     counts
-        How many rows of each class got each prediction, (k, k).
+        Number of rows of each actual and predicted class, (k, k).
     classes
         The classes, (k,).
 
     Attributes
     ----------
     shares
-        The same as shares of each row, (k, k); 0 for a class without rows.
+        Counts divided by the sum of their row, (k, k); 0 for a class without rows.
 
     Examples
     --------
@@ -57,39 +66,39 @@ class ConfusionMatrixDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
-        """Draw what a fitted classifier takes rows for.
+        """Draw the confusion matrix of a fitted classifier.
 
         Parameters
         ----------
         model
             Any classifier.
         X, y
-            Rows that it has not learnt from, and their classes.
+            Test rows and their classes.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         return cls.from_predictions(y, model.predict(X), classes=getattr(model, "classes_", None), ax=ax)
 
     @classmethod
     def from_predictions(cls, y: Any, prediction: Any, *, classes: Any = None, ax: Axes | None = None) -> Self:
-        """Draw what rows were taken for.
+        """Draw the confusion matrix of predictions.
 
         Parameters
         ----------
         y
-            The classes of the rows, (n,).
+            Actual classes of the rows, (n,).
         prediction
-            What they were taken for, (n,).
+            Predicted classes, (n,).
         classes
-            The classes, in the order they are shown in; those that occur, sorted, by default.
+            The classes in the order of the matrix; all that occur, sorted, by default.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         predicted = np.asarray(prediction)
-        labels = labels_of(y, len(predicted))
+        labels = validate_labels(y, len(predicted))
         known = np.unique(np.concatenate([labels, predicted])) if classes is None else np.asarray(classes)
-        codes, best = codes_of(labels, known, "y"), codes_of(predicted, known, "the prediction")
-        return cls(confusion_matrix(codes, best, len(known)), known).plot(ax)
+        codes, predicted_codes = encode_labels(labels, known, "y"), encode_labels(predicted, known, "the prediction")
+        return cls(confusion_matrix(codes, predicted_codes, len(known)), known).plot(ax)
 
     def _size(self) -> tuple[float, float]:
         k = len(self.classes)
@@ -99,33 +108,35 @@ class ConfusionMatrixDisplay(Display):
         from matplotlib.colors import to_rgba
 
         ax, k = self.ax_, len(self.classes)
-        places = np.arange(k)
         for edge in np.arange(k + 1) - 0.5:
-            ax.plot([edge, edge], [-0.5, k - 0.5], [-0.5, k - 0.5], [edge, edge], color=INK, alpha=0.25, linewidth=0.5)
-        # One rectangle a cell: a picture of pixels would be blurred where it is scaled.
+            ends = [-0.5, k - 0.5]
+            ax.plot([edge, edge], ends, ends, [edge, edge], color=FOREGROUND, alpha=0.25, linewidth=0.5)
+        # One rectangle per cell: an image would be blurred when it is scaled.
+        font_size = self._cell_font_size()
         for row, column in np.argwhere(self.counts):
-            ax.bar(column, 1, 1, row - 0.5, color=to_rgba(colour(0), _DARKEST * self.shares[row, column]), linewidth=0)
-            ax.text(column, row, self._cell(row, column), ha="center", va="center", color=INK, fontsize=self._letters())
-        names = [shortened(label, 14) for label in self.classes]
+            colour = to_rgba(class_colour(0), _MAX_ALPHA * self.shares[row, column])
+            ax.bar(column, 1, 1, row - 0.5, color=colour, linewidth=0)
+            text = self._cell_text(row, column)
+            ax.text(column, row, text, ha="center", va="center", color=FOREGROUND, fontsize=font_size)
+        names = [shorten(label, 14) for label in self.classes]
         is_wide = k > 3 and max(map(len, names)) * k > 30
-        ax.set_xticks(places, names, rotation=90 if is_wide else 0)
-        ax.set_yticks(places, names)
-        ax.tick_params(labelsize=LETTERS if k <= _SHARES else 7)
+        ax.set_xticks(np.arange(k), names, rotation=90 if is_wide else 0)
+        ax.set_yticks(np.arange(k), names)
+        ax.tick_params(labelsize=FONT_SIZE if k <= _MAX_SHARES else 7)
         ax.set_xlim(-0.5, k - 0.5)
         ax.set_ylim(k - 0.5, -0.5)
-        bare(ax)
-        right = float(np.trace(self.counts)) / max(float(self.counts.sum()), 1.0)
-        name_axes(ax, "predicted", "actual")
-        self._entitle(f"What rows are taken for: {right:.1%} are right")
+        hide_spines(ax)
+        accuracy = float(np.trace(self.counts)) / max(float(self.counts.sum()), 1.0)
+        label_axes(ax, "predicted", "actual")
+        self._set_title(f"Confusion matrix (accuracy {accuracy:.1%})")
 
-    def _letters(self) -> float:
+    def _cell_font_size(self) -> float:
         k = len(self.classes)
-        return LETTERS if k <= _BOTH else LETTERS - 1.5 if k <= _SHARES else 5.5
+        return FONT_SIZE if k <= _MAX_COUNTS else FONT_SIZE - 1.5 if k <= _MAX_SHARES else 5.5
 
-    def _cell(self, row: int, column: int) -> str:
-        """Return what is written in a cell."""
+    def _cell_text(self, row: int, column: int) -> str:
         count, share = self.counts[row, column], self.shares[row, column]
-        if len(self.classes) > _SHARES and row != column:
+        if len(self.classes) > _MAX_SHARES and row != column:
             return ""
-        shown = f"{share:.0%}" if share >= 0.005 else "<1%"
-        return f"{number(float(count))}\n{shown}" if len(self.classes) <= _BOTH else shown.rstrip("%")
+        text = f"{share:.0%}" if share >= 0.005 else "<1%"
+        return f"{format_number(float(count))}\n{text}" if len(self.classes) <= _MAX_COUNTS else text.rstrip("%")

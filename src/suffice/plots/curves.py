@@ -1,4 +1,4 @@
-"""How well probabilities rank rows: ROC curves, and precision against recall."""
+"""ROC curves and precision-recall curves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import Ranking, corners, precision_recall_curve, rank, roc_auc, roc_curve
-from suffice.metrics import average_precision as measure_average_precision
+from suffice.metrics import average_precision as compute_average_precision
 from suffice.plots.display import Display
-from suffice.plots.inputs import probabilities, scored
-from suffice.plots.style import HEIGHT, INK, WIDTH, colour, dashes, legend, legend_rows, name_axes
+from suffice.plots.inputs import predict_probabilities, validate_probabilities
+from suffice.plots.style import (
+    DOTTED,
+    FOREGROUND,
+    HEIGHT,
+    WIDTH,
+    class_colour,
+    count_legend_rows,
+    draw_legend,
+    label_axes,
+    line_style,
+)
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -23,110 +33,116 @@ Curves = Mapping[Any, npt.ArrayLike]
 
 
 def _by_name(values: Any) -> dict[Any, FloatArray]:
-    """Return curves by name; one that has none is called by nothing."""
+    """Return curves by name; the name of a single curve is the empty string."""
     named = values if isinstance(values, Mapping) else {"": values}
     return {name: np.asarray(each, dtype=np.float64) for name, each in named.items()}
 
 
 def _rank_one_vs_rest(y: Any, p: Any, classes: Any) -> dict[Any, Ranking]:
-    """Return the ranking of the rows by the probability of each class (of two, the second)."""
-    labels, given, known = scored(y, p, classes)
+    """Return the ranking of the rows by the probability of each class; of two classes, only of the second."""
+    labels, given, known = validate_probabilities(y, p, classes)
     names = known.tolist()
     codes = range(1, 2) if len(names) == 2 else range(len(names))
-    found = {names[code]: rank(labels == names[code], given[:, code]) for code in codes}
-    for label, ranking in found.items():
+    rankings = {names[code]: rank(labels == names[code], given[:, code]) for code in codes}
+    for label, ranking in rankings.items():
         if not ranking.positives or not ranking.negatives:
             raise ValueError(
-                f"class {label!r} has {ranking.positives} of {len(labels)} rows: a curve needs some of it and some not"
+                f"class {label!r} has {ranking.positives} of {len(labels)} rows: a curve needs rows of the class and "
+                "rows of others"
             )
-    return found
+    return rankings
 
 
-class _Ranking(Display):
+class _UnitSquareCurves(Display):
     """Curves in the unit square, one for each class against the rest."""
 
     _x: dict[Any, FloatArray]
     _y: dict[Any, FloatArray]
 
-    def _check(self) -> None:
+    def _validate_curves(self) -> None:
         if self._x.keys() != self._y.keys():
             raise ValueError(f"the curves must have the same names; got {list(self._x)} and {list(self._y)}")
         for name in self._x:
             if self._x[name].shape != self._y[name].shape:
                 raise ValueError(
-                    f"curve {name!r} has {self._x[name].size} points in one direction and {self._y[name].size} in the "
-                    "other: there must be as many"
+                    f"curve {name!r} has {self._x[name].size} x coordinates and {self._y[name].size} y coordinates: "
+                    "there must be as many of both"
                 )
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
-        """Draw how well a fitted model ranks rows.
+        """Draw the curves of a fitted classifier.
 
         Parameters
         ----------
         model
             Any classifier with ``predict_proba``.
         X, y
-            Rows that it has not learnt from, and their classes.
+            Test rows and their classes.
         ax
-            Where to draw.
+            Axes to draw on.
         """
-        p, classes = probabilities(model, X)
+        p, classes = predict_probabilities(model, X)
         return cls.from_predictions(y, p, classes=classes, ax=ax)
 
     @classmethod
     def from_predictions(cls, y: Any, p: Any, *, classes: Any = None, ax: Axes | None = None) -> Self:
-        """Draw how well probabilities rank rows.
+        """Draw the curves of predicted probabilities: of the second of two classes, else of each class.
 
         Parameters
         ----------
         y
-            The classes of the rows, (n,).
+            Classes of the rows, (n,).
         p
-            Their probabilities, (n, k); of two classes, those of the second may stand alone, (n,).
+            Probabilities, (n, k); for two classes, those of the second suffice, (n,).
         classes
             The classes in the order of the probabilities; sorted by default.
         ax
-            Where to draw.
+            Axes to draw on.
         """
-        return cls._of(_rank_one_vs_rest(y, p, classes)).plot(ax)
+        return cls._from_rankings(_rank_one_vs_rest(y, p, classes)).plot(ax)
 
     @classmethod
     @abstractmethod
-    def _of(cls, found: dict[Any, Ranking]) -> Self:
+    def _from_rankings(cls, rankings: dict[Any, Ranking]) -> Self:
         """Return the curves of classes."""
 
     def _size(self) -> tuple[float, float]:
-        return WIDTH, HEIGHT + 0.19 * legend_rows([_entry(name, 0.0) for name in self._x])
+        return WIDTH, HEIGHT + 0.19 * count_legend_rows([_legend_label(name, 0.0) for name in self._x])
 
-    def _draw_curves(self, scores: Mapping[Any, float], **how: Any) -> int:
-        """Draw all curves, and return how many rows their legend takes."""
+    def _draw_curves(self, areas: Mapping[Any, float], **options: Any) -> int:
+        """Draw all curves, and return the number of rows of their legend."""
         entries: list[tuple[Any, str]] = []
-        for place, name in enumerate(self._x):
+        for index, name in enumerate(self._x):
             (line,) = self.ax_.plot(
-                self._x[name], self._y[name], color=colour(place), linestyle=dashes(place), linewidth=1.8, **how
+                self._x[name],
+                self._y[name],
+                color=class_colour(index),
+                linestyle=line_style(index),
+                linewidth=1.8,
+                **options,
             )
-            entries.append((line, _entry(name, scores[name])))
+            entries.append((line, _legend_label(name, areas[name])))
         self.ax_.set_xlim(-0.02, 1.02)
         self.ax_.set_ylim(-0.02, 1.02)
         self.ax_.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
         self.ax_.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-        return legend(self.ax_, entries)
+        return draw_legend(self.ax_, entries)
 
 
-def _entry(name: Any, score: float) -> str:
-    return f"{name}: {score:.3f}" if name != "" else f"{score:.3f}"
+def _legend_label(name: Any, area: float) -> str:
+    return f"{name}: {area:.3f}" if name != "" else f"{area:.3f}"
 
 
-class RocCurveDisplay(_Ranking):
-    """Receiver operating characteristic: the share of a class that is found, against the share of others taken for it.
+class RocCurveDisplay(_UnitSquareCurves):
+    """Receiver operating characteristic (ROC) curve: true positive rate against false positive rate.
 
     Parameters
     ----------
     fpr, tpr
-        The shares of others and of the class, along the thresholds: arrays, or dictionaries from class to array.
+        False and true positive rates along the thresholds: arrays, or dictionaries from class to array.
     auc
-        The area under each curve; measured by default.
+        Area under each curve; computed by default.
 
     Examples
     --------
@@ -143,38 +159,38 @@ class RocCurveDisplay(_Ranking):
         auc: float | Mapping[Any, float] | None = None,
     ) -> None:
         self.fpr, self.tpr = self._x, self._y = _by_name(fpr), _by_name(tpr)
-        self._check()
+        self._validate_curves()
         if auc is None:
             auc = {name: float(np.trapezoid(self.tpr[name], self.fpr[name])) for name in self.fpr}
         self.auc = {name: float(each) for name, each in _by_name(auc).items()}
 
     @classmethod
-    def _of(cls, found: dict[Any, Ranking]) -> Self:
-        curves = {label: roc_curve(corners(ranking)) for label, ranking in found.items()}
+    def _from_rankings(cls, rankings: dict[Any, Ranking]) -> Self:
+        curves = {label: roc_curve(corners(ranking)) for label, ranking in rankings.items()}
         return cls(
             {label: curve.false_positive_rate for label, curve in curves.items()},
             {label: curve.true_positive_rate for label, curve in curves.items()},
-            auc={label: roc_auc(ranking) for label, ranking in found.items()},
+            auc={label: roc_auc(ranking) for label, ranking in rankings.items()},
         )
 
     def _draw(self) -> None:
-        self.ax_.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (2, 3)))
+        self.ax_.plot([0, 1], [0, 1], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
         rows = self._draw_curves(self.auc)
-        name_axes(self.ax_, "share of others taken for it", "share found")
-        self._entitle("How many are found, for how many false alarms (area under the curve)", rows)
+        label_axes(self.ax_, "false positive rate", "true positive rate (recall)")
+        self._set_title("ROC curve, with the area under the curve", rows)
 
 
-class PrecisionRecallDisplay(_Ranking):
-    """Precision against recall: how many of those taken for a class are of it, against how many of the class are found.
+class PrecisionRecallDisplay(_UnitSquareCurves):
+    """Precision-recall curve.
 
     Parameters
     ----------
     precision, recall
-        Along the thresholds: arrays, or dictionaries from class to array.
+        Precision and recall along the thresholds: arrays, or dictionaries from class to array.
     average_precision
-        The average precision of each curve; measured by default.
-    shares
-        Each class's share of the rows: the precision of a blind guess.
+        Average precision of each curve; computed by default.
+    prevalence
+        Share of the rows that are of each class: the precision of a random classifier.
 
     Examples
     --------
@@ -189,30 +205,32 @@ class PrecisionRecallDisplay(_Ranking):
         recall: npt.ArrayLike | Curves,
         *,
         average_precision: float | Mapping[Any, float] | None = None,
-        shares: float | Mapping[Any, float] | None = None,
+        prevalence: float | Mapping[Any, float] | None = None,
     ) -> None:
         self.precision, self.recall = self._y, self._x = _by_name(precision), _by_name(recall)
-        self._check()
+        self._validate_curves()
         if average_precision is None:
             average_precision = {
-                name: measure_average_precision(self.precision[name], self.recall[name]) for name in self.recall
+                name: compute_average_precision(self.precision[name], self.recall[name]) for name in self.recall
             }
         self.average_precision = {name: float(each) for name, each in _by_name(average_precision).items()}
-        self.shares = {} if shares is None else {name: float(each) for name, each in _by_name(shares).items()}
+        self.prevalence = (
+            {} if prevalence is None else {name: float(each) for name, each in _by_name(prevalence).items()}
+        )
 
     @classmethod
-    def _of(cls, found: dict[Any, Ranking]) -> Self:
-        curves = {label: precision_recall_curve(ranking) for label, ranking in found.items()}
+    def _from_rankings(cls, rankings: dict[Any, Ranking]) -> Self:
+        curves = {label: precision_recall_curve(ranking) for label, ranking in rankings.items()}
         return cls(
             {label: curve.precision for label, curve in curves.items()},
             {label: curve.recall for label, curve in curves.items()},
-            shares={label: each.positives / (each.positives + each.negatives) for label, each in found.items()},
+            prevalence={label: each.positives / (each.positives + each.negatives) for label, each in rankings.items()},
         )
 
     def _draw(self) -> None:
-        places = {name: place for place, name in enumerate(self.recall)}
-        for name, share in self.shares.items():
-            self.ax_.axhline(share, color=colour(places[name]), linewidth=0.8, linestyle=(0, (2, 3)))
+        index_of = {name: index for index, name in enumerate(self.recall)}
+        for name, share in self.prevalence.items():
+            self.ax_.axhline(share, color=class_colour(index_of[name]), linewidth=0.8, linestyle=DOTTED)
         rows = self._draw_curves(self.average_precision, drawstyle="steps-post")
-        name_axes(self.ax_, "share found (recall)", "share of alarms that are right")
-        self._entitle("How many alarms are right, for how many found (average precision)", rows)
+        label_axes(self.ax_, "recall", "precision")
+        self._set_title("Precision-recall curve, with the average precision", rows)

@@ -1,4 +1,4 @@
-"""Where a classifier changes its mind: probabilities over two features."""
+"""Decision boundary of a classifier over two features."""
 
 from __future__ import annotations
 
@@ -9,35 +9,44 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.inputs import Array, codes_of, feature_names, labels_of, measured, place_of, some_rows
-from suffice.plots.style import INK, colour, legend, marker, name_axes
+from suffice.plots.inputs import (
+    Array,
+    encode_labels,
+    feature_index,
+    resolve_feature_names,
+    sample_rows,
+    select_numeric_column,
+    validate_labels,
+)
+from suffice.plots.style import FOREGROUND, class_colour, class_marker, draw_legend, label_axes
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Where the lead of the best class over the next gets a stronger shade; it is 0 on the boundary.
-_LEADS = (0.0, 0.2, 0.4, 0.6, 0.8)
-_SHADE = 0.11
+#: Margins above which a region gets one more layer of shading; the margin is 0 on the boundary.
+_MARGINS = (0.0, 0.2, 0.4, 0.6, 0.8)
+_LAYER_ALPHA = 0.11
 
 
 class DecisionBoundaryDisplay(Display):
-    """The most probable class over two features, stronger where it is surer; lines where two classes are level.
+    """Decision boundary over two features: shaded by the most probable class, darker for a larger margin.
 
     Parameters
     ----------
     first, second
-        Where the two features were tried, (a,) and (b,).
+        Grid values of the two features, (a,) and (b,).
     probabilities
-        p(y | x) there, (b, a, k): rows go with the second feature. Of a model that only predicts, 0 and 1.
+        p(y | x) on the grid, (b, a, k): rows are values of the second feature. 0 or 1 for a model without
+        ``predict_proba``.
     classes
         The classes, (k,).
     features
-        The names of the two features.
+        Names of the two features.
     held
-        What the other features were held at.
+        Constant values of the other features.
     X, y
-        Points to be drawn, (n, 2), and their classes.
+        Points to draw, (n, 2), and their classes.
 
     Examples
     --------
@@ -66,9 +75,9 @@ class DecisionBoundaryDisplay(Display):
         self.second = np.asarray(second, dtype=np.float64)
         self.probabilities = np.asarray(probabilities, dtype=np.float64)
         self.classes = np.asarray(classes)
-        wanted = (len(self.second), len(self.first), len(self.classes))
-        if self.probabilities.shape != wanted:
-            raise ValueError(f"probabilities must have the shape {wanted}; theirs is {self.probabilities.shape}")
+        shape = (len(self.second), len(self.first), len(self.classes))
+        if self.probabilities.shape != shape:
+            raise ValueError(f"probabilities must have the shape {shape}; theirs is {self.probabilities.shape}")
         self.features = features
         self.held = dict(held or {})
         self.X = None if X is None else np.asarray(X, dtype=np.float64)
@@ -84,66 +93,66 @@ class DecisionBoundaryDisplay(Display):
         features: Any = (0, 1),
         held: Mapping[Any, Any] | None = None,
         grid: int = 100,
-        most_rows: int = 400,
+        max_rows: int = 400,
         random_state: int = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the classes that a fitted model sees over two features.
+        """Draw the decision boundary of a fitted classifier over two features.
 
         Parameters
         ----------
         model
             Any classifier with ``predict_proba`` or ``predict``.
         X
-            Rows: they say how far the features reach and what the others are held at. Data frames of any library,
-            arrays, lists of rows.
+            Rows, which give the ranges of the two features and the typical values of the others: a data frame of any
+            library, an array, a sparse matrix or a list of rows.
         y
-            Their classes, to be drawn as points.
+            Classes of the rows; with them, the rows are drawn as points.
         features
-            The two features, by name or place.
+            The two features, by name or index.
         held
-            What other features are held at, by name or place; by default their median, or what is most frequent where
-            they are no numbers.
+            Constant values of other features, by name or index; the median of numbers and the most frequent value of
+            anything else by default.
         grid
-            How many values of each feature are tried. Whole numbers stay whole.
-        most_rows, random_state
-            How many rows are drawn as points at most, and which.
+            Number of values of each feature. Integers remain integers.
+        max_rows, random_state
+            Maximum number of rows drawn as points, and the seed that selects them.
         ax
-            Where to draw.
+            Axes to draw on.
         """
-        from suffice.plots.grids import Grid
+        from suffice.plots.feature_grid import FeatureGrid
 
-        names = feature_names(model, X)
+        names = resolve_feature_names(model, X)
         chosen = [features] if np.ndim(features) == 0 else list(features)
         if len(chosen) != 2 or len(names) < 2:
             raise ValueError(
-                f"a boundary is drawn over two features; got {len(chosen)}, and X has {len(names)}: {names[:8]}"
+                f"a decision boundary needs two features; got {len(chosen)}, and X has {len(names)}: {names[:8]}"
             )
-        one, two = (place_of(names, feature) for feature in chosen)
+        one, two = (feature_index(names, feature) for feature in chosen)
         if one == two:
-            raise ValueError(f"feature {names[one]!r} is given twice: give two features that differ")
+            raise ValueError(f"feature {names[one]!r} is given twice: give two different features")
         if not hasattr(model, "classes_"):
-            raise ValueError(f"{type(model).__name__} is no fitted classifier: a boundary is between classes")
-        fixed = {place_of(names, feature): value for feature, value in (held or {}).items()}
-        tried = Grid.over(X, names, (one, two), fixed, grid)
+            raise ValueError(f"{type(model).__name__} is not a fitted classifier: a decision boundary needs classes")
+        constants = {feature_index(names, feature): value for feature, value in (held or {}).items()}
+        table = FeatureGrid.over(X, names, (one, two), constants, grid)
         classes = np.asarray(model.classes_)
-        p = _answers(model, tried.rows, classes).reshape(len(tried.second), len(tried.first), len(classes))
-        points = np.stack([measured(X, place, names[place]) for place in (one, two)], axis=1)
-        some = some_rows(len(points), most_rows, random_state)
+        p = _predict(model, table.rows, classes).reshape(len(table.second), len(table.first), len(classes))
+        points = np.stack([select_numeric_column(X, index, names[index]) for index in (one, two)], axis=1)
+        sample = sample_rows(len(points), max_rows, random_state)
         return cls(
-            tried.first,
-            tried.second,
+            table.first,
+            table.second,
             p,
             classes,
             features=(names[one], names[two]),
-            held=tried.held,
-            X=None if y is None else points[some],
-            y=None if y is None else labels_of(y, len(points))[some],
+            held=table.held,
+            X=None if y is None else points[sample],
+            y=None if y is None else validate_labels(y, len(points))[sample],
         ).plot(ax)
 
     @property
-    def leads(self) -> FloatArray:
-        """How far each class is ahead of the best of the others, (k, b, a): 0 on its boundary."""
+    def margins(self) -> FloatArray:
+        """Probability of each class less the highest of the other classes, (k, b, a); 0 on the boundary of a class."""
         p = np.moveaxis(self.probabilities, -1, 0)
         others = [np.delete(p, code, axis=0).max(axis=0, initial=0.0) for code in range(len(p))]
         return np.asarray(p - np.stack(others))
@@ -153,29 +162,30 @@ class DecisionBoundaryDisplay(Display):
 
         ax = self.ax_
         entries: list[tuple[Any, str]] = []
-        for code, (label, lead) in enumerate(zip(self.classes, self.leads, strict=True)):
-            # Shades lie upon each other: between neighbours that only touch, hairs of the background would show.
-            for least in _LEADS:
-                if lead.max() > least:
-                    ax.contourf(self.first, self.second, lead, [least, 2.0], colors=[colour(code)], alpha=_SHADE)
-            if lead.max() > 0 > lead.min():
-                ax.contour(self.first, self.second, lead, [0.0], colors=[INK], linewidths=1.2)
-            handle = Line2D([], [], color=colour(code), marker=marker(code), linestyle="none", markersize=6)
+        for code, (label, margin) in enumerate(zip(self.classes, self.margins, strict=True)):
+            # Layers overlap: adjacent bands would leave thin gaps in which the background shows.
+            for least in _MARGINS:
+                if margin.max() > least:
+                    ax.contourf(
+                        self.first, self.second, margin, [least, 2.0], colors=[class_colour(code)], alpha=_LAYER_ALPHA
+                    )
+            if margin.max() > 0 > margin.min():
+                ax.contour(self.first, self.second, margin, [0.0], colors=[FOREGROUND], linewidths=1.2)
+            handle = Line2D([], [], color=class_colour(code), marker=class_marker(code), linestyle="none", markersize=6)
             entries.append((handle, str(label)))
             if self.X is not None and self.y is not None:
                 x0, x1 = self.X[self.y == label].T
-                ax.scatter(x0, x1, s=9, marker=marker(code), color=colour(code), alpha=0.6, linewidths=0)
+                ax.scatter(x0, x1, s=9, marker=class_marker(code), color=class_colour(code), alpha=0.6, linewidths=0)
         ax.set_xlim(self.first.min(), self.first.max())
         ax.set_ylim(self.second.min(), self.second.max())
-        rows = legend(ax, entries)
-        name_axes(ax, *self.features)
-        what = "The most probable class, stronger where it is surer"
-        self._entitle(f"{what}; other features are held still" if self.held else what, rows)
+        rows = draw_legend(ax, entries)
+        label_axes(ax, *self.features)
+        self._set_title("Decision boundary" + ("; other features held constant" if self.held else ""), rows)
 
 
-def _answers(model: Any, rows: Any, classes: Array) -> FloatArray:
-    """Return p(y | x), (n, k); of a model that only predicts, 1 for the class that it says."""
+def _predict(model: Any, rows: Any, classes: Array) -> FloatArray:
+    """Return p(y | x), (n, k); without ``predict_proba``, 1 for the predicted class and 0 for the others."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(rows), dtype=np.float64)
     predicted = np.asarray(model.predict(rows))
-    return np.asarray(np.eye(len(classes))[codes_of(predicted, classes, "the prediction")])
+    return np.asarray(np.eye(len(classes))[encode_labels(predicted, classes, "the prediction")])

@@ -1,4 +1,4 @@
-"""What speaks for a class, and what against it."""
+"""Effects of features on a prediction: contributions of an explanation, or coefficients of a model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.inputs import class_code, feature_names, measured
-from suffice.plots.style import INK, WIDTH, bare, beside_bar, colour, name_axes, number, shortened
+from suffice.plots.inputs import class_index, resolve_feature_names, select_numeric_column
+from suffice.plots.style import (
+    FOREGROUND,
+    WIDTH,
+    class_colour,
+    hide_spines,
+    label_axes,
+    label_bar,
+    shorten,
+)
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -18,20 +26,20 @@ if TYPE_CHECKING:
 
 
 class FeatureEffectsDisplay(Display):
-    """Signed bars: what adds to a number, and what takes from it.
+    """Signed bars: the effect of each feature on the log-odds or the score.
 
     Parameters
     ----------
     labels
-        What is shown, (m,), from the top.
+        Labels of the bars, (m,), from the top.
     values
-        What each adds, (m,).
-    what
-        What the values are.
+        Effects, (m,).
+    axis_label
+        What an effect is.
     title
-        What is seen.
-    quiet
-        How many of the last bars are drawn in the ink alone: sums that stand for no feature.
+        Title of the plot.
+    n_totals
+        Number of bars at the end that are no features, such as sums and the prior; drawn in the foreground colour.
 
     Examples
     --------
@@ -47,9 +55,9 @@ class FeatureEffectsDisplay(Display):
         labels: Sequence[Any],
         values: npt.ArrayLike,
         *,
-        what: str = "added to the log-odds",
-        title: str = "What speaks for it, and what against it",
-        quiet: int = 0,
+        axis_label: str = "effect on the log-odds",
+        title: str = "Feature effects",
+        n_totals: int = 0,
     ) -> None:
         self.labels = [str(label) for label in labels]
         self.values = np.asarray(values, dtype=np.float64)
@@ -57,29 +65,29 @@ class FeatureEffectsDisplay(Display):
             raise ValueError(
                 f"there are {len(self.labels)} labels and {self.values.size} values: give one value for each"
             )
-        self.what = what
+        self.axis_label = axis_label
         self.title = title
-        self.quiet = quiet
+        self.n_totals = n_totals
 
     @classmethod
     def from_pairs(
-        cls, pairs: Iterable[tuple[Any, float]], *, n: int | None = None, ax: Axes | None = None, **how: Any
+        cls, pairs: Iterable[tuple[Any, float]], *, n: int | None = None, ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Draw (label, value) pairs, the strongest first.
+        """Draw (label, effect) pairs, the largest absolute effect first.
 
         Parameters
         ----------
         pairs
             The pairs.
         n
-            How many are shown at most; all by default.
+            Maximum number of bars; all by default.
         ax
-            Where to draw.
-        how
+            Axes to draw on.
+        options
             Further parameters of the class.
         """
         ordered = sorted(pairs, key=lambda pair: -abs(pair[1]))[:n]
-        return cls([label for label, _ in ordered], [value for _, value in ordered], **how).plot(ax)
+        return cls([label for label, _ in ordered], [value for _, value in ordered], **options).plot(ax)
 
     @classmethod
     def from_explanation(
@@ -92,20 +100,20 @@ class FeatureEffectsDisplay(Display):
         n: int = 10,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw why a row, or a text, was given its class; all bars together are its log-odds.
+        """Draw the contributions to the log-odds of one row or text; all bars add up to the log-odds.
 
         Parameters
         ----------
         explanation
-            What ``explain`` returned.
+            The result of ``explain``.
         row
-            Which of the rows, for explanations of several.
+            Index of the row, for explanations of several.
         label, against
-            The class and the one it is compared with; by default the most probable one and the next.
+            The class and the class it is compared with; by default the most probable and the second.
         n
-            How many features are shown; the others are summed.
+            Number of features; the others are summed.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         if isinstance(explanation, Sequence):
             if not 0 <= row < len(explanation):
@@ -117,104 +125,100 @@ class FeatureEffectsDisplay(Display):
         return cls(
             [*(line.name for line in lines), base.name],
             [*(line.effect for line in lines), base.effect],
-            title=f"Why {explanation.prediction} and not {explanation.against}: log-odds {explanation.total:+.2f}",
-            quiet=1 + (len(explanation.contributions) > n),
+            title=f"Log-odds of {explanation.prediction} against {explanation.against}: {explanation.total:+.2f}",
+            n_totals=1 + (len(explanation.contributions) > n),
         ).plot(ax)
 
     @classmethod
     def from_estimator(
         cls, model: Any, X: Any = None, *, label: Any = None, n: int = 10, ax: Axes | None = None
     ) -> Self:
-        """Draw the features that count most in a fitted model with linear scores.
+        """Draw the largest coefficients of a fitted model with linear scores.
 
         Parameters
         ----------
         model
-            A model with ``coef_``, ``top_features`` or ``top_words``.
+            A model with ``coef_`` or ``top_words``.
         X
-            Rows, (n, d). With them, coefficients are those of features in units of their standard deviation, and so can
-            be compared.
+            Rows, (n, d). With them, coefficients are multiplied by the standard deviation of their feature, and so
+            are comparable.
         label
-            The class whose score is shown; of two, the second by default, of more, the first.
+            The class whose score is shown; by default the second of two, the first of more.
         n
-            How many features are shown.
+            Number of features.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         classes = np.asarray(getattr(model, "classes_", []))
-        code = (1 if len(classes) == 2 else 0) if label is None else class_code(classes, label)
-        about = f"for {classes[code]}" if len(classes) else "for a large answer"
+        code = (1 if len(classes) == 2 else 0) if label is None else class_index(classes, label)
+        suffix = f" for {classes[code]}" if len(classes) else ""
         if hasattr(model, "top_words"):
-            pairs = _of_words(model.top_words(n=n), code)
-            return cls.from_pairs(pairs, n=n, title=f"Words that speak most {about}", ax=ax)
+            pairs = _signed_words(model.top_words(n=n), code)
+            return cls.from_pairs(pairs, n=n, title=f"Words with the largest log-odds{suffix}", ax=ax)
         if not hasattr(model, "coef_"):
             raise ValueError(
                 f"{type(model).__name__} has no coef_: its scores are not linear in X; use explain, where it has"
             )
-        row = _coefficients(model, len(classes), code)
-        names = feature_names(model, X)
-        what = "added to the score by one unit"
+        coef = _class_coefficients(model, len(classes), code)
+        names = resolve_feature_names(model, X)
+        axis_label = "change of the score per unit"
         if X is not None:
-            row = row * _spreads(X, names)
-            what = "added to the score by one standard deviation"
-        pairs = [(name, float(value)) for name, value in zip(names, row, strict=True)]
-        return cls.from_pairs(pairs, n=n, what=what, title=f"Features that speak most {about}", ax=ax)
+            coef = coef * _standard_deviations(X, names)
+            axis_label = "change of the score per standard deviation"
+        pairs = [(name, float(value)) for name, value in zip(names, coef, strict=True)]
+        return cls.from_pairs(pairs, n=n, axis_label=axis_label, title=f"Largest coefficients{suffix}", ax=ax)
 
     def _size(self) -> tuple[float, float]:
         return WIDTH, 0.95 + 0.23 * max(len(self.labels), 3)
 
     def _draw(self) -> None:
         ax, m = self.ax_, len(self.labels)
-        loud = m - self.quiet
-        lengths = _drawn(self.values)
-        shades = [colour(0) if length >= 0 else colour(1) for length in lengths[:loud]]
-        ax.barh(range(loud), lengths[:loud], 0.72, color=shades)
-        ax.barh(range(loud, m), lengths[loud:], 0.72, color=INK, alpha=0.5)
-        ax.axvline(0, color=INK, linewidth=0.8)
+        n_features = m - self.n_totals
+        lengths = _bar_lengths(self.values)
+        colours = [class_colour(0) if length >= 0 else class_colour(1) for length in lengths[:n_features]]
+        ax.barh(range(n_features), lengths[:n_features], 0.72, color=colours)
+        ax.barh(range(n_features, m), lengths[n_features:], 0.72, color=FOREGROUND, alpha=0.5)
+        ax.axvline(0, color=FOREGROUND, linewidth=0.8)
         low, high = min(0.0, lengths.min()), max(0.0, lengths.max())
-        room = 0.18 * ((high - low) or 1.0)
-        ax.set_xlim(low - (room if low < 0 else 0), high + (room if high > 0 else 0))
+        space = 0.18 * ((high - low) or 1.0)  # for the values beside the bars
+        ax.set_xlim(low - (space if low < 0 else 0), high + (space if high > 0 else 0))
         for row, (length, value) in enumerate(zip(lengths, self.values, strict=True)):
-            beside_bar(ax, length, row, value)
-        ax.set_yticks(range(m), [shortened(label, 24) for label in self.labels])
+            label_bar(ax, length, row, value)
+        ax.set_yticks(range(m), [shorten(label, 24) for label in self.labels])
         ax.set_ylim(m - 0.4, -0.6)
         ax.set_xticks([])
-        bare(ax)
-        name_axes(ax, self.what)
-        self._entitle(self.title)
+        hide_spines(ax)
+        label_axes(ax, self.axis_label)
+        self._set_title(self.title)
 
 
-def _drawn(values: FloatArray) -> FloatArray:
-    """Return the lengths of bars: what is infinite is as long as the longest, what is no number has none."""
+def _bar_lengths(values: FloatArray) -> FloatArray:
+    """Return the values, infinite ones replaced by the largest finite, and NaN by 0."""
     finite = np.isfinite(values)
     longest = float(np.abs(values[finite]).max(initial=0.0)) or 1.0
     return np.where(finite, values, np.where(np.isnan(values), 0.0, np.sign(values) * longest))
 
 
-def _cell(value: Any) -> str:
-    return number(float(value)) if isinstance(value, int | float | np.number) else shortened(value, 14)
-
-
-def _coefficients(model: Any, classes: int, code: int) -> FloatArray:
-    """Return what speaks for a class, (d,): of two classes against the other, of more against their average."""
+def _class_coefficients(model: Any, n_classes: int, code: int) -> FloatArray:
+    """Return the coefficients of a class, (d,): of two classes against the other, of more against their mean."""
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     if len(coef) == 1:
-        return np.asarray(-coef[0] if classes == 2 and code == 0 else coef[0])
+        return np.asarray(-coef[0] if n_classes == 2 and code == 0 else coef[0])
     from suffice.generative.conditional import against_average
 
     return np.asarray(against_average(coef)[code])
 
 
-def _of_words(words: dict[Any, list[tuple[str, float]]], code: int) -> list[tuple[str, float]]:
-    """Return the words that speak for a class; of two classes, also those that speak for the other, as against it."""
+def _signed_words(words: dict[Any, list[tuple[str, float]]], code: int) -> list[tuple[str, float]]:
+    """Return the words of a class; of two classes, also those of the other, with negative log-odds."""
     lists = list(words.values())
     others = [(word, -value) for word, value in lists[1 - code]] if len(lists) == 2 else []
     return lists[code] + others
 
 
-def _spreads(X: Any, names: Sequence[str]) -> FloatArray:
+def _standard_deviations(X: Any, names: Sequence[str]) -> FloatArray:
     """Return the standard deviation of each feature, (d,)."""
     if hasattr(X, "toarray"):
-        mean, square = (np.asarray(each.mean(axis=0)).reshape(-1) for each in (X, X.multiply(X)))
-        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
-    return np.array([np.nanstd(measured(X, place, name)) for place, name in enumerate(names)])
+        mean, mean_square = (np.asarray(each.mean(axis=0)).reshape(-1) for each in (X, X.multiply(X)))
+        return np.asarray(np.sqrt(np.maximum(mean_square - mean**2, 0.0)))
+    return np.array([np.nanstd(select_numeric_column(X, index, name)) for index, name in enumerate(names)])

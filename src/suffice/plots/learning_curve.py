@@ -1,4 +1,4 @@
-"""How models get better with more rows, and where one overtakes another."""
+"""Learning curves of several models, and where they cross."""
 
 from __future__ import annotations
 
@@ -12,8 +12,18 @@ import numpy.typing as npt
 
 from suffice.metrics import log_losses
 from suffice.plots.display import Display
-from suffice.plots.inputs import codes_of, labels_of
-from suffice.plots.style import INK, LETTERS, colour, dashes, legend, marker, name_axes, number
+from suffice.plots.inputs import encode_labels, select_rows, validate_labels
+from suffice.plots.style import (
+    DOTTED,
+    FONT_SIZE,
+    FOREGROUND,
+    class_colour,
+    class_marker,
+    draw_legend,
+    format_number,
+    label_axes,
+    line_style,
+)
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -21,8 +31,8 @@ if TYPE_CHECKING:
 
 Measure = str | Callable[[Any, Any, Any], float]
 
-#: So many crossings are labelled; more labels would lie upon each other.
-_LABELLED = 2
+#: Crossings are labelled up to this number; more labels would overlap.
+_MAX_LABELS = 2
 
 
 class Crossing(NamedTuple):
@@ -30,34 +40,35 @@ class Crossing(NamedTuple):
 
     one: str
     other: str
-    size: float  #: how many rows they have learnt from there
-    value: float  #: what both measure there
+    size: float  #: number of training rows at the crossing
+    value: float  #: value of both curves at the crossing
 
 
 class LearningCurveDisplay(Display):
-    """Learning curves: what models measure on rows held out, after learning from more and more rows.
+    """Learning curves: a measure on held-out rows against the number of training rows, for each model.
 
     Parameters
     ----------
     sizes
-        From how many rows the models learnt, (s,), rising.
+        Numbers of training rows, (s,), increasing.
     curves
-        For each model's name, the mean of what was measured, (s,).
+        For each model, the mean of the measure over repeats, (s,).
     spreads
-        For each model's name, its standard deviation over repeats, (s,).
+        For each model, the standard deviation over repeats, (s,).
     measure
-        What is measured.
+        Name of the measure.
 
     Attributes
     ----------
     crossings
-        Where two curves cross, for each pair; between two sizes, curves are straight in the logarithm of the size.
+        Where two curves cross, for each pair of models; between two sizes, curves are linear in the logarithm of the
+        size.
 
     Examples
     --------
-    >>> display = LearningCurveDisplay([10, 1000], {"quick": [0.2, 0.15], "patient": [0.3, 0.05]}, measure="error")
+    >>> display = LearningCurveDisplay([10, 1000], {"NB": [0.2, 0.15], "logistic": [0.3, 0.05]}, measure="error")
     >>> display.crossings
-    [Crossing(one='quick', other='patient', size=100.0, value=0.175)]
+    [Crossing(one='NB', other='logistic', size=100.0, value=0.175)]
     """
 
     def __init__(
@@ -70,14 +81,14 @@ class LearningCurveDisplay(Display):
     ) -> None:
         self.sizes = np.asarray(sizes, dtype=np.float64)
         if self.sizes.ndim != 1 or not len(self.sizes) or (np.diff(self.sizes) <= 0).any() or self.sizes[0] <= 0:
-            raise ValueError(f"sizes must be numbers above 0 that rise; got {self.sizes.tolist()}")
-        self.curves = {name: self._of_size(name, curve) for name, curve in curves.items()}
+            raise ValueError(f"sizes must be above 0 and increasing; got {self.sizes.tolist()}")
+        self.curves = {name: self._validate_curve(name, curve) for name, curve in curves.items()}
         if not self.curves:
             raise ValueError("there are no curves to draw")
-        self.spreads = {name: self._of_size(name, spread) for name, spread in (spreads or {}).items()}
+        self.spreads = {name: self._validate_curve(name, spread) for name, spread in (spreads or {}).items()}
         self.measure = measure
 
-    def _of_size(self, name: str, values: npt.ArrayLike) -> FloatArray:
+    def _validate_curve(self, name: str, values: npt.ArrayLike) -> FloatArray:
         array = np.asarray(values, dtype=np.float64)
         if array.shape != self.sizes.shape:
             raise ValueError(f"curve {name!r} has {array.size} points; there are {self.sizes.size} sizes")
@@ -96,50 +107,55 @@ class LearningCurveDisplay(Display):
         measure: Measure = "error",
         ax: Axes | None = None,
     ) -> Self:
-        """Let models learn from more and more rows, and measure them on a third that is held out, again and again.
+        """Fit models to training sets of increasing size, and measure them on a held-out third of the rows.
 
         Parameters
         ----------
         models
-            Estimators by name; they are cloned, not fitted.
+            Estimators by name; they are cloned before they are fitted.
         X, y
             Rows and their targets.
         sizes
-            From how many rows models learn; about eight sizes up to two thirds of the rows by default.
+            Numbers of training rows; about eight up to two thirds of the rows by default.
         repeats
-            How often the rows are divided anew. All models see the same divisions.
+            Number of random splits. All models use the same splits.
         random_state
-            Which divisions these are.
+            Seed of the splits.
         measure
-            "error" (the share of wrong classes), "log_loss", "squared_error" (of regressions), or a function of a
-            fitted model, X and y.
+            "error" (share of wrong classes), "log_loss", "squared_error" (of regressions), or a function of a fitted
+            model, X and y.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-        measured = MEASURES[measure] if isinstance(measure, str) and measure in MEASURES else measure
-        if not callable(measured):
+        function = MEASURES[measure] if isinstance(measure, str) and measure in MEASURES else measure
+        if not callable(function):
             raise ValueError(f"measure must be one of {list(MEASURES)}, or a function; got {measure!r}")
         if not models:
-            raise ValueError("there are no models to learn: give a dictionary from name to estimator")
-        rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        labels = labels_of(y, rows)
-        grouped = measure in ("error", "log_loss")
-        split = (StratifiedShuffleSplit if grouped else ShuffleSplit)(
+            raise ValueError("there are no models to fit: give a dictionary from name to estimator")
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        labels = validate_labels(y, n_rows)
+        is_classification = measure in ("error", "log_loss")
+        splitter = (StratifiedShuffleSplit if is_classification else ShuffleSplit)(
             repeats, test_size=1 / 3, random_state=random_state
         )
-        divisions = list(split.split(np.zeros((rows, 1)), labels))
-        most = len(divisions[0][0])
-        steps = _default_sizes(len(np.unique(labels)) if grouped else 5, most) if sizes is None else np.unique(sizes)
-        if steps[0] < 1 or steps[-1] > most:
-            raise ValueError(f"sizes must be 1 to {most}, as a third of {rows} rows is held out; got {steps.tolist()}")
+        splits = list(splitter.split(np.zeros((n_rows, 1)), labels))
+        largest = len(splits[0][0])
+        if sizes is None:
+            steps = _default_sizes(len(np.unique(labels)) if is_classification else 5, largest)
+        else:
+            steps = np.unique(sizes)
+        if steps[0] < 1 or steps[-1] > largest:
+            raise ValueError(
+                f"sizes must be 1 to {largest}, as a third of {n_rows} rows is held out; got {steps.tolist()}"
+            )
         values = {name: np.empty((repeats, len(steps))) for name in models}
-        for repeat, (learnt, held) in enumerate(divisions):
-            order = _classes_first(learnt, labels) if grouped else learnt
-            for place, size in enumerate(steps):
+        for repeat, (train, test) in enumerate(splits):
+            order = _one_of_each_class_first(train, labels) if is_classification else train
+            for index, size in enumerate(steps):
                 for name, model in models.items():
-                    values[name][repeat, place] = _tried(model, X, labels, order[:size], held, measured)
+                    values[name][repeat, index] = _fit_and_measure(model, X, labels, order[:size], test, function)
         return cls(
             steps,
             {name: each.mean(axis=0) for name, each in values.items()},
@@ -149,11 +165,11 @@ class LearningCurveDisplay(Display):
 
     @property
     def crossings(self) -> list[Crossing]:
-        """Where two curves cross, for each pair of models, from small sizes to large."""
+        """Where two curves cross, for each pair of models, in increasing order of size."""
         return [
-            Crossing(one, other, *where)
+            Crossing(one, other, *point)
             for one, other in combinations(self.curves, 2)
-            for where in _meetings(np.log(self.sizes), self.curves[one], self.curves[other])
+            for point in _find_crossings(np.log(self.sizes), self.curves[one], self.curves[other])
         ]
 
     def _draw(self) -> None:
@@ -161,94 +177,95 @@ class LearningCurveDisplay(Display):
 
         ax = self.ax_
         entries: list[tuple[Any, str]] = []
-        for place, (name, curve) in enumerate(self.curves.items()):
+        for index, (name, curve) in enumerate(self.curves.items()):
+            colour = class_colour(index)
             if name in self.spreads:
                 spread = self.spreads[name]
-                ax.fill_between(
-                    self.sizes, curve - spread, curve + spread, color=colour(place), alpha=0.15, linewidth=0
-                )
+                ax.fill_between(self.sizes, curve - spread, curve + spread, color=colour, alpha=0.15, linewidth=0)
             (line,) = ax.plot(
                 self.sizes,
                 curve,
-                color=colour(place),
-                linestyle=dashes(place),
-                marker=marker(place),
+                color=colour,
+                linestyle=line_style(index),
+                marker=class_marker(index),
                 markersize=4,
                 linewidth=1.8,
             )
             entries.append((line, str(name)))
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(FixedLocator(_round_sizes(self.sizes)))
+        ax.xaxis.set_major_locator(FixedLocator(_tick_sizes(self.sizes)))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        met = self.crossings
-        for crossing in met:
-            ax.plot(crossing.size, crossing.value, "o", markersize=10, markerfacecolor="none", color=INK)
-        for crossing in met if len(met) <= _LABELLED else ():
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
+        crossings = self.crossings
+        for crossing in crossings:
+            ax.plot(crossing.size, crossing.value, "o", markersize=10, markerfacecolor="none", color=FOREGROUND)
+        for crossing in crossings if len(crossings) <= _MAX_LABELS else ():
             low = ax.get_ylim()[0]
-            ax.plot([crossing.size] * 2, [low, crossing.value], color=INK, linewidth=0.8, linestyle=(0, (2, 3)))
-            text = f" {number(round(crossing.size))} rows"
-            ax.text(crossing.size, low, text, color=INK, fontsize=LETTERS, va="bottom", ha="left")
+            ax.plot([crossing.size] * 2, [low, crossing.value], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
+            text = f" {format_number(round(crossing.size))} rows"
+            ax.text(crossing.size, low, text, color=FOREGROUND, fontsize=FONT_SIZE, va="bottom", ha="left")
             ax.set_ylim(bottom=low)
-        rows = legend(ax, entries)
-        name_axes(ax, "rows learnt from", f"{self.measure} on rows held out")
-        self._entitle(self._title(), rows)
+        rows = draw_legend(ax, entries)
+        label_axes(ax, "training rows", f"{self.measure} on held-out rows")
+        self._set_title(self._title(), rows)
 
     def _title(self) -> str:
-        met = self.crossings
-        if len(self.curves) == 2 and len(met) == 1:
+        crossings = self.crossings
+        if len(self.curves) == 2 and len(crossings) == 1:
             one, other = self.curves
-            where = f"{number(round(met[0].size))} rows"
+            size = f"{format_number(round(crossings[0].size))} rows"
             if self.measure.replace(" ", "_") not in MEASURES:
-                return f"{one} and {other} cross at about {where}"  # which is better is not known
-            ahead, behind = (other, one) if self.curves[one][-1] > self.curves[other][-1] else (one, other)
-            return f"{ahead} overtakes {behind} after about {where}"
-        return "What more rows are worth"
+                return f"{one} and {other} cross at about {size}"  # higher may be better: the winner is not known
+            better, worse = (other, one) if self.curves[one][-1] > self.curves[other][-1] else (one, other)
+            return f"{better} is better than {worse} from about {size}"
+        return "Learning curves" if len(self.curves) > 1 else "Learning curve"
 
 
-def _meetings(at: FloatArray, one: FloatArray, other: FloatArray) -> list[tuple[float, float]]:
-    """Return where one curve passes the other, as (size, value): where the sign of their difference changes."""
-    apart = one - other
-    places = np.flatnonzero(np.isfinite(apart) & (apart != 0))  # where they are level nothing is decided yet
-    found = []
-    for left, right in pairwise(places):
-        if apart[left] * apart[right] < 0:
-            share = apart[left] / (apart[left] - apart[right])
-            where = at[left] + share * (at[right] - at[left])
-            found.append((float(np.round(np.exp(where), 9)), float(np.interp(where, at, one))))
-    return found
+def _find_crossings(x: FloatArray, one: FloatArray, other: FloatArray) -> list[tuple[float, float]]:
+    """Return (size, value) where the sign of the difference of two curves changes."""
+    difference = one - other
+    indices = np.flatnonzero(np.isfinite(difference) & (difference != 0))  # equal values are no change of sign yet
+    crossings = []
+    for left, right in pairwise(indices):
+        if difference[left] * difference[right] < 0:
+            share = difference[left] / (difference[left] - difference[right])
+            at = x[left] + share * (x[right] - x[left])
+            crossings.append((float(np.round(np.exp(at), 9)), float(np.interp(at, x, one))))
+    return crossings
 
 
-def _round_sizes(sizes: FloatArray) -> list[float]:
-    """Return places for ticks within a range of sizes: 1, 2 and 5 times powers of ten, not too many of them."""
+def _tick_sizes(sizes: FloatArray) -> list[float]:
+    """Return up to six ticks: 1, 2 and 5 times powers of ten, or fewer of them."""
     low, high = sizes[0], sizes[-1]
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    choices = [
-        [float(step * power) for power in powers for step in steps if low <= step * power <= high]
-        for steps in ((1, 2, 5), (1, 3), (1,))
+    candidates = [
+        [float(factor * power) for power in powers for factor in factors if low <= factor * power <= high]
+        for factors in ((1, 2, 5), (1, 3), (1,))
     ]
-    found = next((each for each in choices if len(each) <= 6), choices[-1])
-    return found if len(found) > 1 else [float(low), float(high)]
+    ticks = next((each for each in candidates if len(each) <= 6), candidates[-1])
+    return ticks if len(ticks) > 1 else [float(low), float(high)]
 
 
-def _default_sizes(least: int, most: int) -> npt.NDArray[np.int64]:
-    return np.unique(np.geomspace(min(max(2 * least, 10), most), most, 8).round().astype(np.int64))
+def _default_sizes(n_classes: int, largest: int) -> npt.NDArray[np.int64]:
+    smallest = min(max(2 * n_classes, 10), largest)
+    return np.unique(np.geomspace(smallest, largest, 8).round().astype(np.int64))
 
 
-def _classes_first(rows: npt.NDArray[np.intp], labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return rows in their order, but for one of each class, which come first: no model has seen one class only."""
+def _one_of_each_class_first(rows: npt.NDArray[np.intp], labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the rows with one of each class first, so that small training sets have all classes."""
     _, firsts = np.unique(labels[rows], return_index=True)
     return np.concatenate([rows[np.sort(firsts)], np.delete(rows, firsts)])
 
 
-def _tried(model: Any, X: Any, y: Any, learnt: Any, held: Any, measure: Callable[[Any, Any, Any], float]) -> float:
+def _fit_and_measure(
+    model: Any, X: Any, y: Any, train: Any, test: Any, measure: Callable[[Any, Any, Any], float]
+) -> float:
     from sklearn.base import clone
-    from sklearn.utils import _safe_indexing
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few rows separate classes again and again: the curve shows what that costs
-        fitted = clone(model).fit(_safe_indexing(X, learnt), y[learnt])
-        return float(measure(fitted, _safe_indexing(X, held), y[held]))
+        warnings.simplefilter("ignore")  # few rows are often separable: the curve shows the effect
+        fitted = clone(model).fit(select_rows(X, train), y[train])
+        return float(measure(fitted, select_rows(X, test), y[test]))
 
 
 def _error(model: Any, X: Any, y: Any) -> float:
@@ -257,14 +274,14 @@ def _error(model: Any, X: Any, y: Any) -> float:
 
 def _log_loss(model: Any, X: Any, y: Any) -> float:
     p = np.asarray(model.predict_proba(X))
-    return float(log_losses(p[np.arange(len(p)), codes_of(np.asarray(y), model.classes_, "y")]).mean())
+    return float(log_losses(p[np.arange(len(p)), encode_labels(np.asarray(y), model.classes_, "y")]).mean())
 
 
 def _squared_error(model: Any, X: Any, y: Any) -> float:
     return float(np.mean((np.asarray(model.predict(X)) - y) ** 2))
 
 
-#: What can be measured by name; less is better.
+#: Measures by name; lower is better.
 MEASURES: dict[str, Callable[[Any, Any, Any], float]] = {
     "error": _error,
     "log_loss": _log_loss,

@@ -1,4 +1,4 @@
-"""How far predictions are from what happened."""
+"""Residuals of a regression: predicted against actual values, residuals, and a rootogram of counts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from suffice.families import Family, Gaussian
 from suffice.plots.display import Display
-from suffice.plots.inputs import some_rows
-from suffice.plots.style import INK, colour, legend, name_axes
+from suffice.plots.inputs import sample_rows
+from suffice.plots.style import FOREGROUND, class_colour, draw_legend, label_axes
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -21,32 +21,32 @@ KINDS = ("predicted", "residuals", "counts")
 
 
 class ResidualsDisplay(Display):
-    """Predictions of numbers beside what happened.
+    """Predictions of a regression against actual values.
 
     Parameters
     ----------
     actual
-        What happened, (n,).
+        Actual values, (n,).
     predicted
-        The predicted means, (n,).
+        Predicted means, (n,).
     variance
-        The variance that the model expects of each, (n,), up to a factor; residuals are divided by its root (Pearson's
-        residuals). None leaves them as they are.
+        Variance of each row under the model, (n,), up to a factor; residuals are divided by its square root (Pearson
+        residuals). None leaves them undivided.
     kind
-        "predicted": what happened against predictions; "residuals": what is left, against predictions; "counts": how
-        often each count happened, beside how often the model expects it (a hanging rootogram).
-    most_rows
-        How many points are drawn at most.
+        "predicted": actual against predicted values; "residuals": residuals against predicted values; "counts":
+        observed and expected frequencies of each count (hanging rootogram).
+    max_rows
+        Maximum number of points.
     family
-        The family of counts with these means, as ``NegativeBinomial(theta=2)``; Poisson by default.
+        Family of the counts with these means, such as ``NegativeBinomial(theta=2)``; Poisson by default.
 
     Attributes
     ----------
     residuals
-        What happened less what was predicted, (n,), in standard deviations where the variance is given.
+        Actual less predicted values, (n,), in standard deviations where the variance is given.
     counts, observed, expected
-        The counts 0, 1, ..., how many rows had each, and how many a model with these means expects; for whole numbers
-        only, else None.
+        The counts 0, 1, ..., the number of rows with each, and the number that the model expects; None where the actual
+        values are not counts.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ResidualsDisplay(Display):
         *,
         variance: npt.ArrayLike | None = None,
         kind: Kind = "predicted",
-        most_rows: int = 600,
+        max_rows: int = 600,
         family: Family | None = None,
     ) -> None:
         self.actual = np.asarray(actual, dtype=np.float64)
@@ -80,41 +80,38 @@ class ResidualsDisplay(Display):
             1 if self.variance is None else self.variance**0.5
         )
         self.kind = kind
-        self.most_rows = most_rows
-        self.counts, self.observed, self.expected = _counted(self.actual, self.predicted, family)
+        self.max_rows = max_rows
+        self.counts, self.observed, self.expected = _count_frequencies(self.actual, self.predicted, family)
         if kind == "counts" and self.counts is None:
-            raise ValueError("kind='counts' is for whole numbers, 0 or more, and means above 0")
+            raise ValueError("kind='counts' needs integers, 0 or more, and means above 0")
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, kind: Kind = "predicted", most_rows: int = 600, ax: Axes | None = None
+        cls, model: Any, X: Any, y: Any, *, kind: Kind = "predicted", max_rows: int = 600, ax: Axes | None = None
     ) -> Self:
-        """Draw the predictions of a fitted regression beside what happened.
+        """Draw the predictions of a fitted regression against actual values.
 
         Parameters
         ----------
         model
-            Any regression. Of one of this library's generalised linear models, residuals are Pearson's.
+            Any regression. Residuals of generalised linear models of this library are Pearson residuals.
         X, y
-            Rows, and what happened.
-        kind, most_rows
+            Rows and their actual values.
+        kind, max_rows
             As for the class.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         predicted = np.asarray(model.predict(X))
+        name = type(model).__name__
         if predicted.ndim != 1:
-            raise ValueError(
-                f"{type(model).__name__} predicts {predicted.shape[1]} numbers a row: give one column at a time"
-            )
+            raise ValueError(f"{name} predicts {predicted.shape[1]} numbers per row: give one column at a time")
         if predicted.dtype.kind not in "biuf" or hasattr(model, "predict_proba"):
-            raise ValueError(
-                f"{type(model).__name__} predicts classes: use ConfusionMatrixDisplay or CalibrationDisplay"
-            )
-        variance = _variance(model, predicted.astype(np.float64))
+            raise ValueError(f"{name} predicts classes: use ConfusionMatrixDisplay or CalibrationDisplay")
+        variance = _response_variance(model, predicted.astype(np.float64))
         family = model._response().family if hasattr(model, "_response") else None
         family = family if isinstance(family, Family) and family.is_discrete else None
-        return cls(y, predicted, variance=variance, kind=kind, most_rows=most_rows, family=family).plot(ax)
+        return cls(y, predicted, variance=variance, kind=kind, max_rows=max_rows, family=family).plot(ax)
 
     @classmethod
     def from_predictions(
@@ -124,64 +121,63 @@ class ResidualsDisplay(Display):
         *,
         variance: npt.ArrayLike | None = None,
         kind: Kind = "predicted",
-        most_rows: int = 600,
+        max_rows: int = 600,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw predictions beside what happened.
+        """Draw predictions against actual values.
 
         Parameters
         ----------
         y, prediction
-            What happened and what was predicted, (n,).
-        variance, kind, most_rows
+            Actual and predicted values, (n,).
+        variance, kind, max_rows
             As for the class.
         ax
-            Where to draw.
+            Axes to draw on.
         """
-        return cls(y, prediction, variance=variance, kind=kind, most_rows=most_rows).plot(ax)
+        return cls(y, prediction, variance=variance, kind=kind, max_rows=max_rows).plot(ax)
 
     def _draw(self) -> None:
         {"predicted": self._draw_predicted, "residuals": self._draw_residuals, "counts": self._draw_counts}[self.kind]()
 
-    def _points(self, values: FloatArray) -> None:
-        some = some_rows(len(self.actual), self.most_rows, 0)
-        self.ax_.scatter(self.predicted[some], values[some], s=12, color=colour(0), alpha=0.5, linewidths=0)
+    def _draw_points(self, values: FloatArray) -> None:
+        sample = sample_rows(len(self.actual), self.max_rows, 0)
+        self.ax_.scatter(self.predicted[sample], values[sample], s=12, color=class_colour(0), alpha=0.5, linewidths=0)
 
     def _draw_predicted(self) -> None:
-        self._points(self.actual)
+        self._draw_points(self.actual)
         ends = [float(self.predicted.min()), float(self.predicted.max())]
-        self.ax_.plot(ends, ends, color=INK, linewidth=1.0)
-        name_axes(self.ax_, "predicted", "actual")
-        self._entitle("What happened, beside what was predicted (line)")
+        self.ax_.plot(ends, ends, color=FOREGROUND, linewidth=1.0)
+        label_axes(self.ax_, "predicted", "actual")
+        self._set_title("Actual against predicted values (line: equal)")
 
     def _draw_residuals(self) -> None:
-        self._points(self.residuals)
-        self.ax_.axhline(0, color=INK, linewidth=1.0)
-        at, means = _running_means(self.predicted, self.residuals)
-        (line,) = self.ax_.plot(at, means, color=colour(1), linewidth=1.8)
-        rows = legend(self.ax_, [(line, "mean of neighbours")])
-        what = "actual less predicted" if self.variance is None else "Pearson residual"
-        name_axes(self.ax_, "predicted", what)
-        self._entitle("What is left: a good model leaves no pattern", rows)
+        self._draw_points(self.residuals)
+        self.ax_.axhline(0, color=FOREGROUND, linewidth=1.0)
+        x, means = _binned_means(self.predicted, self.residuals)
+        (line,) = self.ax_.plot(x, means, color=class_colour(1), linewidth=1.8)
+        rows = draw_legend(self.ax_, [(line, "mean residual")])
+        label = "residual (actual − predicted)" if self.variance is None else "Pearson residual"
+        label_axes(self.ax_, "predicted", label)
+        self._set_title("Residuals against predicted values", rows)
 
     def _draw_counts(self) -> None:
         ax = self.ax_
-        assert self.counts is not None  # checked when they came
+        assert self.counts is not None  # checked by the constructor
         assert self.observed is not None
         assert self.expected is not None
         roots = np.sqrt(self.expected)
-        bars = ax.bar(
-            self.counts, np.sqrt(self.observed), 0.8, roots - np.sqrt(self.observed), color=colour(0), alpha=0.6
-        )
-        (line,) = ax.plot(self.counts, roots, color=colour(1), marker="o", markersize=3.5, linewidth=1.5)
-        ax.axhline(0, color=INK, linewidth=0.8)
-        rows = legend(ax, [(line, "expected"), (bars, "observed, hung from it")])
-        name_axes(ax, "count", "square root of rows")
-        self._entitle("How often each count happened: a good model's bars end at zero", rows)
+        heights = np.sqrt(self.observed)
+        bars = ax.bar(self.counts, heights, 0.8, roots - heights, color=class_colour(0), alpha=0.6)
+        (line,) = ax.plot(self.counts, roots, color=class_colour(1), marker="o", markersize=3.5, linewidth=1.5)
+        ax.axhline(0, color=FOREGROUND, linewidth=0.8)
+        rows = draw_legend(ax, [(line, "expected"), (bars, "observed, hanging from expected")])
+        label_axes(ax, "count", "square root of rows")
+        self._set_title("Rootogram: observed and expected frequency of each count", rows)
 
 
-def _variance(model: Any, mean: FloatArray) -> FloatArray | None:
-    """Return the variance that the family of a generalised linear model has at a mean; None of others."""
+def _response_variance(model: Any, mean: FloatArray) -> FloatArray | None:
+    """Return the variance function of a generalised linear model at a mean; None of other models."""
     if not hasattr(model, "_response"):
         return None
     response = model._response()
@@ -191,8 +187,8 @@ def _variance(model: Any, mean: FloatArray) -> FloatArray | None:
     return np.maximum(variance, np.finfo(np.float64).tiny)
 
 
-def _counted(actual: FloatArray, predicted: FloatArray, family: Family | None) -> tuple[Any, Any, Any]:
-    """Return counts, how many rows have each, and how many the family expects; None where there are no counts."""
+def _count_frequencies(actual: FloatArray, predicted: FloatArray, family: Family | None) -> tuple[Any, Any, Any]:
+    """Return counts, and the observed and expected number of rows of each; None where values are not counts."""
     from scipy.stats import poisson
 
     is_count = bool((actual >= 0).all() and (actual == np.floor(actual)).all() and (predicted > 0).all())
@@ -207,8 +203,8 @@ def _counted(actual: FloatArray, predicted: FloatArray, family: Family | None) -
     return counts, observed, expected
 
 
-def _running_means(at: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the means of neighbours along one axis, in up to twenty groups of equally many."""
-    order = np.argsort(at, kind="stable")
-    groups = np.array_split(order, int(np.clip(len(at) // 10, 1, 20)))
-    return np.array([at[group].mean() for group in groups]), np.array([values[group].mean() for group in groups])
+def _binned_means(x: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means of x and of values in up to twenty bins of equally many rows, ordered by x."""
+    order = np.argsort(x, kind="stable")
+    bins = np.array_split(order, int(np.clip(len(x) // 10, 1, 20)))
+    return np.array([x[rows].mean() for rows in bins]), np.array([values[rows].mean() for rows in bins])

@@ -1,4 +1,4 @@
-"""The way a solver went, step by step."""
+"""Convergence of a solver: log-likelihood and gradient after each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.plots.display import Display
-from suffice.plots.style import HEIGHT, WIDTH, colour, headline, name_axes, number
+from suffice.plots.style import HEIGHT, WIDTH, class_colour, format_number, label_axes, set_axes_title
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class SolverTraceDisplay(Display):
-    """The log-likelihood after each step of a solver, and the gradient there.
+    """Log-likelihood and gradient norm after each step of a solver.
 
     Parameters
     ----------
     passes
-        Passes over the rows so far, (s,); the numbers of steps, for EM.
+        Passes over the rows up to each step, (s,); for EM, the number of the step.
     log_likelihood
-        The log-likelihood there, (s,).
+        Log-likelihood after each step, (s,).
     gradient_norm
-        The largest gradient per row there, (s,); None where it is not known.
+        Largest gradient component per row after each step, (s,); None where it is not known.
     unit
-        What ``passes`` counts.
+        Unit of ``passes``.
 
     Examples
     --------
@@ -47,11 +47,11 @@ class SolverTraceDisplay(Display):
         unit: str = "passes over the rows",
     ) -> None:
         self.passes = np.asarray(passes, dtype=np.float64)
-        self.log_likelihood = self._per_step("log_likelihood", log_likelihood)
-        self.gradient_norm = None if gradient_norm is None else self._per_step("gradient_norm", gradient_norm)
+        self.log_likelihood = self._validate_steps("log_likelihood", log_likelihood)
+        self.gradient_norm = None if gradient_norm is None else self._validate_steps("gradient_norm", gradient_norm)
         self.unit = unit
 
-    def _per_step(self, name: str, values: npt.ArrayLike) -> FloatArray:
+    def _validate_steps(self, name: str, values: npt.ArrayLike) -> FloatArray:
         array = np.asarray(values, dtype=np.float64)
         if array.shape != self.passes.shape or not array.size:
             raise ValueError(
@@ -61,14 +61,14 @@ class SolverTraceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the way to a fitted model: its solver's, or that of expectation maximisation.
+        """Draw the trace of a fitted model: of its solver, or of expectation maximisation (EM).
 
         Parameters
         ----------
         model
-            A regression, or a generative model that has learnt from unlabelled rows or missing cells.
+            A regression, or a generative model fitted to unlabelled rows or missing cells.
         ax
-            Where to draw.
+            Axes to draw on.
         """
         steps = getattr(getattr(model, "solution_", None), "trace", ())
         if steps:
@@ -76,10 +76,8 @@ class SolverTraceDisplay(Display):
             return cls([step.passes for step in steps], likelihoods, [step.gradient_norm for step in steps]).plot(ax)
         values = getattr(model, "em_trace_", ())
         if len(values):
-            return cls(np.arange(1, len(values) + 1), values, unit="steps of expectation maximisation").plot(ax)
-        raise ValueError(
-            f"{type(model).__name__} has no trace: it is not fitted, or was read from its sums without steps"
-        )
+            return cls(np.arange(1, len(values) + 1), values, unit="EM steps").plot(ax)
+        raise ValueError(f"{type(model).__name__} has no trace: it is not fitted, or its fit needs no iterations")
 
     def _grid(self) -> tuple[int, int]:
         return (1, 1) if self.gradient_norm is None else (2, 1)
@@ -93,19 +91,19 @@ class SolverTraceDisplay(Display):
         panels = [(self.axes_[0], self.log_likelihood, "log-likelihood")]
         if self.gradient_norm is not None:
             panels.append((self.axes_[1], self.gradient_norm, "largest gradient per row"))
-            headline(self.axes_[1], "The gradient")
-        dots = "o" if len(self.passes) <= 40 else None
-        for place, (ax, values, what) in enumerate(panels):
-            ax.plot(self.passes, values, color=colour(place), marker=dots, markersize=4, linewidth=1.8)
+            set_axes_title(self.axes_[1], "Gradient")
+        marker = "o" if len(self.passes) <= 40 else None
+        for index, (ax, values, label) in enumerate(panels):
+            ax.plot(self.passes, values, color=class_colour(index), marker=marker, markersize=4, linewidth=1.8)
             ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-            name_axes(ax, self.unit if ax is self.axes_[-1] else "", what)
-        gained = number(float(self.log_likelihood[-1] - self.log_likelihood[0]))
-        self._entitle(f"{len(self.passes)} steps raise the log-likelihood by {gained}")
+            label_axes(ax, self.unit if ax is self.axes_[-1] else "", label)
+        gain = format_number(float(self.log_likelihood[-1] - self.log_likelihood[0]))
+        self._set_title(f"Convergence: {len(self.passes)} steps raise the log-likelihood by {gain}")
         self.axes_[0].yaxis.set_major_locator(MaxNLocator(5))
-        self.axes_[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        self.axes_[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
         if self.gradient_norm is not None and (self.gradient_norm > 0).any():
-            slopes = self.axes_[1]
-            slopes.set_yscale("log")
-            slopes.yaxis.set_major_locator(LogLocator(numticks=5))
-            slopes.yaxis.set_minor_locator(NullLocator())
-            slopes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            gradient_ax = self.axes_[1]
+            gradient_ax.set_yscale("log")
+            gradient_ax.yaxis.set_major_locator(LogLocator(numticks=5))
+            gradient_ax.yaxis.set_minor_locator(NullLocator())
+            gradient_ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))

@@ -1,4 +1,4 @@
-"""How all pictures look: one ink, one palette, letters that can be read on a telephone."""
+"""Common style of all displays: colours, fonts, axes, legends, and the format of numbers and labels."""
 
 from __future__ import annotations
 
@@ -13,21 +13,31 @@ from suffice.printable import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The colour of all text, axes and lines that stand for no class. Nothing else has it: a page may put its own in its
-#: place. It can be read on white and on black.
-INK = "#767676"
+#: Colour of text, axes and lines that belong to no class; readable on white and on black. Nothing else has this colour,
+#: so that :func:`suffice.plots.figure_to_svg` can replace it by ``currentColor``.
+FOREGROUND = "#767676"
 
 #: Colours of classes and curves. Each has a contrast of 3 or more against white and against near-black, and any two
-#: stay apart for eyes that do not tell red from green.
+#: differ for readers with red-green colour blindness.
 PALETTE = ("#0072b2", "#d55e00", "#3fa673", "#cc66ff", "#cc0088", "#7733ff")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
+LINE_STYLES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (1, 1.2)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (8, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
+DOTTED = (0, (2, 3))
 
-#: Inches. At 390 pixels across, letters of 9 points are about 12 pixels high.
+#: Inches. At 390 pixels across, text of 9 points is about 12 pixels high.
 WIDTH, HEIGHT = 4.2, 3.2
-LETTERS = 9.0
-LETTERS_ACROSS = 52
-_LEGEND_ACROSS = 54
+FONT_SIZE = 9.0
+#: Characters that fit across a figure of WIDTH: in a title, and in a legend.
+TITLE_LENGTH = 52
+_LEGEND_LENGTH = 54
+_LEGEND_ENTRY_LENGTH = 40
 
 
 def require_matplotlib() -> None:
@@ -35,42 +45,42 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'suffice[plots]'") from None
+        raise ImportError("plots need matplotlib: pip install 'suffice[plots]'") from None
 
 
-def usual_settings() -> AbstractContextManager[None]:
-    """Return a context in which matplotlib draws by its own settings: pictures do not depend on a user's."""
+def default_style() -> AbstractContextManager[None]:
+    """Return a context with matplotlib's default settings, so that figures do not depend on the user's."""
     require_matplotlib()
     from matplotlib import style
 
     return style.context("default")
 
 
-def colour(place: int) -> str:
-    """Return the colour of the class or curve at a place; after the last comes the first again.
+def class_colour(index: int) -> str:
+    """Return the colour of a class or curve; colours repeat after the last.
 
     Examples
     --------
-    >>> colour(0), colour(6) == colour(0)
+    >>> class_colour(0), class_colour(6) == class_colour(0)
     ('#0072b2', True)
     """
-    return PALETTE[place % len(PALETTE)]
+    return PALETTE[index % len(PALETTE)]
 
 
-def marker(place: int) -> str:
-    """Return the marker of the class at a place: classes that share a colour do not share it."""
-    return MARKERS[place % len(MARKERS)]
+def class_marker(index: int) -> str:
+    """Return the marker of a class; classes of the same colour have different markers."""
+    return MARKERS[index % len(MARKERS)]
 
 
-def dashes(place: int) -> Any:
-    """Return the line style of the curve at a place."""
-    return DASHES[(place + place // len(PALETTE)) % len(DASHES)]
+def line_style(index: int) -> Any:
+    """Return the line style of a curve; curves of the same colour have different line styles."""
+    return LINE_STYLES[(index + index // len(PALETTE)) % len(LINE_STYLES)]
 
 
-def canvas(ax: Axes | None, rows: int, columns: int, size: tuple[float, float]) -> list[Axes]:
-    """Return dressed axes to draw on, row by row: of a new figure, or in the place of ``ax``.
+def make_axes(ax: Axes | None, rows: int, columns: int, size: tuple[float, float]) -> list[Axes]:
+    """Return styled axes, row by row: of a new figure, or in the place of ``ax``.
 
-    The figure is none of pyplot's: no window opens, and nothing is left behind when it is dropped.
+    The new figure is not registered with pyplot: it opens no window and is freed with its last reference.
     """
     require_matplotlib()
     if ax is None:
@@ -82,128 +92,128 @@ def canvas(ax: Axes | None, rows: int, columns: int, size: tuple[float, float]) 
     elif rows * columns == 1:
         panels = [ax]
     else:
-        panels = _divided(ax, rows, columns)
-    for each in panels:
-        dress(each)
+        panels = _split_axes(ax, rows, columns)
+    for panel in panels:
+        style_axes(panel)
     return panels
 
 
-def _divided(ax: Axes, rows: int, columns: int) -> list[Axes]:
-    place = ax.get_subplotspec()
+def _split_axes(ax: Axes, rows: int, columns: int) -> list[Axes]:
+    spec = ax.get_subplotspec()
     figure: Any = ax.get_figure()
-    if place is None:
-        raise ValueError(f"this picture has {rows * columns} panels: give an ax made by subplots, or none")
+    if spec is None:
+        raise ValueError(f"this display has {rows * columns} panels: give an ax made by subplots, or none")
     ax.set_axis_off()
-    grid = place.subgridspec(rows, columns)
+    grid = spec.subgridspec(rows, columns)
     return [figure.add_subplot(grid[row, column]) for row in range(rows) for column in range(columns)]
 
 
-def dress(ax: Axes) -> None:
-    """Give axes the ink, the letters and the spines that all pictures have."""
+def style_axes(ax: Axes) -> None:
+    """Set the colours, font sizes and spines of axes."""
     ax.patch.set_alpha(0.0)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(INK)
+        spine.set_color(FOREGROUND)
         spine.set_linewidth(0.8)
-    ax.tick_params(colors=INK, labelsize=LETTERS, length=3, width=0.8, which="both")
+    ax.tick_params(colors=FOREGROUND, labelsize=FONT_SIZE, length=3, width=0.8, which="both")
     ax.tick_params(length=0, which="minor")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.label.set_color(INK)
-        axis.label.set_fontsize(LETTERS)
-        axis.get_offset_text().set_color(INK)
-        axis.get_offset_text().set_fontsize(LETTERS)
+        axis.label.set_color(FOREGROUND)
+        axis.label.set_fontsize(FONT_SIZE)
+        axis.get_offset_text().set_color(FOREGROUND)
+        axis.get_offset_text().set_fontsize(FONT_SIZE)
 
 
-def bare(ax: Axes) -> None:
-    """Take the spines and tick marks away; the labels of ticks stay."""
+def hide_spines(ax: Axes) -> None:
+    """Hide the spines and tick marks; tick labels remain."""
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.tick_params(length=0)
 
 
-def beside_bar(ax: Axes, length: float, row: int, value: float) -> None:
-    """Write a value beyond the end of its horizontal bar."""
+def label_bar(ax: Axes, length: float, row: int, value: float) -> None:
+    """Write a value beside the end of its horizontal bar."""
     ax.annotate(
-        number(float(f"{value:.2g}")) if isfinite(value) else str(value),
+        format_number(float(f"{value:.2g}")) if isfinite(value) else str(value),
         (length, row),
         textcoords="offset points",
         xytext=(3 if length >= 0 else -3, 0),
         ha="left" if length >= 0 else "right",
         va="center",
-        color=INK,
-        fontsize=LETTERS - 1,
+        color=FOREGROUND,
+        fontsize=FONT_SIZE - 1,
     )
 
 
-def name_axes(ax: Axes, x: str = "", y: str = "") -> None:
-    """Write what is on the axes."""
-    ax.set_xlabel(shortened(x, LETTERS_ACROSS))
-    ax.set_ylabel(shortened(y, 38))
+def label_axes(ax: Axes, x: str = "", y: str = "") -> None:
+    """Set the axis labels, shortened to fit."""
+    ax.set_xlabel(shorten(x, TITLE_LENGTH))
+    ax.set_ylabel(shorten(y, 38))
 
 
-def headline(ax: Axes, title: str, above: int = 0) -> None:
-    """Write a title above axes and so many rows of their legend, on lines no longer than the axes."""
+def set_axes_title(ax: Axes, title: str, legend_rows: int = 0) -> None:
+    """Set the title of axes above the rows of their legend, wrapped to the width of the axes."""
     figure: Any = ax.get_figure()
     inches = figure.bbox.width / figure.dpi * ax.get_position().width
-    lines = wrapped(title, max(12, int(LETTERS_ACROSS * inches / WIDTH)))
-    ax.set_title(lines, loc="left", fontsize=LETTERS + 1, color=INK, pad=6 + 14 * above)
+    lines = wrap_title(title, max(12, int(TITLE_LENGTH * inches / WIDTH)))
+    ax.set_title(lines, loc="left", fontsize=FONT_SIZE + 1, color=FOREGROUND, pad=6 + 14 * legend_rows)
 
 
-def wrapped(title: str, across: int = LETTERS_ACROSS) -> str:
-    """Return a title on as many lines as it needs."""
-    return "\n".join(textwrap.wrap(shortened(title, 200), across))
+def wrap_title(title: str, length: int = TITLE_LENGTH) -> str:
+    """Return a title wrapped to lines of a length."""
+    return "\n".join(textwrap.wrap(shorten(title, 200), length))
 
 
-def legend_rows(texts: Sequence[str]) -> int:
-    """Return how many rows the entries of a legend take."""
-    return -(-len(texts) // _legend_columns(texts))
+def count_legend_rows(labels: Sequence[str]) -> int:
+    """Return the number of rows of a legend with these labels."""
+    return -(-len(labels) // _legend_columns(labels))
 
 
-def _legend_columns(texts: Sequence[str]) -> int:
-    widest = max(len(shortened(text, 40)) for text in texts) + 6
-    return max(1, min(len(texts), _LEGEND_ACROSS // widest))
+def _legend_columns(labels: Sequence[str]) -> int:
+    widest = max(len(shorten(label, _LEGEND_ENTRY_LENGTH)) for label in labels) + 6
+    return max(1, min(len(labels), _LEGEND_LENGTH // widest))
 
 
-def legend(ax: Axes, entries: Sequence[tuple[Any, str]]) -> int:
-    """Write entries, (handle, text), above the picture, and return how many rows they take."""
-    texts = [text for _, text in entries]
+def draw_legend(ax: Axes, entries: Sequence[tuple[Any, str]]) -> int:
+    """Draw a legend of (handle, label) entries above the axes, and return its number of rows."""
+    labels = [label for _, label in entries]
     ax.legend(
         [handle for handle, _ in entries],
-        [shortened(text, 40) for text in texts],
+        [shorten(label, _LEGEND_ENTRY_LENGTH) for label in labels],
         loc="lower left",
         bbox_to_anchor=(-0.02, 0.99),
-        ncols=_legend_columns(texts),
+        ncols=_legend_columns(labels),
         frameon=False,
-        fontsize=LETTERS,
-        labelcolor=INK,
+        fontsize=FONT_SIZE,
+        labelcolor=FOREGROUND,
         handlelength=1.6,
         columnspacing=1.2,
         borderpad=0.2,
         labelspacing=0.3,
     )
-    return legend_rows(texts)
+    return count_legend_rows(labels)
 
 
-def shortened(text: Any, most: int = 22) -> str:
-    """Return a text as it can be drawn: on one line, its middle left out where it is long.
+def shorten(text: Any, length: int = 22) -> str:
+    """Return a text on one line, with an ellipsis in the middle where it is longer than ``length``.
 
     Examples
     --------
-    >>> shortened("worst concave points = 0.18", 20)
+    >>> shorten("worst concave points = 0.18", 20)
     'worst concav… = 0.18'
     """
     plain = printable(" ".join(str(text).split()))
-    end = most // 3 + 1
-    cut = plain if len(plain) <= most else f"{plain[: most - end - 1]}…{plain[-end:]}"
-    return cut.replace("$", r"\$")  # between two dollars, matplotlib would read mathematics
+    end = length // 3 + 1
+    cut = plain if len(plain) <= length else f"{plain[: length - end - 1]}…{plain[-end:]}"
+    return cut.replace("$", r"\$")  # matplotlib reads text between two dollar signs as mathematics
 
 
-def number(value: float) -> str:
-    """Return a number as it stands on an axis.
+def format_number(value: float) -> str:
+    """Return a number as a tick label.
 
     Examples
     --------
-    >>> [number(each) for each in (-0.25, 1000.0, 2500000.0, 1e-9, 0.0)]
+    >>> [format_number(each) for each in (-0.25, 1000.0, 2500000.0, 1e-9, 0.0)]
     ['−0.25', '1,000', '2.5M', '1e−9', '0']
     """
     size = abs(value)

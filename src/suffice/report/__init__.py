@@ -1,5 +1,5 @@
-"""Reports: one page about a model of a table, which stands alone."""
+"""Reports: one self-contained HTML page about a model and a table."""
 
-from suffice.report.report_page import report
+from suffice.report.page import report
 
 __all__ = ["report"]

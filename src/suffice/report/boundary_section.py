@@ -1,4 +1,4 @@
-"""Where the model changes its mind: its answers over two columns, the others held at typical values."""
+"""Section on the decision boundary: predictions over one or two columns, the others held constant."""
 
 from __future__ import annotations
 
@@ -8,110 +8,119 @@ from typing import Any
 import numpy as np
 
 from suffice.plots import DecisionBoundaryDisplay
-from suffice.report.displays import AlongDisplay, SurfaceDisplay
-from suffice.report.markup import Section, beside, figure, paragraph, table
-from suffice.report.report_data import Seen
+from suffice.report.displays import PredictionCurveDisplay, PredictionSurfaceDisplay
+from suffice.report.elements import Column, Figure, Section, Table, make_figure
+from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, Names
 from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Feature
 
-_GRID, _POINTS = 80, 300
-#: More classes than these are not told apart by colour and shape.
-_CLASSES = 10
-_HELD = 12
+_GRID_SIZE, _MAX_POINTS = 80, 300
+#: Maximum number of classes: more cannot be distinguished by colour and marker.
+_MAX_CLASSES = 10
+#: Maximum number of listed constant columns.
+_MAX_HELD = 12
 
 
-def chosen_features(seen: Seen, features: Any, order: list[str]) -> tuple[str, ...]:
-    """Return the columns that answers are drawn over: those that are asked for, or the most telling numbers.
+def select_features(data: ReportData, features: Any, order: list[str]) -> tuple[str, ...]:
+    """Return the columns of the decision boundary: those given, or the most important numeric columns, up to two.
 
     Parameters
     ----------
-    seen
+    data
         The model and the table.
     features
         Two names, or None.
     order
-        All features, the most telling first.
+        All features, the most important first.
     """
-    numbers = seen.numbers()
+    numeric = data.numeric_columns()
     if features is None:
-        return tuple(name for name in order if name in numbers)[:2]
-    wanted = [features] if isinstance(features, str) else [str(name) for name in features]
-    if len(wanted) != 2 or wanted[0] == wanted[1]:
-        raise UsageError(f"features must name two columns of numbers that differ; got {wanted!r}")
-    for name in wanted:
-        if name not in numbers:
-            have = ", ".join(map(repr, list(numbers)[:8])) or "none"
-            raise UsageError(f"{name!r} is no column of numbers; there are {have}{nearest(name, numbers)}")
-    return tuple(wanted)
+        return tuple(name for name in order if name in numeric)[:2]
+    names = [features] if isinstance(features, str) else [str(name) for name in features]
+    if len(names) != 2 or names[0] == names[1]:
+        raise UsageError(f"features must name two different numeric columns; got {names!r}")
+    for name in names:
+        if name not in numeric:
+            known = ", ".join(map(repr, list(numeric)[:8])) or "none"
+            raise UsageError(f"{name!r} is not a numeric column; there are {known}{nearest(name, numeric)}")
+    return tuple(names)
 
 
-def boundary_section(seen: Seen, chosen: tuple[str, ...]) -> Section | None:
-    """Return the section about answers over two columns, or along one; None where there is no number at all."""
-    if not chosen or len(seen.classes) > _CLASSES or seen.reads_text:
+def boundary_section(data: ReportData, features: tuple[str, ...]) -> Section | None:
+    """Return the section on predictions over two columns, or along one; None without a numeric column."""
+    if not features or len(data.classes) > _MAX_CLASSES or data.is_text_model:
         return None
-    columns = seen.numbers()
-    at = [_values(columns[name], _is_whole(seen, name)) for name in chosen]
-    held = typical(seen.block, chosen)
-    if len(chosen) == 1:
-        title, picture = f"What is answered along {chosen[0]}", _along(seen, chosen[0], at[0], held)
+    columns = data.numeric_columns()
+    grid = [_grid_values(columns[name], _is_count(data, name)) for name in features]
+    held = typical_values(data.block, features)
+    if len(features) == 1:
+        title, figure = f"Predictions along {features[0]}", _curve_figure(data, features[0], grid[0], held)
     else:
-        title = "Where it changes its mind" if seen.task == "classes" else "What is expected over two columns"
-        picture = _over(seen, (chosen[0], chosen[1]), at[0], at[1], held)
-    body = paragraph(f"What the model answers when {' and '.join(chosen)} change and nothing else does.")
-    return Section("boundary", title, beside(picture, body, _held(seen, held)))
+        title = "Decision boundary" if data.task == "classes" else f"Predicted {data.target} over two columns"
+        figure = _grid_figure(data, (features[0], features[1]), grid[0], grid[1], held)
+    content = {
+        "figure": figure,
+        "introduction": [f"Predictions as {' and '.join(features)} vary and all other columns are held constant."],
+        "table": _held_table(data, held),
+    }
+    return Section("boundary", title, "figure_and_table", content)
 
 
-def _held(seen: Seen, held: Mapping[str, Any]) -> str:
-    """Return what the other columns are held at."""
-    features = {feature.name: feature for feature in seen.block.features}
-    rows = [(name, _written(seen, features[name], value)) for name, value in held.items()]
+def _held_table(data: ReportData, held: Mapping[str, Any]) -> Table | None:
+    features = {feature.name: feature for feature in data.block.features}
+    rows = [(name, _cell(data, features[name], value)) for name, value in held.items()]
     if not rows:
-        return ""
-    caption = "Other columns are held at typical values"
-    if len(rows) > _HELD:
-        caption += f"; the first {_HELD} of {len(rows)}"
-    return table(caption, ["column", "held at"], rows[:_HELD], tight=True)
+        return None
+    caption = "Constant values of the other columns"
+    if len(rows) > _MAX_HELD:
+        caption += f"; the first {_MAX_HELD} of {len(rows)}"
+    return Table(caption, [Column("column"), Column("value")], rows[:_MAX_HELD], compact=True)
 
 
-def _written(seen: Seen, feature: Feature, value: Any) -> Any:
-    """Return a cell as the table has it."""
-    if value is None or value == "":
-        return "no text" if value == "" else value
+def _cell(data: ReportData, feature: Feature, value: Any) -> Any:
+    """Return an encoded value as a cell of the table."""
+    if value is None:
+        return None
+    if value == "":
+        return "no text"
     if feature.part == "time":
         return str(np.datetime64(int(value), "D"))
     if feature.kind == "boolean":
-        return (seen.schema.field(feature.column).truth or ("false", "true"))[int(value)]
+        return (data.schema.field(feature.column).truth or ("false", "true"))[int(value)]
     return value
 
 
-def _is_whole(seen: Seen, name: str) -> bool:
-    return any(feature.name == name and feature.kind == "count" for feature in seen.block.features)
+def _is_count(data: ReportData, name: str) -> bool:
+    return any(feature.name == name and feature.kind == "count" for feature in data.block.features)
 
 
-def _values(cells: FloatArray, whole: bool) -> FloatArray:
-    """Return the values that are tried: those of nearly all rows, as a few far away would squeeze them."""
+def _grid_values(cells: FloatArray, integer: bool) -> FloatArray:
+    """Return the grid values of a column, from its 0.5 % to its 99.5 % quantile."""
     known = cells[np.isfinite(cells)]
     low, high = np.quantile(known, [0.005, 0.995])
     if low == high:
         low, high = known.min(), known.max()
-    if whole:
-        return np.unique(np.linspace(np.floor(low), max(np.ceil(high), np.floor(low) + 1), _GRID).round())
+    if integer:
+        return np.unique(np.linspace(np.floor(low), max(np.ceil(high), np.floor(low) + 1), _GRID_SIZE).round())
     margin = 0.03 * (high - low) or 1.0
-    return np.linspace(low - margin, high + margin, _GRID)
+    return np.linspace(low - margin, high + margin, _GRID_SIZE)
 
 
-def typical(block: Block, without: tuple[str, ...]) -> dict[str, Any]:
-    """Return a typical cell of each feature but some: the median, the most frequent name, no text; None of no cells."""
+def typical_values(block: Block, excluded: tuple[str, ...]) -> dict[str, Any]:
+    """Return a typical value of each other feature: the median, the most frequent category, the empty text.
+
+    It is None for a column without known cells.
+    """
     return {
-        feature.name: _typical(column, feature.kind)
+        feature.name: _typical_value(column, feature.kind)
         for feature, column in zip(block.features, block.columns, strict=True)
-        if feature.name not in without
+        if feature.name not in excluded
     }
 
 
-def _typical(column: Any, kind: str) -> Any:
+def _typical_value(column: Any, kind: str) -> Any:
     if isinstance(column, list):
         return ""
     if isinstance(column, Names):
@@ -123,56 +132,58 @@ def _typical(column: Any, kind: str) -> Any:
     return float(np.quantile(known, 0.5, method="linear" if kind == "numeric" else "lower"))
 
 
-def answers_over(seen: Seen, cells: Mapping[str, FloatArray], held: Mapping[str, Any]) -> FloatArray:
-    """Return the answers to rows that differ in some features only."""
-    rows = len(next(iter(cells.values())))
+def predict_grid(data: ReportData, cells: Mapping[str, FloatArray], held: Mapping[str, Any]) -> FloatArray:
+    """Return the predictions for rows with these cells, and with constant values of the other features."""
+    n_rows = len(next(iter(cells.values())))
     columns: list[Any] = []
-    for feature, column in zip(seen.block.features, seen.block.columns, strict=True):
+    for feature, column in zip(data.block.features, data.block.columns, strict=True):
         value = held.get(feature.name)
         if feature.name in cells:
             columns.append(cells[feature.name])
         elif isinstance(column, list):
-            columns.append([""] * rows)
+            columns.append([""] * n_rows)
         elif isinstance(column, Names):
             code = -1 if value is None else int(column.vocabulary._places([value])[0])
-            columns.append(Names(column.vocabulary, np.full(rows, code, dtype=np.int64)))
+            columns.append(Names(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
         else:
-            columns.append(np.full(rows, np.nan if value is None else value))
-    return seen.model.predictor_.answers(Block(seen.block.features, tuple(columns), rows))
+            columns.append(np.full(n_rows, np.nan if value is None else value))
+    return data.model.predictor_.answers(Block(data.block.features, tuple(columns), n_rows))
 
 
-def _along(seen: Seen, name: str, at: FloatArray, held: Mapping[str, Any]) -> str:
-    answers = answers_over(seen, {name: at}, held)
-    if seen.task == "classes":
-        curves = dict(zip(seen.classes, answers.T, strict=True))
-        lead = f"The probability of each {seen.target}, given {name}."
-        return figure(AlongDisplay(at, curves, name, "probability"), lead)
-    some = seen.some(_POINTS)
-    display = AlongDisplay(
-        at, {"expected": answers}, name, seen.target, x=seen.numbers()[name][some], y=seen.values[some]
-    )
-    return figure(display, "The line is what is expected, dots are rows.")
+def _curve_figure(data: ReportData, name: str, values: FloatArray, held: Mapping[str, Any]) -> Figure:
+    predictions = predict_grid(data, {name: values}, held)
+    if data.task == "classes":
+        curves = dict(zip(data.classes, predictions.T, strict=True))
+        caption = f"Probability of each class of {data.target}, given {name}."
+        return make_figure(PredictionCurveDisplay(values, curves, name, "probability"), caption)
+    sample = data.sample_rows(_MAX_POINTS)
+    x, y = data.numeric_columns()[name][sample], data.targets[sample]
+    display = PredictionCurveDisplay(values, {"prediction": predictions}, name, data.target, x=x, y=y)
+    return make_figure(display, "The line is the prediction, points are rows.")
 
 
-def _over(seen: Seen, pair: tuple[str, str], first: FloatArray, second: FloatArray, held: Mapping[str, Any]) -> str:
-    across, up = (each.reshape(-1) for each in np.meshgrid(first, second))
-    answers = answers_over(seen, dict(zip(pair, (across, up), strict=True)), held)
-    some = seen.some(_POINTS)
-    points = np.stack([seen.numbers()[name][some] for name in pair], axis=1)
-    if seen.task != "classes":
-        heights = answers.reshape(len(second), len(first))
-        display = SurfaceDisplay(first, second, heights, pair, seen.target, points)
-        return figure(display, f"On each line, the same {seen.target} is expected; dots are rows.")
-    names = np.array(seen.classes)
+def _grid_figure(
+    data: ReportData, pair: tuple[str, str], first: FloatArray, second: FloatArray, held: Mapping[str, Any]
+) -> Figure:
+    cells = (each.reshape(-1) for each in np.meshgrid(first, second))
+    predictions = predict_grid(data, dict(zip(pair, cells, strict=True)), held)
+    sample = data.sample_rows(_MAX_POINTS)
+    points = np.stack([data.numeric_columns()[name][sample] for name in pair], axis=1)
+    if data.task != "classes":
+        surface = predictions.reshape(len(second), len(first))
+        display = PredictionSurfaceDisplay(first, second, surface, pair, data.target, points)
+        return make_figure(display, f"Lines connect points of equal predicted {data.target}; points are rows.")
+    names = np.array(data.classes)
     boundary = DecisionBoundaryDisplay(
         first,
         second,
-        answers.reshape(len(second), len(first), len(names)),
+        predictions.reshape(len(second), len(first), len(names)),
         names,
         features=pair,
         held=held,
         X=points,
-        y=names[seen.values[some]],
+        y=names[data.targets[sample]],
     )
-    title = f"The most probable {seen.target} over {pair[0]} and {pair[1]}"
-    return figure(boundary, "Shades are stronger where it is surer, dots are rows.", title)
+    title = f"Most probable {data.target} over {pair[0]} and {pair[1]}"
+    caption = "On the lines, two classes are equally probable; shades are darker for more confidence; points are rows."
+    return make_figure(boundary, caption, title)

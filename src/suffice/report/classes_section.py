@@ -1,4 +1,4 @@
-"""What each class looks like, column by column, and where the model changes its mind."""
+"""Section on class distributions, column by column: those of a naive Bayes model beside the predicting model."""
 
 from __future__ import annotations
 
@@ -8,177 +8,184 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.plots import ClassDensitiesDisplay, ClassEllipsesDisplay, ClassFrequenciesDisplay, ClassWordsDisplay
-from suffice.plots.class_parameters import describe, telling
-from suffice.report.markup import Section, beside, figure, gallery, paragraph, plural, shown
-from suffice.report.report_data import Seen
+from suffice.plots import (
+    ClassDensitiesDisplay,
+    ClassEllipsesDisplay,
+    ClassFrequenciesDisplay,
+    ClassWordsDisplay,
+)
+from suffice.plots.class_parameters import make_class_display
+from suffice.plots.divergence import class_divergences
+from suffice.report.elements import Figure, Section, make_figure
+from suffice.report.formats import format_count, format_value
+from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables.design_matrix import Number
 
-#: Pictures, and classes in each.
-_PICTURES, _CLASSES = 8, 6
-_POINTS = 400
-_WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_DENSITIES = "Lines are normal distributions with the mean and variance of each group, shades its rows."
-_COUNTS = "Bars are the probabilities of counts, in a Poisson distribution with the mean of each group."
+#: Maximum number of figures, of classes in each, and of points.
+_MAX_FIGURES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 400
+_N_CATEGORIES, _N_DATE_PARTS, _N_WORDS = 8, 31, 10
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_DAYS_PER_YEAR = 365.2425
+_DENSITY_CAPTION = "Lines are normal densities with the mean and variance of each group; histograms are its rows."
+_CATEGORY_CAPTION = "Bars are shares of the rows of each group."
+_COUNT_CAPTION = "Bars are Poisson probabilities with the mean of each group."
 
 
-def most_telling(seen: Seen) -> list[str]:
-    """Return the features, those that tell most about the class first: by the expected log-odds that a cell adds."""
-    description = seen.model.description_
+class _Groups:
+    """Shown groups of rows: the most frequent classes, or the lowest, middle and highest quantile of a number."""
+
+    def __init__(self, data: ReportData) -> None:
+        self._data = data
+        self._bins = data.model._bins
+        if data.task == "classes":
+            counts = data.evaluation.confusion.sum(axis=1)
+            self.codes = sorted(np.argsort(-counts, kind="stable")[:_MAX_CLASSES].tolist())
+            self.names = [data.classes[code] for code in self.codes]
+        else:
+            assert self._bins is not None  # numbers have bins
+            edges = [format_value(float(edge)) for edge in self._bins.edges]
+            ranges = [f"{low} to {high}" for low, high in pairwise(edges)]
+            names = [f"below {edges[0]}", *ranges, f"{edges[-1]} or more"]
+            self.codes = sorted({0, len(edges) // 2, len(edges)})
+            self.names = [names[code] for code in self.codes]
+
+    def rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+        """Return the indices of the sampled rows of the groups, and their group names."""
+        targets = self._data.targets
+        codes = targets if self._bins is None else self._bins.codes(targets)
+        name_of = dict(zip(self.codes, self.names, strict=True))
+        rows = np.flatnonzero(np.isin(codes, self.codes))
+        return rows, np.array([name_of[int(code)] for code in codes[rows]])
+
+
+def informative_features(data: ReportData) -> list[str]:
+    """Return the features in descending order of the divergence between classes."""
+    description = data.model.description_
     joint = description._source()
     conditional: Any = joint.conditional
-    told: dict[str, float] = {}
+    divergence: dict[str, float] = {}
     for kind, factor in conditional.factors.items():
         names = [str(name) for name, each in description.column_kinds_.items() if each == kind]
-        told.update(zip(names, map(float, telling(factor, joint.prior)), strict=True))
-    return sorted(told, key=lambda name: -told[name])
+        divergence.update(zip(names, map(float, class_divergences(factor, joint.prior)), strict=True))
+    return sorted(divergence, key=lambda name: -divergence[name])
 
 
-def classes_section(seen: Seen, pair: tuple[str, str] | None) -> Section:
-    """Return the section about what the rows of each class look like.
+def classes_section(data: ReportData, pair: tuple[str, str] | None) -> Section:
+    """Return the section on class distributions.
 
     Parameters
     ----------
-    seen
+    data
         The model and the table.
     pair
-        Two columns of numbers, for ellipses.
+        Two numeric columns, for ellipses; None for no ellipses.
     """
-    codes, names = _groups(seen)
-    order = most_telling(seen)
-    if seen.reads_text:
-        texts = {feature.name for feature in seen.block.features if feature.kind == "text"}
-        order = [name for name in order if name not in texts]
-    pictures = [_own_words(seen, names)] if seen.reads_text else []
-    if pair is not None and seen.task == "classes":
-        pictures.append(_ellipses(seen, pair, codes, names))
-    told = order[: _PICTURES - len(pictures)]
-    pictures.extend(_picture(seen, name, codes, names) for name in told)
-    title, what, few = "What each class looks like", f"each {seen.target}", ""
-    if seen.task != "classes":
-        title = f"What rows with a low and a high {seen.target} look like"
-        what = "rows from the lowest to the highest fifth of it"
-    elif len(codes) < len(seen.classes):
-        few = f"The {len(codes)} most frequent of {plural(len(seen.classes), 'class', 'classes')} are shown."
-    described = f"Beside the model that predicts, naive Bayes describes {what}, column by column." if told else ""
-    most = f"Those that tell most come first; {len(told)} of {len(order)} are shown." if len(told) < len(order) else ""
-    words = "Words are those that the model itself goes by." if seen.reads_text else ""
-    introduction = paragraph(words, described, few, most)
-    if len(pictures) == 1:
-        return Section("classes", title, beside(pictures[0], introduction))
-    return Section("classes", title, introduction + gallery(pictures))
+    groups = _Groups(data)
+    features = informative_features(data)
+    figures = []
+    if data.is_text_model:
+        texts = {feature.name for feature in data.block.features if feature.kind == "text"}
+        features = [name for name in features if name not in texts]
+        figures.append(_top_words_figure(data, groups))
+    if pair is not None and data.task == "classes":
+        figures.append(_ellipses_figure(data, pair, groups))
+    shown = features[: _MAX_FIGURES - len(figures)]
+    figures.extend(_feature_figure(data, name, groups) for name in shown)
+    is_classification = data.task == "classes"
+    described = f"each class of {data.target}" if is_classification else f"rows of low, middle and high {data.target}"
+    is_subset = is_classification and len(groups.codes) < len(data.classes)
+    introduction = [
+        "Words are weighted as in the model itself." if data.is_text_model else "",
+        f"Distributions of {described}, column by column, from a naive Bayes model of the same rows." if shown else "",
+        f"The {len(groups.codes)} most frequent of {format_count(len(data.classes), 'class', 'classes')} are shown."
+        if is_subset
+        else "",
+        f"The {len(shown)} most informative of {len(features)} columns are shown."
+        if len(shown) < len(features)
+        else "",
+    ]
+    title = "Class distributions" if is_classification else f"Distributions by {data.target}"
+    return Section("classes", title, "classes", {"introduction": introduction, "figures": figures})
 
 
-def _own_words(seen: Seen, names: list[str]) -> str:
-    """Return the picture of the words that a model of texts goes by."""
-    found = {str(label): pairs for label, pairs in seen.model.estimator_.top_words(n=10).items()}
-    words = {name: [(word, value) for word, value in found[name] if value > 0] for name in names}
-    sentence = "Numbers are what a word adds to the log-odds of its class."
-    return figure(ClassWordsDisplay(words), sentence, "The words that speak most for each class")
+def _top_words_figure(data: ReportData, groups: _Groups) -> Figure:
+    top_words = {str(label): pairs for label, pairs in data.model.estimator_.top_words(n=_N_WORDS).items()}
+    words = {name: [(word, value) for word, value in top_words[name] if value > 0] for name in groups.names}
+    return make_figure(ClassWordsDisplay(words), "Numbers are effects of a word on the log-odds of its class.")
 
 
-def _groups(seen: Seen) -> tuple[list[int], list[str]]:
-    """Return the classes of the description that are shown, and what they are called."""
-    if seen.task == "classes":
-        counts = seen.evaluation.confusion.sum(axis=1)
-        codes = sorted(np.argsort(-counts, kind="stable")[:_CLASSES].tolist())
-        return codes, [seen.classes[code] for code in codes]
-    bins = seen.model._bins
-    assert bins is not None  # what is no class is a number
-    edges = [shown(float(edge)) for edge in bins.edges]
-    between = [f"{low} to {high}" for low, high in pairwise(edges)]
-    every = [f"below {edges[0]}", *between, f"{edges[-1]} or more"]
-    codes = sorted({0, len(edges) // 2, len(edges)})
-    return codes, [every[code] for code in codes]
-
-
-def _codes(seen: Seen) -> npt.NDArray[np.int64]:
-    """Return each row's class of the description."""
-    bins = seen.model._bins
-    return seen.values if bins is None else bins.codes(seen.values)
-
-
-def _rows(seen: Seen, codes: list[int], names: list[str]) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
-    """Return the places of rows of the classes that are shown, and the names of these."""
-    names_of = dict(zip(codes, names, strict=True))
-    row_codes = _codes(seen)
-    rows = np.flatnonzero(np.isin(row_codes, codes))
-    return rows, np.array([names_of[int(code)] for code in row_codes[rows]])
-
-
-def _picture(seen: Seen, feature: str, codes: list[int], names: list[str]) -> str:
-    """Return the picture of a feature in each class."""
-    part = next(each.part for each in seen.block.features if each.name == feature)
-    found: Any = describe(seen.model.description_, None, None, [feature], 8 if part is None else 31, 0, 0)
-    title = f"{feature} by {seen.target}"
-    match found:
+def _feature_figure(data: ReportData, feature: str, groups: _Groups) -> Figure:
+    """Return the figure of a feature in each group."""
+    part = next(each.part for each in data.block.features if each.name == feature)
+    n = _N_CATEGORIES if part is None else _N_DATE_PARTS
+    display: Any = make_class_display(data.model.description_, None, None, [feature], n, 0, 0)
+    title = f"{feature} by {data.target}"
+    match display:
         case ClassWordsDisplay():
-            pairs = list(found.words.values())
-            words = ClassWordsDisplay({name: pairs[code] for code, name in zip(codes, names, strict=True)})
-            return figure(words, "Numbers are log-odds against the average of all groups.", f"Words in {title}")
+            pairs = list(display.words.values())
+            words = ClassWordsDisplay(
+                {name: pairs[code] for code, name in zip(groups.codes, groups.names, strict=True)}
+            )
+            return make_figure(words, "Numbers are log-odds against the mean of all groups.", f"Words in {title}")
         case ClassDensitiesDisplay():
-            return figure(_densities(seen, found, codes, names, part), _DENSITIES, title)
-    order = list(range(len(found.names)))
+            return make_figure(_densities(data, display, groups, part), _DENSITY_CAPTION, title)
+    order = list(range(len(display.names)))
     if part == "weekday":
-        order = sorted(order, key=lambda place: _WEEK.index(found.names[place]))
-    upright = found.upright or part is not None
-    display = ClassFrequenciesDisplay(
-        names,
-        [found.names[place] for place in order],
-        found.shares[codes][:, order],
-        what=found.what,
-        feature=found.feature,
-        upright=upright,
+        order = sorted(order, key=lambda index: _WEEKDAYS.index(display.names[index]))
+    bars = ClassFrequenciesDisplay(
+        groups.names,
+        [display.names[index] for index in order],
+        display.frequencies[groups.codes][:, order],
+        axis_label=display.axis_label,
+        feature=display.feature,
+        vertical=display.vertical or part is not None,
     )
-    if found.feature is None:
-        return figure(display, f"Bars are the share of rows in which {feature} is true.", title)
-    return figure(display, _COUNTS if found.upright else "Bars are shares of the rows of each group.", title)
+    if display.feature is None:
+        return make_figure(bars, f"Bars are the share of rows with {feature} true.", title)
+    return make_figure(bars, _COUNT_CAPTION if display.vertical else _CATEGORY_CAPTION, title)
 
 
 def _densities(
-    seen: Seen, found: ClassDensitiesDisplay, codes: list[int], names: list[str], part: str | None
+    data: ReportData, display: ClassDensitiesDisplay, groups: _Groups, part: str | None
 ) -> ClassDensitiesDisplay:
-    """Return the picture of a number; days since 1970 say nothing on an axis, so that dates are drawn in years."""
-    rows, labels = _rows(seen, codes, names)
-    year, start = (1.0, 0.0) if part is None else (365.2425, 1970.0)
+    """Return the densities of the groups; dates, stored as days since 1970, are drawn in years."""
+    rows, labels = groups.rows()
+    unit, origin = (1.0, 0.0) if part is None else (_DAYS_PER_YEAR, 1970.0)
     return ClassDensitiesDisplay(
-        names,
-        found.means[codes] / year + start,
-        found.variances[codes] / year**2,
-        feature=found.feature,
-        x=_column(seen, found.feature)[rows] / year + start,
+        groups.names,
+        display.means[groups.codes] / unit + origin,
+        display.variances[groups.codes] / unit**2,
+        feature=display.feature,
+        x=_column(data, display.feature)[rows] / unit + origin,
         y=labels,
     )
 
 
-def _column(seen: Seen, feature: str) -> FloatArray:
-    place = next(place for place, each in enumerate(seen.block.features) if each.name == feature)
-    cells: FloatArray = seen.block.columns[place]
+def _column(data: ReportData, feature: str) -> FloatArray:
+    index = next(index for index, each in enumerate(data.block.features) if each.name == feature)
+    cells: FloatArray = data.block.columns[index]
     return cells
 
 
-def _ellipses(seen: Seen, pair: tuple[str, str], codes: list[int], names: list[str]) -> str:
-    """Return the picture of two numbers in each class: as the model sees them, where it is a Gaussian one."""
-    rows, labels = _rows(seen, codes, names)
-    points = np.stack([_column(seen, name)[rows] for name in pair], axis=1)
+def _ellipses_figure(data: ReportData, pair: tuple[str, str], groups: _Groups) -> Figure:
+    """Return the figure of two numbers: with the parameters of a Gaussian model, else of the sampled rows."""
+    rows, labels = groups.rows()
+    points = np.stack([_column(data, name)[rows] for name in pair], axis=1)
     known = np.isfinite(points).all(axis=1)
-    rows, labels, points = rows[known], labels[known], points[known]
-    by_model = gaussians_of(seen, pair)
-    if by_model is not None:
-        means, covariances = by_model[0][codes], by_model[1][codes]
-        sentence = "Ellipses are the model's own."
+    labels, points = labels[known], points[known]
+    parameters = gaussian_parameters(data, pair)
+    if parameters is not None:
+        means, covariances = parameters[0][groups.codes], parameters[1][groups.codes]
+        source = "with the means and covariances of the model"
     else:
-        means = np.array([_mean(points[labels == name]) for name in names])
-        covariances = np.array([_covariance(points[labels == name]) for name in names])
-        sentence = "Ellipses have the mean and covariance of each class's rows."
-    some = np.sort(np.random.default_rng(0).permutation(len(points))[:_POINTS])
-    display = ClassEllipsesDisplay(names, means, covariances, features=pair, X=points[some], y=labels[some])
-    return figure(
-        display,
-        f"They reach one and two standard deviations from the mean. {sentence}",
-        f"{pair[0]} and {pair[1]} by {seen.target}",
-    )
+        means = np.array([_mean(points[labels == name]) for name in groups.names])
+        covariances = np.array([_covariance(points[labels == name]) for name in groups.names])
+        source = "with the mean and covariance of the rows of each class"
+    sample = np.sort(np.random.default_rng(0).permutation(len(points))[:_MAX_POINTS])
+    display = ClassEllipsesDisplay(groups.names, means, covariances, features=pair, X=points[sample], y=labels[sample])
+    caption = f"Ellipses at one and two standard deviations, {source}."
+    return make_figure(display, caption, f"{pair[0]} and {pair[1]} by {data.target}")
 
 
 def _mean(points: FloatArray) -> FloatArray:
@@ -189,18 +196,18 @@ def _covariance(points: FloatArray) -> FloatArray:
     return np.cov(points.T) if len(points) > 2 else np.zeros((2, 2))
 
 
-def gaussians_of(seen: Seen, pair: tuple[str, str]) -> tuple[FloatArray, FloatArray] | None:
-    """Return means and covariances of a discriminant's classes in the units of the table; None of other models."""
-    predictor: Any = seen.model.predictor_
+def gaussian_parameters(data: ReportData, pair: tuple[str, str]) -> tuple[FloatArray, FloatArray] | None:
+    """Return class means and covariances of a GDA model in the units of the table; None of other models."""
+    predictor: Any = data.model.predictor_
     if not predictor.form.name.startswith("gda"):
         return None
     terms = {term.feature: term for term in predictor.design.terms if isinstance(term, Number)}
     if not set(pair) <= set(terms):
         return None
-    places = [predictor.design.names.index(name) for name in pair]
+    indices = [predictor.design.names.index(name) for name in pair]
     family = predictor.inner._source().conditional.family
     scale = np.array([terms[name].scale for name in pair])
     centre = np.array([terms[name].centre for name in pair])
-    covariance = family.covariance[..., places, :][..., :, places] * np.outer(scale, scale)
-    means = family.mu[:, places] * scale + centre
+    covariance = family.covariance[..., indices, :][..., :, indices] * np.outer(scale, scale)
+    means = family.mu[:, indices] * scale + centre
     return means, np.broadcast_to(covariance, (len(means), 2, 2))

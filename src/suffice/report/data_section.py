@@ -1,4 +1,4 @@
-"""What the table holds: its columns, what they are taken for, and how the target is distributed."""
+"""Section on the data: columns, their kinds, and the distribution of the target."""
 
 from __future__ import annotations
 
@@ -7,166 +7,168 @@ from typing import Any
 import numpy as np
 
 from suffice.report.displays import HistogramDisplay, histogram
-from suffice.report.markup import (
-    Raw,
-    Section,
-    bar,
-    figure,
-    listed,
-    paragraph,
-    plural,
-    share,
-    shown,
-    side,
-    spark,
-    table,
-    text,
-)
-from suffice.report.report_data import Seen
+from suffice.report.elements import Bar, Column, Figure, Section, Sparkline, Table, make_figure
+from suffice.report.formats import format_count, format_names, format_share, format_short, format_value
+from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables import Field
 from suffice.tables.encoding import Names
 
-#: Columns that are listed, at most, and classes.
-_COLUMNS, _CLASSES = 200, 30
-_KINDS = {
+#: Maximum number of listed columns and classes.
+_MAX_COLUMNS, _MAX_CLASSES = 200, 30
+_SPARKLINE_BINS = 16
+_NO_COUNTS = np.zeros(0)
+_KIND_NAMES = {
     "numeric": "number",
     "count": "count",
-    "boolean": "yes or no",
+    "boolean": "boolean",
     "category": "category",
     "date": "date",
     "text": "text",
 }
 
 
-def data_section(seen: Seen) -> Section:
-    """Return the section about the data."""
-    below = [_target(seen)]
-    if seen.schema.ignored:
-        rows = [(field.name, field.why or "you said so", _gaps(seen, field)) for field in seen.schema.ignored]
-        below.append(table("Columns that are left out", ["column", "why", "missing"], rows, numbers=[2], tight=True))
-    return Section("data", "The data", _introduction(seen) + _columns(seen) + side(*below))
-
-
-def _introduction(seen: Seen) -> str:
-    drawn = f"Pictures and values are of {plural(seen.block.rows, 'row')} drawn at random." if seen.is_sample else ""
-    left_out = f"{plural(seen.skipped, 'row')} without a {seen.target} {'is' if seen.skipped == 1 else 'are'} left out."
-    columns = plural(len(seen.schema.predictors), "column")
-    return paragraph(
-        f"{seen.name} has {plural(seen.rows, 'row')} with a known {seen.target}, which is predicted from {columns}.",
-        left_out if seen.skipped else "",
-        drawn,
+def data_section(data: ReportData) -> Section:
+    """Return the section on the data."""
+    is_classification = data.task == "classes"
+    return Section(
+        "data",
+        "Data",
+        "data",
+        {
+            "introduction": _introduction(data),
+            "columns": _columns_table(data),
+            "target_figure": None if is_classification else _target_figure(data),
+            "target_table": _class_table(data) if is_classification else None,
+            "ignored": _ignored_table(data),
+        },
     )
 
 
-def _columns(seen: Seen) -> str:
-    fields = seen.schema.predictors
+def _introduction(data: ReportData) -> list[str]:
+    columns = format_count(len(data.schema.predictors), "column")
+    verb = "is" if data.n_skipped == 1 else "are"
+    return [
+        f"{data.table_name} has {format_count(data.n_rows, 'row')} with a known {data.target}, which is predicted from "
+        f"{columns}.",
+        f"{format_count(data.n_skipped, 'row')} without a {data.target} {verb} skipped." if data.n_skipped else "",
+        f"Plots and values are of a random sample of {format_count(data.block.rows, 'row')}."
+        if data.is_sampled
+        else "",
+    ]
+
+
+def _columns_table(data: ReportData) -> Table:
+    fields = data.schema.predictors
     rows = []
-    for field in fields[:_COLUMNS]:
-        picture, values = _values(seen, field)
-        kind = _KINDS.get(field.kind, field.kind)
+    for each in fields[:_MAX_COLUMNS]:
+        kind = _KIND_NAMES.get(each.kind, each.kind)
         rows.append(
-            (
-                field.name,
-                f"{kind} ({field.why})" if field.why else kind,
-                _gaps(seen, field),
-                Raw(picture + text(values)),
-            )
+            (each.name, f"{kind} ({each.why})" if each.why else kind, _missing_share(data, each), _values(data, each))
         )
-    caption = "Columns that the model reads, and what they are taken for"
-    if len(fields) > _COLUMNS:
-        caption += f"; the first {_COLUMNS} of {len(fields)}"
-    return table(caption, ["column", "kind", "missing", "values"], rows, numbers=[2], words=[3])
+    caption = "Columns that the model reads, and their kinds"
+    if len(fields) > _MAX_COLUMNS:
+        caption += f"; the first {_MAX_COLUMNS} of {len(fields)}"
+    columns = [Column("column"), Column("kind"), Column("missing", "number"), Column("values", "prose")]
+    return Table(caption, columns, rows)
 
 
-def _gaps(seen: Seen, field: Field) -> str:
-    return share(seen.missing[field.name] / seen.rows) if field.name in seen.missing else "not known"
+def _ignored_table(data: ReportData) -> Table | None:
+    ignored = data.schema.ignored
+    if not ignored:
+        return None
+    rows = [(each.name, each.why or "as specified", _missing_share(data, each)) for each in ignored]
+    columns = [Column("column"), Column("reason"), Column("missing", "number")]
+    return Table("Ignored columns", columns, rows, compact=True)
 
 
-def _values(seen: Seen, field: Field) -> tuple[Raw, str]:
-    """Return a sparkline of a column, and its values in a few words."""
+def _missing_share(data: ReportData, field: Field) -> str:
+    count = data.missing_counts.get(field.name)
+    return "unknown" if count is None else format_share(count / data.n_rows)
+
+
+def _values(data: ReportData, field: Field) -> Sparkline:
+    """Return a sparkline of a column, and a summary of its values."""
     columns = {
         feature.name: column
-        for feature, column in zip(seen.block.features, seen.block.columns, strict=True)
+        for feature, column in zip(data.block.features, data.block.columns, strict=True)
         if feature.column == field.name
     }
     if field.kind == "date":
-        return _dates(columns, field)
+        return _date_values(columns, field)
     column = columns[field.name]
     match field.kind:
         case "category":
-            return _names(column)
+            return _category_values(column)
         case "boolean":
             known = column[~np.isnan(column)]
             true = (field.truth or ("false", "true"))[1]
-            said = f"{true} in {share(float(known.mean()))}" if len(known) else "none"
-            return spark(np.bincount(known.astype(int), minlength=2), said), said
+            text = f"{true} in {format_share(float(known.mean()))}" if len(known) else "none"
+            return Sparkline(np.bincount(known.astype(int), minlength=2), text, text)
         case "text":
             lengths = np.array([len(each.split()) for each in column if each], dtype=np.float64)
-            said = f"median {shown(float(np.median(lengths)))} words" if len(lengths) else "none"
-            return spark(histogram(lengths, 16, whole=True)[1], f"lengths: {said}"), said
-    return _numbers(column, field.kind == "count")
+            text = f"median {format_value(float(np.median(lengths)))} words" if len(lengths) else "none"
+            return Sparkline(histogram(lengths, _SPARKLINE_BINS, integer=True)[1], f"lengths: {text}", text)
+    return _numeric_values(column, field.kind == "count")
 
 
-def _numbers(column: FloatArray, whole: bool) -> tuple[Raw, str]:
+def _numeric_values(column: FloatArray, integer: bool) -> Sparkline:
     known = column[np.isfinite(column)]
     if not len(known):
-        return Raw(""), "none"
-    low, middle, high = (float(each) for each in np.quantile(known, [0, 0.5, 1]))
-    said = f"{shown(low)} to {shown(high)}, median {shown(middle)}"
-    return spark(histogram(known, 16, whole=whole)[1], said), said
+        return Sparkline(_NO_COUNTS, "", "none")
+    low, median, high = (format_value(float(each)) for each in np.quantile(known, [0, 0.5, 1]))
+    text = f"{low} to {high}, median {median}"
+    return Sparkline(histogram(known, _SPARKLINE_BINS, integer=integer)[1], text, text)
 
 
-def _dates(columns: dict[str, Any], field: Field) -> tuple[Raw, str]:
-    days = columns.get(f"{field.name}.time", np.zeros(0))
+def _date_values(columns: dict[str, Any], field: Field) -> Sparkline:
+    days = columns.get(f"{field.name}.time", _NO_COUNTS)
     known = days[np.isfinite(days)]
+    parts = f"parts read: {format_names(field.parts)}"
     if not len(known):
-        return Raw(""), f"their {listed(field.parts)}"
+        return Sparkline(_NO_COUNTS, "", parts)
     first, last = (str(np.datetime64(int(day), "D")) for day in (known.min(), known.max()))
-    said = f"{first} to {last}"
-    return spark(histogram(known, 16)[1], said), f"{said}; its {listed(field.parts)} are read"
+    text = f"{first} to {last}"
+    return Sparkline(histogram(known, _SPARKLINE_BINS)[1], text, f"{text}; {parts}")
 
 
-def _names(column: Names) -> tuple[Raw, str]:
+def _category_values(column: Names) -> Sparkline:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.vocabulary))
     order = np.argsort(-counts, kind="stable")
     total = max(int(counts.sum()), 1)
-    names = [str(column.vocabulary.names[code]) for code in order[:3]]
-    shares = [share(float(counts[code]) / total) for code in order[:3]]
-    said = ", ".join(f"{_short(name)} {part}" for name, part in zip(names, shares, strict=True))
-    more = len(counts) - len(names)
-    return spark(counts[order[:16]], said or "none"), (f"{said}, {more} more" if more > 0 else said) or "none"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else name[:39] + "…"
-
-
-def _target(seen: Seen) -> str:
-    """Return how the target is distributed: of classes over all rows, of numbers over those that were drawn."""
-    if seen.task != "classes":
-        low, middle, high = (float(each) for each in np.quantile(seen.values, [0.05, 0.5, 0.95]))
-        sentence = f"Half of all rows are below {shown(middle)}; nine of ten are from {shown(low)} to {shown(high)}."
-        return figure(HistogramDisplay(seen.values, seen.target, whole=seen.task == "counts"), sentence)
-    unknown = seen.evaluation.unknown
-    names = [*seen.classes, *(f"{name} (not known to the model)" for name in unknown)]
-    counts = np.array([*seen.evaluation.confusion.sum(axis=1), *unknown.values()], dtype=np.int64)
-    order = np.argsort(-counts, kind="stable")[:_CLASSES]
-    rows = [
-        (names[code], f"{counts[code]:,}", share(counts[code] / seen.rows), _bar(counts[code], counts))
-        for code in order
-    ]
-    caption = f"How often each {seen.target} occurs"
-    if len(counts) > _CLASSES:
-        caption += f"; the {_CLASSES} most frequent of {len(counts)}"
-    return table(
-        caption,
-        [seen.target, "rows", "share", Raw('<span class="unseen">bar</span>')],
-        rows,
-        numbers=[1, 2],
-        tight=True,
+    text = ", ".join(
+        f"{format_short(column.vocabulary.names[code], 40)} {format_share(float(counts[code]) / total)}"
+        for code in order[:3]
     )
+    n_others = len(counts) - 3
+    label = text or "none"
+    return Sparkline(counts[order[:_SPARKLINE_BINS]], label, f"{text}, {n_others} more" if n_others > 0 else label)
 
 
-def _bar(count: Any, counts: Any) -> Raw:
-    return bar(float(count), float(counts.max()), signed=False)
+def _target_figure(data: ReportData) -> Figure:
+    """Return the distribution of a numeric target, over the sample."""
+    low, median, high = (format_value(float(each)) for each in np.quantile(data.targets, [0.05, 0.5, 0.95]))
+    caption = f"The median is {median}; 90% of the rows are from {low} to {high}."
+    return make_figure(HistogramDisplay(data.targets, data.target, integer=data.task == "counts"), caption)
+
+
+def _class_table(data: ReportData) -> Table:
+    """Return the frequencies of the classes, over all rows."""
+    unknown = data.evaluation.unknown
+    names = [*data.classes, *(f"{name} (unknown to the model)" for name in unknown)]
+    counts = np.array([*data.evaluation.confusion.sum(axis=1), *unknown.values()], dtype=np.int64)
+    largest = float(counts.max())
+    rows = [
+        (
+            names[code],
+            f"{counts[code]:,}",
+            format_share(counts[code] / data.n_rows),
+            Bar(float(counts[code]), largest, signed=False),
+        )
+        for code in np.argsort(-counts, kind="stable")[:_MAX_CLASSES]
+    ]
+    caption = f"Class frequencies of {data.target}"
+    if len(counts) > _MAX_CLASSES:
+        caption += f"; the {_MAX_CLASSES} most frequent of {len(counts)}"
+    columns = [Column(data.target), Column("rows", "number"), Column("share", "number"), Column("bar", "graphic")]
+    return Table(caption, columns, rows, compact=True)

@@ -1,4 +1,4 @@
-"""Pictures that only a report has: how candidates did, how a target is distributed, what is expected along features."""
+"""Displays that only reports use: candidates, histogram of the target, predictions over one or two features."""
 
 from __future__ import annotations
 
@@ -7,13 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from suffice.plots import INK, Display
-from suffice.plots.style import HEIGHT, LETTERS, WIDTH, colour, dashes, legend, name_axes, number, shortened
+from suffice.plots import FOREGROUND, Display
+from suffice.plots.style import (
+    DOTTED,
+    FONT_SIZE,
+    HEIGHT,
+    WIDTH,
+    class_colour,
+    draw_legend,
+    format_number,
+    label_axes,
+    line_style,
+    shorten,
+)
 from suffice.statistics.base import FloatArray
 
 
 class CandidatesDisplay(Display):
-    """What models lose on rows held out: a dot for each, and a line of one standard error to each side.
+    """Loss of each candidate model on held-out rows, with error bars of one standard error.
+
+    Parameters
+    ----------
+    names
+        Names of the models, the best first.
+    losses, standard_errors
+        Mean loss of each, and its standard error.
+    generative
+        Whether each is generative.
+    loss_name
+        Name of the loss.
 
     Examples
     --------
@@ -22,168 +44,206 @@ class CandidatesDisplay(Display):
     """
 
     def __init__(
-        self, names: Sequence[str], losses: Any, spreads: Any, generative: Sequence[bool], measure: str
+        self, names: Sequence[str], losses: Any, standard_errors: Any, generative: Sequence[bool], loss_name: str
     ) -> None:
         self.names = list(names)
         self.losses = np.asarray(losses, dtype=np.float64)
-        self.spreads = np.asarray(spreads, dtype=np.float64)
+        self.standard_errors = np.asarray(standard_errors, dtype=np.float64)
         self.generative = list(generative)
-        self.measure = measure
+        self.loss_name = loss_name
 
     def _size(self) -> tuple[float, float]:
         return WIDTH, 1.1 + 0.3 * len(self.names)
 
     def _draw(self) -> None:
         ax = self.ax_
-        ax.axvline(self.losses[0], color=INK, linewidth=0.8, linestyle=(0, (2, 3)))
+        ax.axvline(self.losses[0], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
         entries: dict[bool, tuple[Any, str]] = {}
-        for row, kind in enumerate(self.generative):
-            drawn = ax.errorbar(
+        for row, is_generative in enumerate(self.generative):
+            handle = ax.errorbar(
                 self.losses[row],
                 row,
-                xerr=np.nan_to_num(self.spreads[row]),
-                fmt="s" if kind else "o",
+                xerr=np.nan_to_num(self.standard_errors[row]),
+                fmt="s" if is_generative else "o",
                 markersize=7,
-                color=colour(int(kind)),
+                color=class_colour(int(is_generative)),
                 elinewidth=1.8,
                 capsize=3,
             )
-            entries[kind] = (drawn, "describes the rows (generative)" if kind else "predicts only (discriminative)")
-        ax.set_yticks(range(len(self.names)), [shortened(name) for name in self.names])
+            entries[is_generative] = (handle, "generative" if is_generative else "discriminative")
+        ax.set_yticks(range(len(self.names)), [shorten(name) for name in self.names])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.set_ylim(len(self.names) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=5)
-        rows = legend(ax, list(entries.values()))
-        name_axes(ax, f"{self.measure} on rows held out (less is better)")
-        self._entitle(f"{self.names[0]} loses least", rows)
+        rows = draw_legend(ax, list(entries.values()))
+        label_axes(ax, f"{self.loss_name} on held-out rows (lower is better)")
+        self._set_title(f"{self.names[0]} has the lowest {self.loss_name}", rows)
 
 
 class HistogramDisplay(Display):
-    """How numbers are distributed.
+    """Histogram of numbers.
+
+    Parameters
+    ----------
+    values
+        The numbers.
+    name
+        Name of the variable.
+    integer
+        Whether the values are integers.
+    bins
+        Maximum number of bins.
 
     Examples
     --------
-    >>> HistogramDisplay([0.0, 1.0, 1.0, 2.0], "rooms", whole=True).counts.tolist()
+    >>> HistogramDisplay([0.0, 1.0, 1.0, 2.0], "rooms", integer=True).counts.tolist()
     [1, 2, 1]
     """
 
-    def __init__(self, values: Any, name: str, *, whole: bool = False, bins: int = 30) -> None:
+    def __init__(self, values: Any, name: str, *, integer: bool = False, bins: int = 30) -> None:
         self.name = name
-        self.edges, self.counts = histogram(np.asarray(values, dtype=np.float64), bins, whole=whole)
+        self.edges, self.counts = histogram(np.asarray(values, dtype=np.float64), bins, integer=integer)
 
     def _size(self) -> tuple[float, float]:
         return WIDTH, 0.7 * HEIGHT
 
     def _draw(self) -> None:
         ax = self.ax_
-        ax.bar(self.edges[:-1], self.counts, 0.9 * np.diff(self.edges), align="edge", color=colour(0))
-        _write_numbers(ax.xaxis)
+        ax.bar(self.edges[:-1], self.counts, 0.9 * np.diff(self.edges), align="edge", color=class_colour(0))
+        _format_ticks(ax.xaxis)
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        name_axes(ax, self.name)
-        self._entitle(f"How {self.name} is distributed")
+        label_axes(ax, self.name, "rows")
+        self._set_title(f"Distribution of {self.name}")
 
 
-def histogram(values: FloatArray, bins: int, *, whole: bool = False) -> tuple[FloatArray, Any]:
-    """Return edges and counts; of whole numbers, each bin holds as many of them."""
+def histogram(values: FloatArray, bins: int, *, integer: bool = False) -> tuple[FloatArray, Any]:
+    """Return bin edges and counts; each bin of integers holds equally many of them."""
     values = values[np.isfinite(values)]
     if not len(values):
         return np.array([0.0, 1.0]), np.zeros(1)
     low, high = float(values.min()), float(values.max())
-    if whole:
+    if integer:
         step = max(1, int(np.ceil((high - low + 1) / bins)))
         edges = np.arange(low - 0.5, high + step, step)
     else:
-        reach = (high - low) or abs(low) or 1.0
-        edges = np.linspace(low, high if high > low else low + reach, bins + 1)
+        width = (high - low) or abs(low) or 1.0
+        edges = np.linspace(low, high if high > low else low + width, bins + 1)
     counts, _ = np.histogram(values, edges)
     return edges, counts
 
 
-class AlongDisplay(Display):
-    """What is answered along one feature: the probability of each class, or the expected number.
+class PredictionCurveDisplay(Display):
+    """Predictions along one feature: the probability of each class, or the expected number.
+
+    Parameters
+    ----------
+    values
+        Values of the feature, (m,).
+    curves
+        Predictions at these values, by name, (m,) each.
+    feature
+        Name of the feature.
+    axis_label
+        What is predicted.
+    x, y
+        Points to draw, (n,): actual values of the feature and of the target.
 
     Examples
     --------
-    >>> AlongDisplay([0.0, 1.0], {"no": [1.0, 0.0], "yes": [0.0, 1.0]}, "area", "probability").name
+    >>> PredictionCurveDisplay([0.0, 1.0], {"no": [1.0, 0.0], "yes": [0.0, 1.0]}, "area", "probability").feature
     'area'
     """
 
-    def __init__(self, at: Any, curves: dict[str, Any], name: str, what: str, *, x: Any = None, y: Any = None) -> None:
-        self.at = np.asarray(at, dtype=np.float64)
+    def __init__(
+        self, values: Any, curves: dict[str, Any], feature: str, axis_label: str, *, x: Any = None, y: Any = None
+    ) -> None:
+        self.values = np.asarray(values, dtype=np.float64)
         self.curves = {label: np.asarray(curve, dtype=np.float64) for label, curve in curves.items()}
-        self.name = name
-        self.what = what
+        self.feature = feature
+        self.axis_label = axis_label
         self.x, self.y = x, y
 
     def _draw(self) -> None:
         ax = self.ax_
         if self.x is not None:
-            ax.scatter(self.x, self.y, s=9, color=colour(0), alpha=0.35, linewidths=0)
+            ax.scatter(self.x, self.y, s=9, color=class_colour(0), alpha=0.35, linewidths=0)
         entries = []
-        for place, (label, curve) in enumerate(self.curves.items()):
-            shade = colour(place if self.x is None else 1)
-            (line,) = ax.plot(self.at, curve, color=shade, linestyle=dashes(place), linewidth=1.8)
+        for index, (label, curve) in enumerate(self.curves.items()):
+            colour = class_colour(index if self.x is None else 1)
+            (line,) = ax.plot(self.values, curve, color=colour, linestyle=line_style(index), linewidth=1.8)
             entries.append((line, label))
         if self.x is None:
             ax.set_ylim(-0.02, 1.02)
-        ax.set_xlim(self.at[0], self.at[-1])
-        _write_numbers(ax.xaxis, ax.yaxis)
-        rows = legend(ax, entries)
-        name_axes(ax, self.name, self.what)
-        self._entitle(f"What is answered along {self.name}", rows)
+        ax.set_xlim(self.values[0], self.values[-1])
+        _format_ticks(ax.xaxis, ax.yaxis)
+        rows = draw_legend(ax, entries)
+        label_axes(ax, self.feature, self.axis_label)
+        self._set_title(f"Predictions along {self.feature}", rows)
 
 
-class SurfaceDisplay(Display):
-    """The expected number over two features, as lines of equal height.
+class PredictionSurfaceDisplay(Display):
+    """Expected number over two features, as contour lines.
+
+    Parameters
+    ----------
+    first, second
+        Grid values of the two features, (a,) and (b,).
+    predictions
+        Predictions on the grid, (b, a).
+    features
+        Names of the two features.
+    target
+        Name of the target.
+    points
+        Points to draw, (n, 2).
 
     Examples
     --------
-    >>> SurfaceDisplay([0, 1], [0, 1], [[0, 1], [1, 2]], ("area", "rooms"), "price", [[0, 1]]).heights.shape
+    >>> features = ("area", "rooms")
+    >>> PredictionSurfaceDisplay([0, 1], [0, 1], [[0, 1], [1, 2]], features, "price", [[0, 1]]).predictions.shape
     (2, 2)
     """
 
     def __init__(
-        self, first: Any, second: Any, heights: Any, features: tuple[str, str], target: str, points: Any
+        self, first: Any, second: Any, predictions: Any, features: tuple[str, str], target: str, points: Any
     ) -> None:
         self.first = np.asarray(first, dtype=np.float64)
         self.second = np.asarray(second, dtype=np.float64)
-        self.heights = np.asarray(heights, dtype=np.float64)  # (b, a)
+        self.predictions = np.asarray(predictions, dtype=np.float64)
         self.features = features
         self.target = target
-        self.points = points  # (n, 2)
+        self.points = points
 
     def _draw(self) -> None:
         from matplotlib.ticker import MaxNLocator
 
         ax = self.ax_
-        low, high = float(self.heights.min()), float(self.heights.max())
-        levels = MaxNLocator(8).tick_values(low, high if high > low else low + 1)
+        grid = (self.first, self.second, self.predictions)
+        low, high = float(self.predictions.min()), float(self.predictions.max())
+        ticks = MaxNLocator(8).tick_values(low, high if high > low else low + 1)
+        levels = [level for level in ticks if low < level < high]
         x, y = np.asarray(self.points).T
-        ax.scatter(x, y, s=5, color=INK, alpha=0.35, linewidths=0)
-        # Shades lie upon each other: between neighbours that only touch, hairs of the background would show.
-        for level in levels[1:]:
-            if low < level < high:
-                ax.contourf(
-                    self.first, self.second, self.heights, [level, high + 1 + abs(high)], colors=[colour(0)], alpha=0.13
-                )
-        inside = [level for level in levels if low < level < high]
-        if inside:
-            lines = ax.contour(self.first, self.second, self.heights, inside, colors=[colour(0)], linewidths=1.2)
-            ax.clabel(lines, fontsize=LETTERS - 1, colors=INK, fmt=number)
+        ax.scatter(x, y, s=5, color=FOREGROUND, alpha=0.35, linewidths=0)
+        # Layers overlap: adjacent bands would leave thin gaps in which the background shows.
+        for level in levels:
+            ax.contourf(*grid, [level, high + 1 + abs(high)], colors=[class_colour(0)], alpha=0.13)
+        if levels:
+            lines = ax.contour(*grid, levels, colors=[class_colour(0)], linewidths=1.2)
+            ax.clabel(lines, fontsize=FONT_SIZE - 1, colors=FOREGROUND, fmt=format_number)
         ax.set_xlim(self.first.min(), self.first.max())
         ax.set_ylim(self.second.min(), self.second.max())
-        _write_numbers(ax.xaxis, ax.yaxis)
-        name_axes(ax, *self.features)
-        self._entitle(f"The {self.target} that is expected over {self.features[0]} and {self.features[1]}")
+        _format_ticks(ax.xaxis, ax.yaxis)
+        label_axes(ax, *self.features)
+        self._set_title(f"Predicted {self.target} over {self.features[0]} and {self.features[1]}")
 
 
-def _write_numbers(*axes: Any) -> None:
-    """Write few numbers on axes; whole ones below ten thousand may be years, and are written as these."""
+def _format_ticks(*axes: Any) -> None:
+    """Set few ticks; numbers below ten thousand have no thousands separator, as they may be years."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     for axis in axes:
         low, high = axis.get_view_interval()
         axis.set_major_locator(MaxNLocator(6, integer=bool(abs(high - low) > 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: number(value).replace(",", "")))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value).replace(",", "")))

@@ -1,4 +1,4 @@
-"""What more rows are worth: a model and its counterpart, fitted to more and more rows."""
+"""Section on the learning curve: the model and a counterpart, fitted to training sets of increasing size."""
 
 from __future__ import annotations
 
@@ -10,110 +10,151 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import LOSSES, row_losses
-from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.plots import LearningCurveDisplay
-from suffice.report.report_data import Seen
+from suffice.report.elements import Column, Section, Table, make_figure
+from suffice.report.formats import format_names, format_share, format_value
+from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
-from suffice.tables.candidates import candidates
 from suffice.tables.encoding import Block
+from suffice.tables.model_types import MODEL_TYPES, ModelType, candidates
 from suffice.tables.predictors import make_predictor
 
-#: Fewer rows say nothing about more; more than so many are not tried.
-LEAST, MOST = 100, 5000
-_SIZES, _FEWEST, _REPEATS = 5, 3, 3
-#: A model that fits anew around every row is tried on fewer.
-_MOST_LOCAL = 600
-#: A regression on many classes is tried where it has no more coefficients than these.
-_COEFFICIENTS = 2000
+#: Rows of the sample that a learning curve needs, and rows that it uses at most.
+_MIN_ROWS, _MAX_ROWS = 100, 5000
+#: Maximum for local models, which fit once per predicted row.
+_MAX_LOCAL_ROWS = 600
+_N_SIZES, _MIN_SIZES, _REPEATS = 5, 3, 3
+#: Maximum number of coefficients of a multi-class regression, which is fitted many times.
+_MAX_COEFFICIENTS = 2000
+#: Relative gain of the last step above which the curve still falls.
+_MIN_GAIN = 0.02
+
+Rows = npt.NDArray[np.intp]
 
 
-def counterpart(seen: Seen) -> ModelType | None:
-    """Return the best candidate of the other manner: generative beside discriminative; else the next best one."""
-    mine = seen.model.predictor_.form
-    known = [MODEL_TYPES[each.model] for each in seen.model.candidates_ if np.isfinite(each.loss)]
-    known += candidates(seen.schema, len(seen.classes), seen.rows)
-    others = [form for form in known if form.name != mine.name and form.reads != "near"]
-    opposite = [form for form in others if form.generative != mine.generative]
+def learning_curve_section(data: ReportData) -> Section | None:
+    """Return the section on the learning curve; None where there is no curve."""
+    display = learning_curve(data)
+    if display is None:
+        return None
+    name = data.model.model_
+    before, last = display.curves[name][-2:]
+    still_falls = (before - last) / max(abs(before), 1e-300) > _MIN_GAIN
+    introduction = [
+        f"{' and '.join(display.curves)}, fitted to training sets of increasing size and measured on a held-out third "
+        "of the rows.",
+        f"The {display.measure} of {name} still falls at the largest size: more rows are likely to help."
+        if still_falls
+        else f"The {display.measure} of {name} hardly falls at the largest size: more rows are unlikely to help.",
+    ]
+    caption = f"{_crossings(display)} Shaded bands are one standard deviation over {_REPEATS} random splits."
+    title = f"{display.measure[0].upper()}{display.measure[1:]} on held-out rows, by number of training rows"
+    content = {"figure": make_figure(display, caption, title), "introduction": introduction, "table": _table(display)}
+    return Section("learning", "Learning curve", "figure_and_table", content)
+
+
+def _table(display: LearningCurveDisplay) -> Table:
+    write = format_share if display.measure == "error" else format_value
+    rows = [
+        (format_value(int(size)), *(write(float(curve[index])) for curve in display.curves.values()))
+        for index, size in enumerate(display.sizes)
+    ]
+    columns = [Column("training rows"), *(Column(name, "number") for name in display.curves)]
+    return Table(f"{display.measure} on held-out rows", columns, rows, compact=True)
+
+
+def _crossings(display: LearningCurveDisplay) -> str:
+    if display.crossings:
+        sizes = [format_value(round(crossing.size)) for crossing in display.crossings]
+        return f"The curves cross at about {format_names(sizes)} rows."
+    if len(display.curves) == 1:
+        return "The curve is that of the model alone."
+    worse, better = sorted(display.curves, key=lambda name: -display.curves[name][-1])
+    return f"The curves do not cross: {better} is better than {worse} at every size."
+
+
+def learning_curve(data: ReportData) -> LearningCurveDisplay | None:
+    """Return the learning curves of the model and its counterpart; None where there are too few rows or models."""
+    form, other = data.model.predictor_.form, counterpart(data)
+    if data.block.rows < _MIN_ROWS or other is None:
+        return None
+    rows = data.sample_rows(_MAX_LOCAL_ROWS if form.reads == "near" else _MAX_ROWS)
+    block, targets = data.block[rows], data.targets[rows]
+    forms = [each for each in (form, other) if not _is_expensive(each, data, block)]
+    largest = 2 * len(rows) // 3
+    smallest = min(max(20, 3 * len(data.classes)), largest // 2)
+    sizes = np.unique(np.geomspace(smallest, largest, _N_SIZES).round().astype(np.int64))
+    curves = {each.name: np.full((_REPEATS, len(sizes)), np.nan) for each in forms}
+    for repeat, (train, test) in enumerate(_splits(targets, largest, data.task == "classes")):
+        for each in forms:
+            for index, size in enumerate(sizes):
+                curves[each.name][repeat, index] = _fit_and_measure(each, data, block, targets, train[:size], test)
+    return _make_display(data, sizes, curves)
+
+
+def counterpart(data: ReportData) -> ModelType | None:
+    """Return the best generative candidate for a discriminative model and vice versa, else the next best candidate."""
+    form = data.model.predictor_.form
+    known = [MODEL_TYPES[each.model] for each in data.model.candidates_ if np.isfinite(each.loss)]
+    known += candidates(data.schema, len(data.classes), data.n_rows)
+    others = [each for each in known if each.name != form.name and each.reads != "near"]
+    opposite = [each for each in others if each.generative != form.generative]
     return next(iter([*opposite, *others]), None)
 
 
-def learning_curve(seen: Seen) -> LearningCurveDisplay | None:
-    """Return the learning curves of a model and its counterpart; None where there are too few rows, or one model."""
-    mine, other = seen.model.predictor_.form, counterpart(seen)
-    if seen.block.rows < LEAST or other is None:
-        return None
-    rows = seen.some(_MOST_LOCAL if mine.reads == "near" else MOST)
-    block, values = seen.block[rows], seen.values[rows]
-    forms = [form for form in (mine, other) if not _is_long(form, seen, block)]
-    most = 2 * len(rows) // 3
-    least = min(max(20, 3 * len(seen.classes)), most // 2)
-    sizes = np.unique(np.geomspace(least, most, _SIZES).round().astype(np.int64))
-    curves = {form.name: np.full((_REPEATS, len(sizes)), np.nan) for form in forms}
-    for repeat, (learnt, held) in enumerate(_divisions(values, most, seen.task == "classes")):
-        for form in forms:
-            for place, size in enumerate(sizes):
-                curves[form.name][repeat, place] = _tried(form, seen, block, values, learnt[:size], held)
-    return _drawn(seen, sizes, curves)
-
-
-def _drawn(seen: Seen, sizes: npt.NDArray[np.int64], curves: dict[str, FloatArray]) -> LearningCurveDisplay | None:
-    """Return the curves over the sizes at which all could be fitted; that of the model alone where these are few."""
-    mine = {name: each for name, each in curves.items() if name == seen.model.model_}
-    for some in (curves, mine):
-        full = np.all([~np.isnan(each).all(axis=0) for each in some.values()], axis=0)
-        if mine and full.sum() >= _FEWEST:
+def _make_display(
+    data: ReportData, sizes: npt.NDArray[np.int64], curves: dict[str, FloatArray]
+) -> LearningCurveDisplay | None:
+    """Return the curves at the sizes at which all models were fitted; the model's alone where these are too few."""
+    own = {name: each for name, each in curves.items() if name == data.model.model_}
+    for shown in (curves, own):
+        is_fitted = np.all([~np.isnan(each).all(axis=0) for each in shown.values()], axis=0)
+        if own and is_fitted.sum() >= _MIN_SIZES:
             return LearningCurveDisplay(
-                sizes[full],
-                {name: np.nanmean(each[:, full], axis=0) for name, each in some.items()},
-                {name: np.nanstd(each[:, full], axis=0) for name, each in some.items()},
-                measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[seen.task],
+                sizes[is_fitted],
+                {name: np.nanmean(each[:, is_fitted], axis=0) for name, each in shown.items()},
+                {name: np.nanstd(each[:, is_fitted], axis=0) for name, each in shown.items()},
+                measure={"classes": "error", "numbers": "RMSE", "counts": "Poisson deviance"}[data.task],
             )
     return None
 
 
-def _is_long(form: ModelType, seen: Seen, block: Block) -> bool:
-    """Whether a regression on many classes has so many coefficients that fitting it again and again takes long."""
-    if form.exact or len(seen.classes) <= 2:
+def _is_expensive(form: ModelType, data: ReportData, block: Block) -> bool:
+    """Return whether a multi-class regression has more coefficients than are fitted repeatedly."""
+    if form.exact or len(data.classes) <= 2:
         return False
-    predictor: Any = make_predictor(form, seen.task, seen.model.predictor_.labels)
+    predictor: Any = make_predictor(form, data.task, data.model.predictor_.labels)
     predictor.prepare(block)
-    return bool(predictor.design.width * len(seen.classes) > _COEFFICIENTS)
+    return bool(predictor.design.width * len(data.classes) > _MAX_COEFFICIENTS)
 
 
-def _divisions(
-    values: npt.NDArray[np.float64], most: int, grouped: bool
-) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Yield rows to learn from, one of each class first, and rows held out."""
+def _splits(targets: npt.NDArray[Any], n_train: int, is_classification: bool) -> Iterator[tuple[Rows, Rows]]:
+    """Yield random training and test rows; the first training rows are one of each class."""
     random = np.random.default_rng(0)
     for _ in range(_REPEATS):
-        order = random.permutation(len(values))
-        learnt, held = order[:most], order[most:]
-        if grouped:
-            _, firsts = np.unique(values[learnt], return_index=True)
-            learnt = np.concatenate([learnt[np.sort(firsts)], np.delete(learnt, firsts)])
-        yield learnt, held
+        order = random.permutation(len(targets))
+        train, test = order[:n_train], order[n_train:]
+        if is_classification:
+            _, firsts = np.unique(targets[train], return_index=True)
+            train = np.concatenate([train[np.sort(firsts)], np.delete(train, firsts)])
+        yield train, test
 
 
-def _tried(
-    form: ModelType,
-    seen: Seen,
-    block: Block,
-    values: npt.NDArray[np.float64],
-    learnt: npt.NDArray[np.intp],
-    held: npt.NDArray[np.intp],
+def _fit_and_measure(
+    form: ModelType, data: ReportData, block: Block, targets: npt.NDArray[Any], train: Rows, test: Rows
 ) -> float:
-    """Return what a model of some rows loses on others; NaN where so few cannot be fitted."""
-    penalties = {each.model: each.penalty for each in seen.model.candidates_}
-    predictor = make_predictor(form, seen.task, seen.model.predictor_.labels, penalties.get(form.name, 1.0))
+    """Return the measure of a model on test rows; NaN where it cannot be fitted to the training rows."""
+    penalties = {each.model: each.penalty for each in data.model.candidates_}
+    predictor = make_predictor(form, data.task, data.model.predictor_.labels, penalties.get(form.name, 1.0))
     try:
         predictor.prepare(block)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few rows separate classes again and again: the curve shows what it costs
-            scores = predictor.learn([(block[learnt], values[learnt])]).scores(block[held])
+            warnings.simplefilter("ignore")  # few rows are often separable: the curve shows the effect
+            scores = predictor.learn([(block[train], targets[train])]).scores(block[test])
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         return np.nan
-    lost = row_losses(seen.task, scores, values[held])
-    if seen.task == "classes":
-        return float(1 - lost["accuracy"].mean())
-    mean = float(lost[LOSSES[seen.task]].mean())
-    return mean**0.5 if seen.task == "numbers" else mean
+    losses = row_losses(data.task, scores, targets[test])
+    if data.task == "classes":
+        return float(1 - losses["accuracy"].mean())
+    mean = float(losses[LOSSES[data.task]].mean())
+    return mean**0.5 if data.task == "numbers" else mean

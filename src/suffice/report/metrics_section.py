@@ -1,4 +1,4 @@
-"""How good the model is on a table: measures, confusions, curves, residuals."""
+"""Section on metrics: confusion matrix, calibration, ROC and precision-recall curves, residuals."""
 
 from __future__ import annotations
 
@@ -23,193 +23,200 @@ from suffice.plots import (
     ResidualsDisplay,
     RocCurveDisplay,
 )
-from suffice.report.markup import Section, figure, gallery, listed, paragraph, plural, share, shown, side, table
-from suffice.report.report_data import Seen
+from suffice.report.elements import Column, Figure, Section, Table, make_figure
+from suffice.report.formats import format_count, format_metric, format_names, format_share, format_value
+from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 
-#: More classes than these make no picture of confusions; curves are drawn for the most frequent ones.
-_SHOWN_CLASSES, _CURVES = 20, 6
-_POINTS = 250
-_CONFUSED, _LISTED = 10, 50
-_SHARES = ("accuracy", "precision", "recall", "F1", "calibration error")
+#: Maximum number of classes of the confusion matrix, and of curves.
+_MAX_MATRIX_CLASSES, _MAX_CURVES = 20, 6
+#: Maximum number of points of a curve, of confused pairs, and of classes in the table of precision and recall.
+_MAX_POINTS, _MAX_PAIRS, _MAX_CLASSES = 250, 10, 50
 
 
-def quality_section(seen: Seen) -> Section:
-    """Return the section about how good the model is."""
-    learned = (
-        "They are, by their number, the rows that the model learned from: new rows will be predicted less well than "
-        "the pictures show. Judge the model by the measures of rows held out."
-    )
-    body = paragraph(
-        f"Measures of all {plural(seen.rows, 'row')}.", learned if seen.is_learned else "", _unknown_note(seen)
-    )
-    body += _of_classes(seen) if seen.task == "classes" else _measures(seen) + _of_numbers(seen)
-    return Section("quality", "How good it is on this table", body)
-
-
-def _unknown_note(seen: Seen) -> str:
-    """Return a sentence about rows of classes that the model does not know; an empty one where there are none."""
-    if not seen.unknown_rows:
-        return ""
-    names = listed(list(seen.evaluation.unknown))
-    return (
-        f"{plural(seen.unknown_rows, 'row')} of classes that the model does not know ({names}) "
-        "count as errors; their probability of 0 counts as 1e-15 in the log loss. They are in no row of the confusion "
-        "table, and not in the curves."
-    )
-
-
-def _measures(seen: Seen) -> str:
-    blind = baselines(seen)
-    unseen = {name: measure(name, value) for name, value in seen.held_out.items()}
-    rows = [
-        (name, unseen.get(name, ""), measure(name, value), blind.get(name, ""))
-        for name, value in seen.evaluation.summary().items()
+def metrics_section(data: ReportData) -> Section:
+    """Return the section on metrics."""
+    introduction = [
+        f"Metrics of all {format_count(data.n_rows, 'row')}.",
+        "By their number, these are the training rows: metrics and plots are optimistic. Judge the model by the "
+        "metrics of held-out rows."
+        if data.is_training_data
+        else "",
+        _unknown_classes_note(data),
     ]
-    here = "rows learned from" if seen.is_learned else "this table"
-    return table("Measures", ["measure", "rows held out", here, "blind guess"], rows, numbers=[1, 2, 3], tight=True)
+    if data.task == "classes":
+        pairs = _confused_pairs_table(data) if len(data.classes) > 2 else None
+        tables = [_metrics_table(data), _class_metrics_table(data), *([pairs] if pairs else [])]
+        figures = _class_figures(data)
+    else:
+        tables, figures = [_metrics_table(data)], _residual_figures(data)
+    content = {"introduction": introduction, "tables": tables, "figures": figures}
+    return Section("metrics", "Metrics on this table", "metrics", content)
 
 
-def measure(name: str, value: float) -> str:
-    """Return a measure as it is written.
-
-    Examples
-    --------
-    >>> measure("accuracy", 0.9), measure("log loss", 0.25)
-    ('90.0%', '0.25')
-    """
+def _unknown_classes_note(data: ReportData) -> str:
+    if not data.n_unknown:
+        return ""
+    names = format_names(list(data.evaluation.unknown))
     return (
-        share(value)
-        if name in _SHARES and name != "calibration error"
-        else shown(float(f"{value:.3g}"))
-        if abs(value) < 100
-        else shown(value)
+        f"{format_count(data.n_unknown, 'row')} of classes that are unknown to the model ({names}) count as errors; "
+        "their probability of 0 counts as 1e-15 in the log loss. The confusion matrix and the curves exclude them."
     )
 
 
-def baselines(seen: Seen) -> dict[str, str]:
-    """Return what one who knows only how the target is distributed would measure, by measure."""
-    if seen.task != "classes":
-        away = seen.values - seen.values.mean()
-        found = {"RMSE": shown(float(away.std())), "R²": "0"}
-        if seen.task == "counts":
-            mean = np.full(len(seen.values), seen.values.mean())
-            found["Poisson deviance"] = shown(float(poisson_deviances(seen.values, mean).mean()))
-        return found
-    unknown = list(seen.evaluation.unknown.values())
-    counts = np.append(seen.evaluation.confusion.sum(axis=1), np.array(unknown, dtype=np.int64))
+def _metrics_table(data: ReportData) -> Table:
+    baseline = baselines(data)
+    held_out = {name: format_metric(name, value) for name, value in data.held_out_metrics.items()}
+    rows = [
+        (name, held_out.get(name, ""), format_metric(name, value), baseline.get(name, ""))
+        for name, value in data.evaluation.summary().items()
+    ]
+    here = "training rows" if data.is_training_data else "this table"
+    columns = [Column("metric"), *(Column(name, "number") for name in ("held-out rows", here, "baseline"))]
+    constant = "class frequencies" if data.task == "classes" else "the mean"
+    return Table("Metrics", columns, rows, compact=True, note=f"Baseline: predicts {constant} for every row.")
+
+
+def baselines(data: ReportData) -> dict[str, str]:
+    """Return the metrics of the best constant prediction: the class frequencies, or the mean."""
+    if data.task != "classes":
+        metrics = {"RMSE": format_value(float(data.targets.std())), "R²": "0"}
+        if data.task == "counts":
+            mean = np.full(len(data.targets), data.targets.mean())
+            metrics["Poisson deviance"] = format_value(float(poisson_deviances(data.targets, mean).mean()))
+        return metrics
+    unknown = list(data.evaluation.unknown.values())
+    counts = np.append(data.evaluation.confusion.sum(axis=1), np.array(unknown, dtype=np.int64))
     return {
-        name: share(value) if name == "accuracy" else shown(value) for name, value in class_baseline(counts).items()
+        name: format_share(value) if name == "accuracy" else format_value(value)
+        for name, value in class_baseline(counts).items()
     }
 
 
-def _of_classes(seen: Seen) -> str:
-    evaluation, k = seen.evaluation, len(seen.classes)
-    pictures = []
-    if k <= _SHOWN_CLASSES:
-        sentence = "Each row is a class, each column what was said; shares are of the row."
-        pictures.append(figure(ConfusionMatrixDisplay(evaluation.confusion, seen.classes), sentence))
-    pictures.append(_calibration(seen))
-    pictures.extend(_rankings(seen))
-    tables = side(_measures(seen), _per_class(seen), _confusions(seen) if k > 2 else "")
-    return tables + gallery(pictures)
-
-
-def _per_class(seen: Seen) -> str:
-    rows = seen.evaluation.per_class()
-    rows = sorted(rows, key=lambda row: -row["rows"])[:_LISTED] if len(rows) > _LISTED else rows
-    cells = [
-        (str(row["class"]), f"{row['rows']:,}", *(share(row[name]) for name in ("precision", "recall", "F1")))
-        for row in rows
-    ]
-    caption = "Precision (how many that were said to be so are) and recall (how many that are so were found)"
-    return table(caption, [seen.target, "rows", "precision", "recall", "F1"], cells, numbers=[1, 2, 3, 4], tight=True)
-
-
-def _confusions(seen: Seen) -> str:
-    """Return the pairs of classes that are confused most often."""
-    counts = seen.evaluation.confusion.copy()
-    np.fill_diagonal(counts, 0)
-    order = np.argsort(-counts, axis=None, kind="stable")[:_CONFUSED]
-    pairs = [divmod(int(place), len(counts)) for place in order]
+def _class_metrics_table(data: ReportData) -> Table:
+    classes = data.evaluation.per_class()
+    if len(classes) > _MAX_CLASSES:
+        classes = sorted(classes, key=lambda each: -each["rows"])[:_MAX_CLASSES]
     rows = [
-        (seen.classes[true], seen.classes[said], f"{counts[true, said]:,}", share(_part(seen, true, said)))
-        for true, said in pairs
-        if counts[true, said]
+        (str(each["class"]), f"{each['rows']:,}", *(format_share(each[name]) for name in ("precision", "recall", "F1")))
+        for each in classes
+    ]
+    columns = [Column(data.target), *(Column(name, "number") for name in ("rows", "precision", "recall", "F1"))]
+    return Table(
+        "Precision and recall",
+        columns,
+        rows,
+        compact=True,
+        note="Precision: of the rows predicted as this class, the share that are. Recall: of the rows of this class, "
+        "the share predicted as it. F1: their harmonic mean.",
+    )
+
+
+def _confused_pairs_table(data: ReportData) -> Table | None:
+    """Return the pairs of classes that are confused most often."""
+    confusion = data.evaluation.confusion
+    errors = confusion.copy()
+    np.fill_diagonal(errors, 0)
+    order = np.argsort(-errors, axis=None, kind="stable")[:_MAX_PAIRS]
+    rows = [
+        (
+            data.classes[actual],
+            data.classes[predicted],
+            f"{errors[actual, predicted]:,}",
+            format_share(float(errors[actual, predicted] / confusion[actual].sum())),
+        )
+        for actual, predicted in (divmod(int(index), len(errors)) for index in order)
+        if errors[actual, predicted]
     ]
     if not rows:
-        return ""
-    head = ["actual", "taken for", "rows", "share of the actual class"]
-    return table("What is confused most often", head, rows, numbers=[2, 3], tight=True)
+        return None
+    columns = [
+        Column("actual"),
+        Column("predicted"),
+        Column("rows", "number"),
+        Column("share of the actual class", "number"),
+    ]
+    return Table("Most frequent confusions", columns, rows, compact=True)
 
 
-def _part(seen: Seen, true: int, said: int) -> float:
-    counts = seen.evaluation.confusion
-    return float(counts[true, said] / counts[true].sum())
-
-
-def _calibration(seen: Seen) -> str:
-    display = CalibrationDisplay(*calibration_curve(seen.evaluation.calibration), label="the predicted class")
-    sentence = (
-        "Of rows whose class was given some probability, the share that were of it: on the dotted line, probabilities "
-        "mean what they say. Bars are how many rows there are."
+def _class_figures(data: ReportData) -> list[Figure]:
+    figures = []
+    if len(data.classes) <= _MAX_MATRIX_CLASSES:
+        matrix = ConfusionMatrixDisplay(data.evaluation.confusion, data.classes)
+        caption = "Each row is an actual class, each column a predicted class; shares are of the row."
+        figures.append(make_figure(matrix, caption))
+    curve = CalibrationDisplay(*calibration_curve(data.evaluation.calibration), label="the predicted class")
+    caption = (
+        "Of the rows predicted with some probability, the share predicted correctly. Calibrated probabilities lie on "
+        "the dotted line. Bars show the number of rows."
     )
-    return figure(display, sentence)
+    return [*figures, make_figure(curve, caption), *_ranking_figures(data)]
 
 
-def _rankings(seen: Seen) -> list[str]:
-    """Return ROC curves, and precision against recall."""
-    if len(seen.classes) == 2:
-        found = {seen.classes[1]: seen.evaluation.ranking()}
+def _ranking_figures(data: ReportData) -> list[Figure]:
+    """Return the ROC and precision-recall curves of the second of two classes, or of the most frequent classes."""
+    if len(data.classes) == 2:
+        rankings = {data.classes[1]: data.evaluation.ranking()}
     else:
-        counts = seen.evaluation.confusion.sum(axis=1)
-        codes = sorted(np.argsort(-counts, kind="stable")[:_CURVES])
-        found = {seen.classes[code]: rank(seen.values == code, seen.answers[:, code]) for code in codes}
-    found = {label: ranking for label, ranking in found.items() if ranking.negatives and ranking.positives}
-    if not found:
+        counts = data.evaluation.confusion.sum(axis=1)
+        codes = sorted(np.argsort(-counts, kind="stable")[:_MAX_CURVES])
+        rankings = {data.classes[code]: rank(data.targets == code, data.predictions[:, code]) for code in codes}
+    rankings = {label: ranking for label, ranking in rankings.items() if ranking.negatives and ranking.positives}
+    if not rankings:
         return []
     roc: dict[str, Any] = {"fpr": {}, "tpr": {}, "auc": {}}
-    ranks: dict[str, Any] = {"precision": {}, "recall": {}, "average_precision": {}, "shares": {}}
-    for label, ranking in found.items():
-        roc["fpr"][label], roc["tpr"][label] = thinned_curve(*roc_curve(ranking))
+    pr: dict[str, Any] = {"precision": {}, "recall": {}, "average_precision": {}, "prevalence": {}}
+    for label, ranking in rankings.items():
+        roc["fpr"][label], roc["tpr"][label] = thin_curve(*roc_curve(ranking))
         roc["auc"][label] = roc_auc(ranking)
         precision, recall = precision_recall_curve(ranking)
-        ranks["recall"][label], ranks["precision"][label] = thinned_curve(recall, precision)
-        ranks["average_precision"][label] = average_precision(precision, recall)
-        ranks["shares"][label] = ranking.positives / (ranking.positives + ranking.negatives)
-    few = f", for the {len(found)} most frequent classes" if len(found) < len(seen.classes) > 2 else ""
-    found_first = f"How many rows of a class are found when more and more others are taken for it, too{few}"
-    right_first = f"How many of the rows taken for a class are of it, when more and more of it are found{few}"
+        pr["recall"][label], pr["precision"][label] = thin_curve(recall, precision)
+        pr["average_precision"][label] = average_precision(precision, recall)
+        pr["prevalence"][label] = ranking.positives / (ranking.positives + ranking.negatives)
+    is_subset = len(rankings) < len(data.classes) > 2
+    subset = f" The {len(rankings)} most frequent classes." if is_subset else ""
     return [
-        figure(RocCurveDisplay(**roc), f"{found_first}; on the dotted line, a blind guess."),
-        figure(PrecisionRecallDisplay(**ranks), f"{right_first}; dotted lines are blind guesses."),
+        make_figure(
+            RocCurveDisplay(**roc),
+            "Of the rows of a class, the share predicted as it (true positive rate), against the share of other rows "
+            f"predicted as it (false positive rate), at each threshold. Dotted line: random classifier.{subset}",
+        ),
+        make_figure(
+            PrecisionRecallDisplay(**pr),
+            "Of the rows predicted as a class, the share that are (precision), against the share of its rows that are "
+            f"predicted as it (recall), at each threshold. Dotted lines: random classifier.{subset}",
+        ),
     ]
 
 
-def thinned_curve(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return as many points of a curve as a picture can show, its ends among them."""
-    if len(x) <= _POINTS:
+def thin_curve(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a subset of the points of a curve, equally spaced along its length, with both ends."""
+    if len(x) <= _MAX_POINTS:
         return x, y
     length = np.cumsum(np.append(0.0, np.hypot(np.diff(x), np.diff(y))))
-    places = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _POINTS)).clip(0, len(x) - 1))
-    return x[places], y[places]
+    indices = np.unique(np.searchsorted(length, np.linspace(0, length[-1], _MAX_POINTS)).clip(0, len(x) - 1))
+    return x[indices], y[indices]
 
 
-def _of_numbers(seen: Seen) -> str:
-    actual, predicted = seen.values, seen.answers
-    variance: Any = np.maximum(predicted, 1e-3) if seen.task == "counts" else None
-    pictures = [
-        figure(
+def _residual_figures(data: ReportData) -> list[Figure]:
+    actual, predicted = data.targets, data.predictions
+    is_count = data.task == "counts"
+    rates = np.maximum(predicted, 1e-3)
+    figures = [
+        make_figure(
             ResidualsDisplay(actual, predicted),
-            "Each dot is a row: on the line, it is exactly as predicted.",
+            "Each point is a row; on the line, the prediction is exact.",
+            "Actual against predicted values",
         ),
-        figure(
-            ResidualsDisplay(actual, predicted, variance=variance, kind="residuals"),
-            "Errors over predictions. The line should lie at zero: a bend says that something is missed.",
+        make_figure(
+            ResidualsDisplay(actual, predicted, variance=rates if is_count else None, kind="residuals"),
+            "The mean residual should be 0 everywhere: a curve or a slope is structure that the model misses.",
         ),
     ]
-    if seen.task == "counts" and actual.max() <= 200:
-        rates = np.maximum(predicted, 1e-3)
-        sentence = "Bars that end above zero: a count comes less often than expected; below, more often."
-        pictures.append(figure(ResidualsDisplay(actual, rates, kind="counts"), sentence))
-    return gallery(pictures)
+    if is_count and actual.max() <= 200:
+        caption = (
+            "Bars of observed frequencies hang from the expected frequencies: a bar that ends above zero means fewer "
+            "rows than expected, below zero more."
+        )
+        figures.append(make_figure(ResidualsDisplay(actual, rates, kind="counts"), caption))
+    return figures

@@ -1,4 +1,4 @@
-"""One pass over a table: measures of all rows, some rows drawn for pictures, and the rows that were hardest."""
+"""Data of a report, from one pass over a table: metrics of all rows, a sample of rows, and the hardest rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import Evaluation, poisson_deviances
-from suffice.model_types import Task
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
 from suffice.tables.encoding import Block, Names
@@ -19,244 +18,252 @@ from suffice.tables.errors import listed
 from suffice.tables.prefetch import ahead
 from suffice.tables.row_sample import Sample, hash_rows
 from suffice.tables.scan import rows_of
-from suffice.tables.schema import Schema
+from suffice.tables.schema import Schema, Task
 from suffice.tables.sources.base import Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows that pictures are drawn from, at most.
-DRAWN = 20_000
-#: How many rows are explained: those that were most confidently wrong, and those that were least sure.
-WRONG, UNSURE = 5, 3
+#: Maximum number of rows of the sample that plots are drawn from.
+MAX_SAMPLE = 20_000
+#: Number of explained rows: errors, and predictions of low confidence.
+N_ERRORS, N_UNCERTAIN = 5, 3
 
 
 @dataclass(frozen=True, eq=False)
 class HardRow:
-    """A row that was hard to answer."""
+    """A row that is predicted wrongly or with low confidence."""
 
-    hardness: float
-    place: int  # in its table, from 0
-    value: Any  # the code of its class, -1 for one that the model does not know; or its number
-    answer: Any  # probabilities of the classes, (k,), or the expected number
+    difficulty: float
+    index: int  # in its table, from 0
+    target: Any  # class code, -1 for a class that is unknown to the model; or a number
+    prediction: Any  # class probabilities, (k,), or a number
     cells: pa.RecordBatch = field(repr=False)
 
 
-class Hardest:
-    """The rows of a stream that are hardest, of as many as may be held.
+class HardestRows:
+    """The rows of highest difficulty in a stream.
+
+    Parameters
+    ----------
+    max_rows
+        Maximum number of rows.
 
     Examples
     --------
-    >>> hardest = Hardest(1)
+    >>> hardest = HardestRows(1)
     >>> batch = arrow().record_batch({"a": [7, 8, 9]})
     >>> hardest.add(np.array([0.2, 0.9, -np.inf]), np.arange(3), np.zeros(3), np.zeros(3), batch)
-    >>> [(row.place, row.cells["a"][0].as_py()) for row in hardest.rows]
+    >>> [(row.index, row.cells["a"][0].as_py()) for row in hardest.rows]
     [(1, 8)]
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, max_rows: int) -> None:
+        self.max_rows = max_rows
         self.rows: list[HardRow] = []
 
     def add(
         self,
-        hardness: FloatArray,
-        places: npt.NDArray[np.intp],
-        values: npt.NDArray[Any],
-        answers: FloatArray,
+        difficulty: FloatArray,
+        indices: npt.NDArray[np.intp],
+        targets: npt.NDArray[Any],
+        predictions: FloatArray,
         batch: pa.RecordBatch,
     ) -> None:
-        """Look at the rows of a batch; those whose hardness is -inf are never held."""
-        for row in np.argsort(-hardness, kind="stable")[: self.most]:
-            if hardness[row] > -np.inf:
-                cells = batch.take(arrow().array([row]))  # a slice would keep the whole batch
-                self.rows.append(HardRow(float(hardness[row]), int(places[row]), values[row], answers[row], cells))
-        self.rows = sorted(self.rows, key=lambda row: (-row.hardness, row.place))[: self.most]
+        """Add the rows of a batch, except those of difficulty -inf."""
+        for row in np.argsort(-difficulty, kind="stable")[: self.max_rows]:
+            if difficulty[row] > -np.inf:
+                cells = batch.take(arrow().array([row]))  # a slice would keep the whole batch in memory
+                self.rows.append(
+                    HardRow(float(difficulty[row]), int(indices[row]), targets[row], predictions[row], cells)
+                )
+        self.rows = sorted(self.rows, key=lambda row: (-row.difficulty, row.index))[: self.max_rows]
 
 
 @dataclass(eq=False)
-class Seen:
-    """A model, and what a table shows of it.
+class ReportData:
+    """A model, and its results on a table.
 
     Parameters
     ----------
     model
-        The model.
-    name
-        What the table is called.
+        The fitted model.
+    table_name
+        Name of the table.
     """
 
     model: TableModel
-    name: str
-    rows: int = 0
-    skipped: int = 0  # rows without a target
-    missing: dict[str, int] = field(default_factory=dict)  # by column
-    wrong: list[HardRow] = field(default_factory=list)
-    unsure: list[HardRow] = field(default_factory=list)
-    table: Any = None  # the rows that were drawn, of classes that the model knows
+    table_name: str
+    n_rows: int = 0  # rows with a target
+    n_skipped: int = 0  # rows without a target
+    missing_counts: dict[str, int] = field(default_factory=dict)  # missing cells by column
+    errors: list[HardRow] = field(default_factory=list)
+    uncertain: list[HardRow] = field(default_factory=list)
+    sample: Any = None  # a sample of the rows whose class is known to the model
 
     def __post_init__(self) -> None:
         self.evaluation = Evaluation(self.task, self.model.predictor_.labels)
 
     @classmethod
-    def of(cls, model: TableModel, table: Any, watch: Watch | None = None) -> Seen:
-        """Go through a table once.
+    def from_table(cls, model: TableModel, table: Any, watch: Watch | None = None) -> ReportData:
+        """Read a table once.
 
-        Rows of a class that the model does not know are errors, as :meth:`TableModel.evaluate` counts them; curves and
-        dots leave them out.
+        Rows of a class that is unknown to the model count as errors, as in :meth:`TableModel.evaluate`; curves and
+        points exclude them.
         """
         source, schema = model.open(table, target=True), model.schema_
-        seen = cls(model, _short(source.name))
-        sample, hard, unsure = Sample(DRAWN), Hardest(WRONG), Hardest(WRONG + UNSURE)
-        expected, first = source.rows(), 0
+        data = cls(model, _base_name(source.name))
+        sample, errors, uncertain = Sample(MAX_SAMPLE), HardestRows(N_ERRORS), HardestRows(N_ERRORS + N_UNCERTAIN)
+        expected, n_read = source.rows(), 0
         for batch in ahead(source.batches()):
-            block, answers = rows_of(batch, schema, first)
-            places = first + np.flatnonzero(answers.known)
-            first += batch.num_rows
-            seen.skipped += batch.num_rows - block.rows
+            block, answers = rows_of(batch, schema, n_read)
+            indices = n_read + np.flatnonzero(answers.known)
+            n_read += batch.num_rows
+            data.n_skipped += batch.num_rows - block.rows
             if block.rows:
                 batch = batch.filter(arrow().array(answers.known))
-                values = seen.values_of(answers)
-                found = model.predictor_.answers(block)
-                unknown = answers.unknown(values) if seen.task == "classes" else []
-                seen.evaluation.add(found, values, unknown)
-                seen.rows += block.rows
-                seen._count_gaps(batch, block)
+                targets = data.encode_targets(answers)
+                predictions = model.predictor_.answers(block)
+                unknown = answers.unknown(targets) if data.task == "classes" else []
+                data.evaluation.add(predictions, targets, unknown)
+                data.n_rows += block.rows
+                data._count_missing(batch, block)
                 hashes = hash_rows(block, answers.values, answers.labels)
-                known = slice(None) if not unknown else values >= 0
+                known = slice(None) if not unknown else targets >= 0
                 sample.add(batch if not unknown else batch.filter(arrow().array(known)), hashes[known])
-                hard.add(seen._wrongness(found, values), places, values, found, batch)
-                if seen.task == "classes":
-                    unsure.add(-lead(found), places, values, found, batch)
+                errors.add(data._error_size(predictions, targets), indices, targets, predictions, batch)
+                if data.task == "classes":
+                    uncertain.add(-probability_margin(predictions), indices, targets, predictions, batch)
             if watch is not None:
-                watch("reading", first, expected)
-        if not seen.rows:
+                watch("reading", n_read, expected)
+        if not data.n_rows:
             raise TableError(f"no row of {source.name} has a target in {schema.target!r}: there is nothing to report")
-        if seen.unknown_rows == seen.rows:
+        if data.n_unknown == data.n_rows:
             raise TableError(
                 f"no row of {source.name} has a class in {schema.target!r} that the model knows: it holds "
-                f"{listed(seen.evaluation.unknown)}, and the model knows {listed(seen.classes)}; correct the cells, or "
+                f"{listed(data.evaluation.unknown)}, and the model knows {listed(data.classes)}; correct the cells, or "
                 "fit again"
             )
-        seen.wrong = hard.rows
-        shown = {row.place for row in hard.rows}
-        seen.unsure = [row for row in unsure.rows if row.place not in shown][:UNSURE]
-        seen.table = sample.table()
-        return seen
+        data.errors = errors.rows
+        shown = {row.index for row in errors.rows}
+        data.uncertain = [row for row in uncertain.rows if row.index not in shown][:N_UNCERTAIN]
+        data.sample = sample.table()
+        return data
 
-    def values_of(self, answers: Any) -> npt.NDArray[Any]:
-        """Return codes of the model's classes, -1 for others, or numbers."""
-        known: npt.NDArray[Any] = (
+    def encode_targets(self, answers: Any) -> npt.NDArray[Any]:
+        """Return class codes, -1 for classes unknown to the model; or numbers."""
+        targets: npt.NDArray[Any] = (
             answers.places(self.model.predictor_.labels) if self.task == "classes" else answers.values
         )
-        return known
+        return targets
 
-    def _wrongness(self, answers: FloatArray, values: npt.NDArray[Any]) -> FloatArray:
-        """Return how wrong each answer is; -inf where it is right.
+    def _error_size(self, predictions: FloatArray, targets: npt.NDArray[Any]) -> FloatArray:
+        """Return the log loss, deviance or absolute error of each row; -inf where the prediction is right.
 
-        For a class that the model does not know, what it left to all classes but its answer stands for the probability.
+        The probability of a class that is unknown to the model counts as 1 less that of the predicted class.
         """
         if self.task == "classes":
-            own = np.where(values >= 0, answers[np.arange(len(values)), values], 1 - answers.max(axis=1))
+            rows = np.arange(len(targets))
+            p = np.where(targets >= 0, predictions[rows, targets], 1 - predictions.max(axis=1))
             with np.errstate(divide="ignore"):
-                cost = -np.log(np.maximum(own, 0.0))
-            return np.where(answers.argmax(axis=1) == values, -np.inf, cost)
-        amount = poisson_deviances(values, answers) if self.task == "counts" else np.abs(values - answers)
-        return np.where(amount > 0, amount, -np.inf)
+                loss = -np.log(np.maximum(p, 0.0))
+            return np.where(predictions.argmax(axis=1) == targets, -np.inf, loss)
+        is_count = self.task == "counts"
+        error = poisson_deviances(targets, predictions) if is_count else np.abs(targets - predictions)
+        return np.where(error > 0, error, -np.inf)
 
-    def _count_gaps(self, batch: pa.RecordBatch, block: Block) -> None:
-        """Count missing cells, column by column."""
-        gaps = {name: batch.column(name).null_count for name in batch.schema.names}
+    def _count_missing(self, batch: pa.RecordBatch, block: Block) -> None:
+        """Add the number of missing cells of each column."""
+        counts = {name: batch.column(name).null_count for name in batch.schema.names}
         for feature, column in zip(block.features, block.columns, strict=True):
-            gaps[feature.column] = int(is_missing(column).sum())
-        for name, count in gaps.items():
-            self.missing[name] = self.missing.get(name, 0) + count
-
-    # What the sections ask for.
+            counts[feature.column] = int(is_missing(column).sum())
+        for name, count in counts.items():
+            self.missing_counts[name] = self.missing_counts.get(name, 0) + count
 
     @property
     def schema(self) -> Schema:
-        """The columns of the table."""
+        """Schema of the model."""
         return self.model.schema_
 
     @property
     def task(self) -> Task:
-        """What is predicted."""
+        """Task of the model: classes, numbers or counts."""
         return self.model.schema_.task
 
     @property
     def target(self) -> str:
-        """The column that is predicted."""
+        """Name of the target column."""
         return self.model.schema_.target
 
     @property
-    def reads_text(self) -> bool:
-        """Whether the model reads words alone."""
+    def is_text_model(self) -> bool:
+        """Whether the model reads only text."""
         return self.model.predictor_.form.reads == "text"
 
     @property
     def classes(self) -> list[str]:
-        """The classes as they are written."""
+        """Names of the classes."""
         return [str(name) for name in self.model.predictor_.labels]
 
     @cached_property
-    def _read(self) -> tuple[Block, Any]:
-        return rows_of(self.table, self.schema)
+    def _encoded_sample(self) -> tuple[Block, Any]:
+        return rows_of(self.sample, self.schema)
 
     @property
     def block(self) -> Block:
-        """The rows that were drawn."""
-        return self._read[0]
+        """Features of the sample."""
+        return self._encoded_sample[0]
 
     @cached_property
-    def values(self) -> npt.NDArray[Any]:
-        """Their classes as codes, or their numbers, (n,)."""
-        return self.values_of(self._read[1])
+    def targets(self) -> npt.NDArray[Any]:
+        """Class codes or numbers of the sample, (n,)."""
+        return self.encode_targets(self._encoded_sample[1])
 
     @cached_property
-    def answers(self) -> FloatArray:
-        """What the model answers: probabilities, (n, k), or numbers, (n,)."""
+    def predictions(self) -> FloatArray:
+        """Predictions for the sample: class probabilities, (n, k), or numbers, (n,)."""
         return self.model.predictor_.answers(self.block)
 
     @property
-    def unknown_rows(self) -> int:
-        """How many rows are of classes that the model does not know."""
+    def n_unknown(self) -> int:
+        """Number of rows of classes that are unknown to the model."""
         return sum(self.evaluation.unknown.values())
 
     @property
-    def is_learned(self) -> bool:
-        """Whether these are, by their number and their classes, the rows that the model learned from."""
-        if self.rows != self.model.rows_:
+    def is_training_data(self) -> bool:
+        """Whether the table has as many rows, and as many of each class, as the model was fitted to."""
+        if self.n_rows != self.model.rows_:
             return False
         if self.task != "classes":
             return True
-        learned = self.model.description_._class_weights(self.model.description_.statistics_)
-        return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(learned)], learned))
+        fitted = self.model.description_._class_weights(self.model.description_.statistics_)
+        return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted))
 
     @property
-    def held_out(self) -> dict[str, float]:
-        """Measures of rows that were held out when the model was fitted, by name; none where there were none."""
-        found = self.model.candidates_[0] if self.model.candidates_ else None
-        if found is None or not np.isfinite(found.loss):
+    def held_out_metrics(self) -> dict[str, float]:
+        """Metrics on the held-out rows of cross-validation by name; empty where the model was not cross-validated."""
+        candidate = self.model.candidates_[0] if self.model.candidates_ else None
+        if candidate is None or not np.isfinite(candidate.loss):
             return {}
         loss = {"classes": "log loss", "numbers": "RMSE", "counts": "Poisson deviance"}[self.task]
         others = {"accuracy": "accuracy", "absolute error": "MAE"}
-        return {loss: found.loss} | {others[name]: found.measures[name] for name in others if name in found.measures}
+        measures = candidate.measures
+        return {loss: candidate.loss} | {others[name]: measures[name] for name in others if name in measures}
 
     @property
-    def is_sample(self) -> bool:
-        """Whether pictures show some of the rows only."""
-        return self.block.rows < self.rows - self.unknown_rows
+    def is_sampled(self) -> bool:
+        """Whether the sample has fewer rows than the table."""
+        return self.block.rows < self.n_rows - self.n_unknown
 
-    def some(self, most: int) -> npt.NDArray[np.intp]:
-        """Return the places of at most so many of the rows that were drawn, in their order."""
-        rows = self.block.rows
-        if rows <= most:
-            return np.arange(rows)
-        return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    def sample_rows(self, max_rows: int) -> npt.NDArray[np.intp]:
+        """Return the sorted indices of at most ``max_rows`` rows of the sample."""
+        n_rows = self.block.rows
+        if n_rows <= max_rows:
+            return np.arange(n_rows)
+        return np.sort(np.random.default_rng(0).choice(n_rows, max_rows, replace=False))
 
-    def numbers(self) -> dict[str, FloatArray]:
-        """Return the columns of numbers and counts that were drawn; parts of dates are none."""
+    def numeric_columns(self) -> dict[str, FloatArray]:
+        """Return the numeric and count columns of the sample by name; parts of dates are excluded."""
         return {
             feature.name: column
             for feature, column in zip(self.block.features, self.block.columns, strict=True)
@@ -264,20 +271,20 @@ class Seen:
         }
 
 
-def lead(p: FloatArray) -> FloatArray:
-    """Return how far the most probable class is ahead of the next, (n,).
+def probability_margin(p: FloatArray) -> FloatArray:
+    """Return the highest less the second highest probability of each row, (n,).
 
     Examples
     --------
-    >>> lead(np.array([[0.25, 0.75], [0.5, 0.5]])).tolist()
+    >>> probability_margin(np.array([[0.25, 0.75], [0.5, 0.5]])).tolist()
     [0.5, 0.0]
     """
-    best = np.partition(p, -2, axis=1)[:, -2:]
-    return np.asarray(best[:, 1] - best[:, 0])
+    highest = np.partition(p, -2, axis=1)[:, -2:]
+    return np.asarray(highest[:, 1] - highest[:, 0])
 
 
 def is_missing(column: Any) -> npt.NDArray[np.bool_]:
-    """Return which cells of a block's column are missing."""
+    """Return whether each cell of an encoded column is missing."""
     if isinstance(column, Names):
         return np.asarray(column.codes < 0)
     if isinstance(column, list):
@@ -285,13 +292,13 @@ def is_missing(column: Any) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isnan(column))
 
 
-def _short(name: str) -> str:
-    """Return a table's name without the folders that it is in.
+def _base_name(name: str) -> str:
+    """Return the name of a table without its folders.
 
     Examples
     --------
-    >>> _short("/data/2024/houses.csv"), _short("3 files of parts/*.csv"), _short("the data frame")
+    >>> _base_name("/data/2024/houses.csv"), _base_name("3 files of parts/*.csv"), _base_name("the data frame")
     ('houses.csv', '3 files of *.csv', 'the data frame')
     """
-    start, between, location = name.rpartition(" files of ")
-    return start + between + (PurePath(location).name or location)
+    prefix, separator, location = name.rpartition(" files of ")
+    return prefix + separator + (PurePath(location).name or location)

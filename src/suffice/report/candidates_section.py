@@ -1,0 +1,92 @@
+"""Section on model selection: candidates compared by cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.report.displays import CandidatesDisplay
+from suffice.report.elements import Column, Section, Table, make_figure
+from suffice.report.formats import (
+    format_count,
+    format_digits,
+    format_metric,
+    format_names,
+    format_value,
+)
+from suffice.report.report_data import ReportData
+from suffice.tables import Candidate
+
+#: Loss by which candidates are compared, and its gloss.
+_LOSSES = {
+    "classes": ("log loss", "mean of −log p of the true class"),
+    "numbers": ("RMSE", "root mean squared error"),
+    "counts": ("Poisson deviance", "twice the log-likelihood ratio of perfect and predicted rates, per row"),
+}
+_METRIC_NAMES = {"absolute error": "mean absolute error", "squared error": "mean squared error"}
+
+
+def candidates_section(data: ReportData) -> Section:
+    """Return the section on model selection."""
+    candidates = data.model.candidates_
+    form = data.model.predictor_.form
+    loss_name, gloss = _LOSSES[data.task]
+    if len(candidates) < 2:
+        introduction = [f"The model was specified: {form.name}, {form.title}."]
+        if candidates and np.isfinite(candidates[0].loss):
+            introduction.append(f"In cross-validation, its {loss_name} was {_format_loss(candidates[0])}.")
+        specified = {"introduction": introduction, "figure": None, "candidates": None}
+        return Section("candidates", "Model selection", "candidates", specified)
+    fitted = [each for each in candidates if np.isfinite(each.loss)]
+    display = CandidatesDisplay(
+        [each.model for each in fitted],
+        [each.loss for each in fitted],
+        [each.spread for each in fitted],
+        [each.generative for each in fitted],
+        loss_name,
+    )
+    caption = f"Points are the mean {loss_name} ({gloss}); error bars are one standard error."
+    introduction = [
+        f"{format_count(len(candidates), 'model')} were compared by {data.model.folds}-fold cross-validation.",
+        f"The model of lowest {loss_name} was selected: {form.name}, {form.title}.",
+        _ties(fitted),
+    ]
+    content = {
+        "introduction": introduction,
+        "figure": make_figure(display, caption),
+        "candidates": _candidates_table(candidates, loss_name),
+    }
+    return Section("candidates", "Model selection", "candidates", content)
+
+
+def _format_loss(candidate: Candidate) -> str:
+    loss = format_value(candidate.loss)
+    return f"{loss} ± {format_digits(candidate.spread, 2)}" if np.isfinite(candidate.spread) else loss
+
+
+def _ties(fitted: list[Candidate]) -> str:
+    """Return a sentence on the models within one standard error of the best."""
+    best = fitted[0]
+    close = [each.model for each in fitted[1:] if each.loss - best.loss < np.nan_to_num(max(best.spread, each.spread))]
+    return f"Within one standard error of it: {format_names(close)}." if close else ""
+
+
+def _candidates_table(candidates: list[Candidate], loss_name: str) -> Table:
+    metrics = list(dict.fromkeys(name for each in candidates for name in each.measures))
+    rows = []
+    for each in candidates:
+        kind = "generative" if each.generative else "discriminative"
+        loss = _format_loss(each) if np.isfinite(each.loss) else f"not fitted: {each.why}"
+        values = [_format_measure(name, each.measures.get(name, np.nan)) for name in metrics]
+        rows.append((each.model, each.title, kind, loss, *values))
+    columns = [
+        Column("model"),
+        Column("description", "prose"),
+        Column("kind"),
+        Column(f"{loss_name} ± standard error", "number"),
+        *(Column(_METRIC_NAMES.get(name, name), "number") for name in metrics),
+    ]
+    return Table("Candidates by loss on held-out rows, the best first", columns, rows)
+
+
+def _format_measure(name: str, value: float) -> str:
+    return format_metric(name, value) if name == "accuracy" else format_value(value)
