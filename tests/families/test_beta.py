@@ -46,5 +46,5 @@ def test_no_estimate(diagonal):
         Beta.estimate(diagonal(same))
     with pytest.raises(ValueError, match="class 1 has no rows: its concentration is undefined; give alpha > 0"):
         Beta.estimate(diagonal(same, np.zeros((0, 2))))
-    with pytest.raises(ValueError, match=r"x\[0, 1\] is 1.0: a beta value must be between 0 and 1"):
+    with pytest.raises(ValueError, match=r"x\[0, 1\] is 1.0: a beta value must be above 0 and below 1"):
         Beta.sufficient_columns([[0.5, 1.0]])

@@ -287,7 +287,7 @@ def test_engines_refuse_targets_that_do_not_fit(engine, name, y, theta, message)
         (
             "beta",
             [0.5, 1.0],
-            r"y\[1\] is 1.0: a beta target must be between 0 and 1, and neither of them; .* 0.5\) / n",
+            r"y\[1\] is 1.0: a beta target must be above 0 and below 1; .* 0.5\) / n",
         ),
         ("beta", [0.5, np.nan], r"y\[1\] is nan: a beta target"),
         (

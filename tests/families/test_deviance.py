@@ -192,7 +192,7 @@ def test_how_many_predictors():
     assert counts == {**dict.fromkeys(TARGETS, 1), "multinomial": 2, "beta": 2, "dirichlet": 3}
     assert Response.of("multinomial").predictor_names(3) == ("class 0", "class 1")
     assert Response.of("dirichlet").predictor_names(2) == ("part 0", "part 1")
-    with pytest.raises(ValueError, match="2 classes or more apart; there is 1"):
+    with pytest.raises(ValueError, match="needs 2 classes or more; there is 1"):
         Response.of("multinomial").predictors(1)
     with pytest.raises(ValueError, match="2 parts or more; there is 1"):
         Response.of("dirichlet").predictors(1)
@@ -216,5 +216,5 @@ def test_the_rest_of_shares(library):
     variance = np.asarray(parts.unit_variance(mean))[0] / 7
     np.testing.assert_allclose(variance, stats.dirichlet(member.concentration).var())
     for response, target in ((parts, y), (Response.of("beta"), y[:, 0])):
-        with pytest.raises(ValueError, match="has no deviance: the density at y grows without bound"):
+        with pytest.raises(ValueError, match="has no deviance: the density at y is unbounded"):
             response.saturated(target)

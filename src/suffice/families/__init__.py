@@ -1,4 +1,4 @@
-"""Probability without loops over data: families, their links, the likelihood of a row, and priors."""
+"""Exponential families, links, the log-likelihood of a row, and priors; no loops over data."""
 
 from suffice.families.base import Distribution, Family
 from suffice.families.bernoulli import Bernoulli

@@ -1,4 +1,4 @@
-"""Exponential families: the mathematics that regressions and naive Bayes read, and distributions as their members."""
+"""Base classes of exponential families, which regressions and naive Bayes use, and of distributions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from suffice.statistics.base import FloatArray
 RandomState = int | np.random.Generator | None
 Size = int | tuple[int, ...]
 
-#: The smallest number with all its digits: draws below it are held here, so that they stay inside an open support.
+#: The smallest normal number: smaller draws are clipped to it, so that they stay inside an open support.
 TINY = float(np.finfo(np.float64).tiny)
-#: A mean at 0, where that is an end of its range, is held this far from it: its cube and their reciprocals are finite.
+#: Means are clipped to this distance from 0, if 0 is an end of their range: cubes and their reciprocals are finite.
 NEAR_ZERO = 1e-100
 
 
 def require(name: str, values: Any, fine: Any, words: str) -> None:
-    """Raise ValueError naming the first position and value of an array, of any library, that is not fine.
+    """Raise ValueError with the position and value of the first entry of an array, of any library, that is not fine.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def require(name: str, values: Any, fine: Any, words: str) -> None:
 
 
 def positive(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return a parameter in float64, refusing what is not a positive number.
+    """Return a parameter in float64; raise unless it is positive and finite.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def positive(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def finite(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return a parameter in float64, refusing NaN and infinities.
+    """Return a parameter in float64; raise for NaN and infinities.
 
     Examples
     --------
@@ -73,16 +73,16 @@ def finite(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 class Family(ABC):
-    """An exponential family, p(y; eta) = b(y) exp(eta . T(y) - a(eta)): what ``GLM`` and ``FamilyNB`` fit.
+    """An exponential family, p(y; eta) = b(y) exp(eta . T(y) - a(eta)), for ``GLM`` and ``FamilyNB``.
 
-    A family of one's own is a subclass. With T(y) = y it needs ``name``, ``support``, ``log_partition``, ``mean``,
-    ``variance`` and ``natural_parameter``; more where the defaults do not hold: ``log_base``, ``mean_range``,
-    ``contains``, ``is_discrete``, ``draw``, ``saturated``. Parameters that are known, as the ``theta`` of
-    :class:`NegativeBinomial`, are arguments of ``__init__`` that are kept under the same names, as a dataclass does;
-    methods then read them from ``self``. Methods take and return NumPy arrays, elementwise.
+    A family of your own is a subclass. With T(y) = y it needs ``name``, ``support``, ``log_partition``, ``mean``,
+    ``variance`` and ``natural_parameter``; override where the defaults do not hold: ``log_base``, ``mean_range``,
+    ``contains``, ``is_discrete``, ``draw``, ``saturated``. Known parameters, such as the ``theta`` of
+    :class:`NegativeBinomial`, are arguments of ``__init__`` that are kept under the same names, as in a dataclass;
+    methods read them from ``self``. Methods take and return NumPy arrays, elementwise.
 
-    Of the subclasses of :class:`Distribution` (``Poisson``, ``Gamma``, ...) the class is the family, and an instance is
-    one member of it.
+    A subclass of :class:`Distribution` (``Poisson``, ``Gamma``, ...) is a family as a class, and its instances are the
+    distributions of the family.
 
     Examples
     --------
@@ -110,31 +110,31 @@ class Family(ABC):
     """
 
     name: ClassVar[str]
-    #: What a value must be, in words.
+    #: Description of the support, for messages.
     support: ClassVar[str]
-    #: The link under which the linear predictor is eta, where it has a name.
+    #: The link under which the linear predictor is eta, if it has a name.
     canonical_link: ClassVar[Link | None] = None
-    #: What the mean lies between.
+    #: The ends of the range of the mean.
     mean_range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     #: Whether values are counts or classes, so that the likelihood is a probability.
     is_discrete: ClassVar[bool] = False
     #: Whether p(y) = b(y, phi) exp((eta y - a(eta)) / phi) with a dispersion phi, which a regression estimates.
     has_dispersion: ClassVar[bool] = False
-    #: The likelihood of a row under each link, where a family writes it down itself; else it follows from the methods.
+    #: The likelihood of a row under each link, if the family defines it; else it is derived from the methods.
     row_likelihood: ClassVar[Any] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # Other mathematics than the parent's has another likelihood: the parent's must not be taken for it.
+        # A subclass with another log partition function must not inherit the parent's likelihood.
         if "row_likelihood" not in vars(cls) and {"log_partition", "mean", "variance"} & set(vars(cls)):
             cls.row_likelihood = None
 
     def sufficient(self, y: npt.ArrayLike) -> FloatArray:
-        """Return T(y): y itself, unless the family says otherwise."""
+        """Return T(y); by default y."""
         return np.asarray(y, dtype=np.float64)
 
     def log_base(self, y: npt.ArrayLike) -> FloatArray:
-        """Return log b(y): 0, unless the family says otherwise. With a dispersion, that is its second argument."""
+        """Return log b(y); by default 0. With a dispersion, that is the second argument."""
         return np.zeros(np.shape(y))
 
     @abstractmethod
@@ -147,10 +147,10 @@ class Family(ABC):
 
     @abstractmethod
     def variance(self, eta: npt.ArrayLike) -> FloatArray:
-        """Return Cov[T], the Hessian of a: a matrix in the last two axes where eta is a vector."""
+        """Return Cov[T], the Hessian of a: a matrix in the last two axes if eta is a vector."""
 
     def natural_parameter(self, mean: npt.ArrayLike) -> FloatArray:
-        """Return the eta of a mean: the inverse of :meth:`mean`; infinite at most at the ends of the mean's range."""
+        """Return the eta of a mean, the inverse of :meth:`mean`; it may be infinite at the ends of the range only."""
         raise NotImplementedError(f"{type(self).__name__} must define natural_parameter(mean) for this")
 
     def variance_function(self, mean: npt.ArrayLike) -> FloatArray:
@@ -158,24 +158,24 @@ class Family(ABC):
         return self.variance(self.natural_parameter(mean))
 
     def contains(self, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Return which values are in the support; by default whole numbers, or any, between the ends of the means."""
+        """Return which values are in the support; by default those in ``mean_range``, integers if discrete."""
         return _between_ends(self, y)
 
     def saturated(self, y: npt.ArrayLike) -> FloatArray:
-        """Return y eta - a(eta) at the eta whose mean is y: the largest there is.
+        """Return y eta - a(eta) at the eta whose mean is y: its maximum.
 
-        At the ends of the mean's range, where eta may be infinite, that of a mean beside the end is taken.
+        At the ends of the range of the mean, where eta may be infinite, it is evaluated next to the end.
         """
         values = np.asarray(y, dtype=np.float64)
         eta = self.natural_parameter(hold_inside(values, self.mean_range))
         return np.asarray(values * eta - self.log_partition(eta))
 
     def draw(self, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
-        """Return one value drawn from the member at each eta."""
+        """Return one draw from the distribution at each eta."""
         raise NotImplementedError(f"{type(self).__name__} must define draw(eta, random) for this")
 
     def log_likelihood(self, y: npt.ArrayLike, mean: npt.ArrayLike, dispersion: float = 1.0) -> FloatArray:
-        """Return log p(y) of the member with a mean; -inf outside the support."""
+        """Return log p(y) of the distribution with a mean; -inf outside the support."""
         values = np.asarray(y, dtype=np.float64)
         inside = self.contains(values)
         values = np.where(inside, values, np.asarray(mean, dtype=np.float64))
@@ -203,14 +203,14 @@ class Family(ABC):
 
 
 def _between_ends(family: Family | type[Family], y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return which values are between the ends of a family's means, and whole where it is discrete."""
+    """Return which values are in the range of a family's mean, and integers if it is discrete."""
     values, (low, high) = np.asarray(y, dtype=np.float64), family.mean_range
     inside = np.isfinite(values) & (values >= low) & (values <= high)
     return inside & (values == np.floor(values)) if family.is_discrete else inside
 
 
 def hold_inside(mean: FloatArray, ends: tuple[float, float]) -> FloatArray:
-    """Return means with those at a finite end of their range, or beyond it, moved to the next number inside.
+    """Return means clipped to the inside of their range.
 
     Examples
     --------
@@ -223,11 +223,11 @@ def hold_inside(mean: FloatArray, ends: tuple[float, float]) -> FloatArray:
 
 
 class Distribution(Family):
-    """A family whose instances are its members: distributions whose parameters are known.
+    """A family whose instances are distributions with known parameters.
 
-    The class knows T, log b, a and its derivatives; an instance is one member, or a batch of members whose parameters
-    broadcast against values. Vectors (T, eta, and the values of some families) lie on the last axis. Members are
-    frozen. ``estimate``, which each family has in its own form, reads members from statistics.
+    The class has T, log b, a and its derivatives; an instance is one distribution, or a batch of them whose parameters
+    broadcast against values. Vectors (T, eta, and the values of some families) are on the last axis. Instances are
+    frozen. ``estimate``, with arguments of each family's own, estimates distributions from statistics.
 
     Examples
     --------
@@ -242,19 +242,19 @@ class Distribution(Family):
 
     #: Whether one value is a vector on the last axis.
     vector_values: ClassVar[bool] = False
-    #: A number that log_prob can be evaluated at for any member, in the place of values outside the support.
+    #: A value inside the support of every distribution; log_prob substitutes it for values outside.
     _inner: ClassVar[float] = 0.0
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # a batch of members has no one answer
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a batch of distributions has no single truth value
 
     @staticmethod
     def sufficient(y: npt.ArrayLike) -> FloatArray:
-        """Return T(y): y itself, unless the family says otherwise."""
+        """Return T(y); by default y."""
         return np.asarray(y, dtype=np.float64)
 
     @staticmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
-        """Return log b(y): 0, unless the family says otherwise."""
+        """Return log b(y); by default 0."""
         return np.zeros(np.shape(y))
 
     @classmethod
@@ -266,12 +266,12 @@ class Distribution(Family):
 
     @classmethod
     def contains(cls, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Return which values are in the support: whole numbers, or any, between the ends of the means."""
+        """Return which values are in the support: those in ``mean_range``, integers if discrete."""
         return _between_ends(cls, y)
 
     @classmethod
     def draw(cls, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
-        """Return one value drawn from the member at each eta."""
+        """Return one draw from the distribution at each eta."""
         return cls.from_natural(eta).sample(random_state=random)
 
     @property
@@ -282,7 +282,7 @@ class Distribution(Family):
     @classmethod
     @abstractmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
 
     @abstractmethod
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
@@ -308,13 +308,13 @@ class Distribution(Family):
         return np.where(inside, self._log_density(np.where(inside, values, self._inner)), beyond)
 
     def check_support(self, y: npt.ArrayLike) -> None:
-        """Raise ValueError naming the first value outside the support."""
+        """Raise ValueError for the first value outside the support."""
         values = np.asarray(y, dtype=np.float64)
         require("y", values, self._inside(values), f"a {self.name} value must be {self.support}")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the batch of members; () for one."""
+        """The shape of the batch; () for one distribution."""
         shape = cast("FloatArray", getattr(self, fields(cast(Any, self))[0].name)).shape
         return shape[:-1] if self.vector_values else shape
 
@@ -323,7 +323,7 @@ class Distribution(Family):
         return (*((size,) if isinstance(size, int) else size), *self.batch_shape)
 
     def _hold(self, **parameters: FloatArray) -> None:
-        """Set the parameters of a frozen member, each as a read-only view."""
+        """Set the parameters of a frozen instance, each as a read-only view."""
         for name, value in parameters.items():
             view = value.view()
             view.flags.writeable = False
@@ -333,14 +333,14 @@ class Distribution(Family):
 def positive_root(
     excess: Callable[[FloatArray], tuple[FloatArray, FloatArray]], start: FloatArray, steps: int = 100
 ) -> FloatArray:
-    """Return where functions that fall through zero, once, do so: Newton in log x, kept inside a bracket.
+    """Return the roots of decreasing functions: Newton's method in log x, inside a bracket.
 
     Parameters
     ----------
     excess
-        The values and slopes at x > 0, elementwise.
+        The values and derivatives at x > 0, elementwise.
     start
-        First guesses; a good one makes the bracket idle.
+        Initial values; with good ones the bracket is not used.
 
     Examples
     --------
@@ -354,11 +354,11 @@ def positive_root(
         x = np.exp(at)
         value, slope = excess(x)
         low, high = np.where(value > 0, at, low), np.where(value < 0, at, high)
-        newton = at - value / np.minimum(slope * x, -1e-100)  # rounding may flatten the slope to 0
-        # A Newton step that leaves the bracket is not to be trusted: halve the bracket instead.
+        newton = at - value / np.minimum(slope * x, -1e-100)  # rounding may make the derivative 0
+        # If a Newton step leaves the bracket, bisect instead.
         following = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
         moved = np.abs(following - at)
-        # Steps shrink quadratically near the root: one that is small and did not shrink is rounding noise.
+        # Steps shrink quadratically near the root: a small step that did not shrink is rounding error.
         settled = (moved <= 1e-14) | ((moved < 1e-6) & (moved >= before))
         at, before = following, moved
         if settled.all():

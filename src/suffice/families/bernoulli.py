@@ -1,4 +1,4 @@
-"""The Bernoulli family: whether it happened."""
+"""The Bernoulli family: binary outcomes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def _log_share(part: FloatArray, rest: FloatArray) -> FloatArray:
-    """Return log(part) where part + rest = 1, exact at both ends: near 1, the rest holds the digits."""
+    """Return log(part) where part + rest = 1, accurate at both ends: near 1 it is computed from the rest."""
     log_part = np.log(part, out=np.full_like(part, -np.inf), where=part > 0)
     return np.log1p(-rest, out=log_part, where=rest < 0.5)
 
 
 def log_choose(trials: npt.ArrayLike, events: npt.ArrayLike) -> FloatArray:
-    """Return log C(trials, events): what the log-likelihood of events counted over trials has beside that of each.
+    """Return log C(trials, events), the constant term of the binomial log-likelihood.
 
-    A regression of proportions with the trials as weights leaves it out, as it does not hang on the predictor.
+    A regression of proportions with the trials as weights omits it, as it does not depend on the predictor.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def _bernoulli_logit(xp: Any, z: Any) -> Terms:
 
 def _bernoulli_probit(xp: Any, z: Any) -> Terms:
     normal, root2 = normal_functions(z), math.sqrt(2)
-    # density / distribution, by erfcx: both underflow together, their ratio does not
+    # density / distribution function, by erfcx: both underflow, their ratio does not
     a_slope, b_slope = (math.sqrt(2 / math.pi) / normal.erfcx(side / root2) for side in (-z, z))
     return Terms(normal.log_ndtr(z), normal.log_ndtr(-z), a_slope, -b_slope)
 
@@ -74,7 +74,7 @@ def _bernoulli_identity(xp: Any, z: Any) -> Terms:
 
 
 class BernoulliLikelihood(ScalarLikelihood):
-    """y log p + (1 - y) log q. A proportion of trials is read with the trials as its weight."""
+    """y log p + (1 - y) log q. The weight of a proportion is its number of trials."""
 
     name = "bernoulli"
     forms: ClassVar[dict[str, LinkForm]] = {
@@ -91,7 +91,7 @@ class BernoulliLikelihood(ScalarLikelihood):
     target_words = "between 0 and 1"
 
     def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean over p q."""
+        """Return the squared derivative of the mean over p q."""
         return -terms.a_slope * terms.b_slope
 
     def legal_targets(self, xp: Any, y: Any) -> Any:
@@ -120,7 +120,7 @@ class Bernoulli(Distribution):
     p
         The probability of 1.
     q
-        The probability of 0, for when it is known better than 1 - p, which rounds to 0 near p = 1.
+        The probability of 0, if it is known more accurately than 1 - p, which rounds to 0 near p = 1.
 
     Examples
     --------
@@ -170,12 +170,12 @@ class Bernoulli(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with these log-odds."""
+        """Return the distribution with these log-odds."""
         return cls(links.logit.mean(eta), links.logit.mean(np.negative(eta)))
 
     @classmethod
     def estimate(cls, statistics: PresenceCounts, alpha: npt.ArrayLike = 0.0) -> Self:
-        """Return (c + alpha) / (n + 2 alpha) of each class and feature, (k, d), n being the rows that know it.
+        """Return (c + alpha) / (n + 2 alpha) of each class and feature, (k, d), with n the rows where it is known.
 
         Examples
         --------
@@ -189,7 +189,7 @@ class Bernoulli(Distribution):
         strength = check_alpha(alpha, counts.shape[1])
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "probability is")
         require_known(statistics.labels, statistics.observed + strength, "probability is")
-        absent = np.maximum(statistics.observed - counts, 0.0)  # fractional weights round
+        absent = np.maximum(statistics.observed - counts, 0.0)  # fractional weights may round
         present, absent = counts + strength, absent + strength
         total = present + absent
         return cls(present / total, absent / total)

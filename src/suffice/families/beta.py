@@ -1,4 +1,4 @@
-"""The beta family: a share between 0 and 1. It is the Dirichlet of two parts, told by the first."""
+"""The beta family: shares between 0 and 1, the first part of a Dirichlet with two parts."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _SHARES = BernoulliLikelihood.forms
 
 
 def _cloglog(xp: Any, z: Any) -> Terms:
-    # Its log q is minus exp z, and so is the slope: held where the square of that is finite.
+    # log q is minus exp z, and so is its derivative: clipped so that the square is finite.
     return _SHARES["cloglog"].terms(xp, xp.clip(z, max=LARGEST_LOG_CONCENTRATION))
 
 
 class BetaLikelihood(ShareLikelihood):
-    """The first predictor is a link away from the mean, the second is the log of the precision a + b.
+    """The first predictor is the link of the mean, the second is the log of the precision a + b.
 
-    The canonical link, a - 1 and b - 1 linear, is not offered: it would leave a and b free to be negative, and the mean
-    no function of one predictor.
+    The canonical link, a - 1 and b - 1 linear, is not available: it would allow negative a and b, and the mean would
+    not be a function of one predictor.
     """
 
     name = "beta"
@@ -57,10 +57,10 @@ class BetaLikelihood(ShareLikelihood):
         return ("mean", "precision")
 
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first target that is not between 0 and 1."""
+        """Raise ValueError for the first target that is not between 0 and 1."""
         words = (
-            "a beta target must be between 0 and 1, and neither of them; "
-            "where it can be, shrink all n targets to the middle: (y * (n - 1) + 0.5) / n"
+            "a beta target must be above 0 and below 1; if 0 or 1 can occur, shrink all n targets to the middle: "
+            "(y * (n - 1) + 0.5) / n"
         )
         require("y", y, (y > 0) & (y < 1), words)
 
@@ -75,7 +75,7 @@ class BetaLikelihood(ShareLikelihood):
         slopes, excess = xp.stack([terms.a_slope, terms.b_slope], axis=1), beta.part_excess  # of log a, log b by z_1
         slope = xp.stack([xp.sum(slopes * beta.pull, axis=1), xp.sum(beta.pull, axis=1)], axis=1)
         mean_mean = xp.sum(slopes * slopes * (beta.share * beta.total[:, None] + excess), axis=1)
-        mean_precision = xp.sum(slopes * excess, axis=1)  # a and b themselves cancel: their sum does not hang on z_1
+        mean_precision = xp.sum(slopes * excess, axis=1)  # a and b cancel: their sum does not depend on z_1
         precision_precision = xp.sum(excess, axis=1) - beta.total_excess
         first = xp.stack([mean_mean, mean_precision], axis=1)
         second = xp.stack([mean_precision, precision_precision], axis=1)
@@ -87,18 +87,18 @@ class BetaLikelihood(ShareLikelihood):
         return link.mean(z[:, 0])
 
     def saturated(self, xp: Any, y: Any) -> Any:
-        """Raise ValueError: there is none."""
+        """Raise ValueError: the likelihood is unbounded."""
         raise no_deviance(self.name)
 
     def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
-        """Return the link of the mean, and the log of the precision that the variance tells."""
+        """Return the link of the mean, and the log of the precision implied by the variance."""
         mean = held_inside(mean, 0.0, 1.0)
         return np.append(link.link(mean), np.log(total_concentration(mean, variance, 1.0)))
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Beta(Distribution):
-    """y lies between 0 and 1. eta = (a - 1, b - 1), T = (log y, log(1 - y)).
+    """y is between 0 and 1. eta = (a - 1, b - 1), T = (log y, log(1 - y)).
 
     A regression predicts the mean and the log of the precision a + b.
 
@@ -118,7 +118,7 @@ class Beta(Distribution):
 
     name = "beta"
     row_likelihood = BetaLikelihood()
-    support = "between 0 and 1, and neither of them"
+    support = "above 0 and below 1"
     _inner = 0.5
 
     def __init__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> None:
@@ -133,7 +133,7 @@ class Beta(Distribution):
 
     @staticmethod
     def sufficient_columns(x: npt.ArrayLike) -> FloatArray:
-        """Return the columns whose moments :meth:`estimate` reads: all log x, then all log(1 - x), (n, 2d)."""
+        """Return the columns whose moments :meth:`estimate` takes: all log x, then all log(1 - x), (n, 2d)."""
         rows = np.asarray(x, dtype=np.float64)
         require("x", rows, (rows > 0) & (rows < 1), f"a beta value must be {Beta.support}")
         return np.concatenate([np.log(rows), np.log1p(-rows)], axis=1)
@@ -160,7 +160,7 @@ class Beta(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
         one, two = np.moveaxis(np.asarray(eta, dtype=np.float64), -1, 0)
         return cls(one + 1, two + 1)
 
@@ -168,7 +168,7 @@ class Beta(Distribution):
     def estimate(cls, statistics: DiagonalMoments, alpha: npt.ArrayLike = 0.0) -> Self:
         """Return a and b of each class and feature, (k, d), from moments of :meth:`sufficient_columns`.
 
-        ``alpha`` is a number of pseudo-observations from the uniform member, a = b = 1.
+        ``alpha`` is a number of pseudo-observations from the uniform distribution, a = b = 1.
 
         Examples
         --------
@@ -187,7 +187,7 @@ class Beta(Distribution):
         return cls(solved[..., 0], solved[..., 1])
 
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
-        """Return draws; those too near an end for a float are held at the nearest one inside."""
+        """Return draws, clipped to the inside of (0, 1)."""
         drawn = np.random.default_rng(random_state).beta(self.a, self.b, self._draws(size))
         return np.clip(drawn, TINY, 1 - EPSILON / 2)
 

@@ -1,4 +1,4 @@
-"""The categorical family, one of k; and what it shares with the multinomial, k probabilities."""
+"""The categorical family, one of k categories, and its base class, which the multinomial shares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, eq=False)
 class Simplex(Distribution):
-    """A family whose parameter is k probabilities on the last axis; eta holds k - 1 log-ratios to the last of them.
+    """A family whose parameter is k probabilities on the last axis; eta is their k - 1 log-ratios to the last.
 
     Class-level maths is that of one trial.
     """
@@ -38,7 +38,7 @@ class Simplex(Distribution):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the batch of members; () for one."""
+        """The shape of the batch; () for one distribution."""
         return self.p.shape[:-1]
 
     @staticmethod
@@ -59,14 +59,14 @@ class Simplex(Distribution):
 
     @property
     def natural(self) -> FloatArray:
-        """The log-ratios of the first k - 1 probabilities to the last; -inf where one is 0."""
+        """The log-ratios of the first k - 1 probabilities to the last; -inf for a probability of 0."""
         last = self.p[..., -1]
         require("p[..., -1]", last, last > 0, "log-ratios to a last category of probability 0 do not exist")
         return np.asarray(links.softmax.link(self.p))
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with these log-ratios."""
+        """Return the distribution with these log-ratios."""
         return cls(links.softmax.mean(eta))
 
 
@@ -96,7 +96,7 @@ class Categorical(Simplex):
 
     @classmethod
     def estimate(cls, statistics: CategoryCounts, alpha: npt.ArrayLike = 0.0) -> list[Self]:
-        """Return one member per feature, of batch shape (k classes,): (c + alpha) / (n + categories alpha).
+        """Return one distribution per feature, of batch shape (k classes,): (c + alpha) / (n + categories alpha).
 
         ``alpha`` is one number, or one per feature.
 

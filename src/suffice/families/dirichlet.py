@@ -1,4 +1,4 @@
-"""The Dirichlet family: shares of a whole."""
+"""The Dirichlet family: compositions, positive parts that sum to 1."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from suffice.statistics.labels import Labels
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
 
-#: Concentrations are held at exp of this, so that their products with logs and slopes are finite.
+#: Concentrations are clipped at exp of this, so that their products with logs and derivatives are finite.
 LARGEST_LOG_CONCENTRATION = 300.0
 
 
 def inverse_digamma(value: FloatArray) -> FloatArray:
-    """Return the x > 0 with digamma(x) = value: five Newton steps from Minka's start give all digits.
+    """Return the x > 0 with digamma(x) = value, by five Newton steps from Minka's initial value.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def inverse_digamma(value: FloatArray) -> FloatArray:
 def solve_concentration(mean_log: FloatArray) -> FloatArray:
     """Return the a with digamma(a_i) - digamma(sum a) = mean_log_i, on the last axis.
 
-    Given the total s = sum a, each a_i is an inverse digamma; one equation is left, that they sum to s. Its excess is
-    positive below the solution and negative above, so it is solved inside a bracket, whatever the sizes of the a_i.
+    Given the total s = sum a, each a_i is an inverse digamma; the remaining equation is that they sum to s. Its excess
+    is positive below the solution and negative above, so it is solved inside a bracket, whatever the sizes of the a_i.
 
     Examples
     --------
@@ -68,17 +68,17 @@ def solve_concentration(mean_log: FloatArray) -> FloatArray:
 
 
 def _lack(mean_log: FloatArray) -> FloatArray:
-    """Return 1 - sum of exp(mean_log): 0 where every row is the same, about (parts - 1) / (2 total) near it."""
+    """Return 1 - sum of exp(mean_log): 0 if all rows are equal, about (parts - 1) / (2 total) for nearly equal rows."""
     largest = np.argmax(mean_log, axis=-1)[..., None]
     others = np.where(np.arange(mean_log.shape[-1]) == largest, 0.0, np.exp(mean_log)).sum(axis=-1)
-    # expm1 keeps the digits of the part nearest 1.
+    # expm1 is accurate for the part nearest 1.
     return np.asarray(-np.expm1(np.take_along_axis(mean_log, largest, axis=-1)[..., 0]) - others)
 
 
 def estimate_concentration(labels: Labels, weights: FloatArray, mean_log: FloatArray, alpha: FloatArray) -> FloatArray:
     """Return the concentrations, (k, d, parts), of d compositions from their mean logs, (k, d, parts).
 
-    ``alpha``, (d,), is a number of pseudo-observations from the uniform member.
+    ``alpha``, (d,), is a number of pseudo-observations from the uniform distribution.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def estimate_concentration(labels: Labels, weights: FloatArray, mean_log: FloatA
 
 
 class ConcentrationTerms(NamedTuple):
-    """The Dirichlet log-density of rows, told by shares and a total: concentration = total * share."""
+    """The Dirichlet log-density of rows, parametrised by shares and a total: concentration = total * share."""
 
     value: Any  # (n,)
     pull: Any  # (n, k), the derivative of the value by the log of each concentration
@@ -107,10 +107,10 @@ class ConcentrationTerms(NamedTuple):
 
 
 def concentration_terms(xp: Any, log_y: Any, log_share: Any, log_total: Any) -> ConcentrationTerms:
-    """Return the density with the leading terms of its gamma functions cancelled on paper.
+    """Return the density with the leading terms of its gamma functions cancelled analytically.
 
     With log Gamma(a) = a log a - a + g(a), its log is g(total) and, of each part, a (log y - log share) - log y - g(a):
-    what is left is of the size of the total times the distance of y from the shares, not of the total times its log.
+    the terms are of the size of the total times the distance of y from the shares, not of the total times its log.
     """
     share, total = xp.exp(log_share), xp.exp(log_total)
     a = share * total[:, None]
@@ -133,7 +133,7 @@ def total_concentration(mean: FloatArray, variance: FloatArray | None, otherwise
 class DirichletLikelihood(ShareLikelihood):
     """Each predictor is the log of a part's concentration.
 
-    The canonical link, concentration - 1 linear, is not offered: it would leave concentrations free to be negative.
+    The canonical link, concentration - 1 linear, is not available: it would allow negative concentrations.
     """
 
     name = "dirichlet"
@@ -148,7 +148,7 @@ class DirichletLikelihood(ShareLikelihood):
         return tuple(f"part {part}" for part in range(targets))
 
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first part that is not positive, or row whose parts do not sum to 1."""
+        """Raise ValueError for the first part that is not positive, or row whose parts do not sum to 1."""
         if len(y.shape) != 2 or y.shape[1] < 2 or classes not in (None, y.shape[1]):
             parts = "k), with 2 parts or more" if classes is None else f"{classes})"
             raise ValueError(f"y must be the parts of each row, (n, {parts}; its shape is {tuple(y.shape)}")
@@ -169,7 +169,7 @@ class DirichletLikelihood(ShareLikelihood):
         products = share[:, :, None] * share[:, None, :] * dirichlet.total_excess[:, None, None]
         curvature = dirichlet.total[:, None, None] * links.share_covariance(xp, share) - products
         code = xp.arange(z.shape[1], device=array_api_compat.device(z))
-        own = xp.clip(curvature + dirichlet.part_excess[:, :, None], min=0.0)  # never negative, but by rounding
+        own = xp.clip(curvature + dirichlet.part_excess[:, :, None], min=0.0)  # negative by rounding only
         return Curve(dirichlet.value, dirichlet.pull, xp.where(code[:, None] == code[None, :], own, curvature))
 
     def mean(self, xp: Any, link: Link, z: Any) -> Any:
@@ -177,19 +177,19 @@ class DirichletLikelihood(ShareLikelihood):
         return links.softmax.mean(z[:, :-1] - z[:, -1:])
 
     def saturated(self, xp: Any, y: Any) -> Any:
-        """Raise ValueError: there is none."""
+        """Raise ValueError: the likelihood is unbounded."""
         raise no_deviance(self.name)
 
     def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
-        """Return the log of the mean times the total concentration that the variance tells."""
+        """Return the log of the mean times the total concentration implied by the variance."""
         mean = held_inside(mean, 0.0, 1.0)
         return np.asarray(link.link(mean / mean.sum() * total_concentration(mean, variance, float(mean.size))))
 
 
 def no_deviance(name: str) -> ValueError:
-    """Return the error about a family whose likelihood has no bound."""
+    """Return the error for a family whose likelihood is unbounded."""
     return ValueError(
-        f"a {name} regression has no deviance: the density at y grows without bound as the precision does; "
+        f"a {name} regression has no deviance: the density at y is unbounded as the precision grows; "
         "compare log-likelihoods instead"
     )
 
@@ -232,7 +232,7 @@ class Dirichlet(Distribution):
 
     @staticmethod
     def sufficient_columns(x: npt.ArrayLike) -> FloatArray:
-        """Return the columns whose moments :meth:`estimate` reads: log x_1 to log x_d, (n, d)."""
+        """Return the columns whose moments :meth:`estimate` takes: log x_1 to log x_d, (n, d)."""
         rows = np.asarray(x, dtype=np.float64)
         require("x", rows, _composition(rows), f"a dirichlet value must be {Dirichlet.support}")
         return Dirichlet.sufficient(rows)
@@ -244,9 +244,9 @@ class Dirichlet(Distribution):
 
     @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
-        """Return the sum of log Gamma(a_i), less log Gamma(sum a)."""
+        """Return the sum of log Gamma(a_i), minus log Gamma(sum a)."""
         a = np.asarray(eta, dtype=np.float64) + 1
-        # A chain of beta functions, which scipy computes without subtracting large log-gammas where one part is small.
+        # A chain of beta functions, which scipy computes without cancellation of large log-gammas if one part is small.
         return np.asarray(betaln(np.cumsum(a, axis=-1)[..., :-1], a[..., 1:]).sum(axis=-1))
 
     @staticmethod
@@ -265,19 +265,19 @@ class Dirichlet(Distribution):
 
     @property
     def natural(self) -> FloatArray:
-        """The concentration less 1."""
+        """The concentration minus 1."""
         return self.concentration - 1
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
         return cls(np.asarray(eta, dtype=np.float64) + 1)
 
     @classmethod
     def estimate(cls, statistics: DiagonalMoments, alpha: float = 0.0) -> Self:
         """Return the concentration of each class, (k, d), from moments of :meth:`sufficient_columns`.
 
-        ``alpha`` is a number of pseudo-observations from the uniform member, whose concentration is 1.
+        ``alpha`` is a number of pseudo-observations from the uniform distribution, whose concentration is 1.
 
         Examples
         --------
@@ -292,7 +292,7 @@ class Dirichlet(Distribution):
         return cls(estimate_concentration(statistics.labels, statistics.weights, mean_log, strength)[:, 0, :])
 
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
-        """Return draws; parts too small for a float are held at the smallest one."""
+        """Return draws; parts are clipped at the smallest normal number."""
         rng = np.random.default_rng(random_state)
         shape = (*self._draws(size), self.concentration.shape[-1])
         # log Gamma(a) draws as log Gamma(a + 1) + log(U) / a: at a = 0.001 half the plain draws underflow to 0.
@@ -308,5 +308,5 @@ class Dirichlet(Distribution):
 
 
 def _composition(y: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which rows are positive parts of a whole; float32 shares sum to 1 within 1e-6."""
+    """Return which rows are positive parts that sum to 1; float32 shares do within 1e-6."""
     return np.asarray((y > 0).all(axis=-1) & (np.abs(y.sum(axis=-1) - 1) <= 1e-6))

@@ -1,4 +1,4 @@
-"""The exponential family of waiting times: how long until the next."""
+"""The exponential distribution: waiting times until an event."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ExponentialLikelihood(ScalarLikelihood):
     }
 
     def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the log of the mean."""
+        """Return the squared derivative of the log of the mean."""
         return terms.b_slope * terms.b_slope
 
     def unit_variance(self, xp: Any, mean: Any) -> Any:
@@ -65,7 +65,7 @@ class ExponentialLikelihood(ScalarLikelihood):
         return mean * mean
 
     def saturated(self, xp: Any, y: Any) -> Any:
-        """Return -1 - log y, infinite at 0: the density of a time at 0 has no bound."""
+        """Return -1 - log y, infinite at 0, where the density is unbounded."""
         return -1 - xp.log(y)
 
 
@@ -117,14 +117,14 @@ class Exponential(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter, which is negative."""
+        """Return the distribution with this natural parameter, which is negative."""
         return cls(positive("-eta", np.negative(eta)))
 
     @classmethod
     def estimate(cls, statistics: DiagonalMoments, alpha: npt.ArrayLike = 0.0) -> Self:
         """Return one over the mean of each class and feature, (k, d).
 
-        ``alpha`` is a number of pseudo-observations that take the feature's mean over all rows.
+        ``alpha`` is a number of pseudo-observations at the feature's mean over all rows.
 
         Examples
         --------
@@ -138,7 +138,7 @@ class Exponential(Distribution):
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         require_known(statistics.labels, statistics.observed + strength, "mean is")
         pooled_mean, _ = pooled_moments(statistics)
-        base = np.where(statistics.observed.sum(axis=0) > 0, pooled_mean, 1.0)  # any rate says the same of no rows
+        base = np.where(statistics.observed.sum(axis=0) > 0, pooled_mean, 1.0)  # without rows the rate is arbitrary
         mean = pseudo_mean(statistics.mean, statistics.observed, base, strength)
         require_spread(statistics.labels, mean > 0, "mean is 0 and its rate is")
         return cls(1 / mean)

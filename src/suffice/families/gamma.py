@@ -1,4 +1,4 @@
-"""The gamma family: how long until the shape-th."""
+"""The gamma family: positive amounts, waiting times until several events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def solve_shape(gap: FloatArray) -> FloatArray:
-    """Return the shape with log(shape) - digamma(shape) = gap > 0, started at Minka's approximation.
+    """Return the shape with log(shape) - digamma(shape) = gap > 0, by Newton's method from Minka's approximation.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def solve_shape(gap: FloatArray) -> FloatArray:
     array([1.e-03, 1.e+03])
     """
     root = np.sqrt((gap - 3) ** 2 + 24 * gap)
-    # Two forms of one root of a quadratic: each subtracts nearly equal numbers where the other does not.
+    # Two forms of one root of a quadratic: each cancels where the other does not.
     start = np.where(gap < 3, (3 - gap + root) / (12 * gap), 2 / np.maximum(gap - 3 + root, TINY))
 
     def excess(shape: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -58,7 +58,7 @@ class GammaLikelihood(ExponentialLikelihood):
         return (y > 0) & xp.isfinite(y)
 
     def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
-        """Return the log density less its terms in the mean, at the shape 1 / dispersion."""
+        """Return the log density without its terms in the mean, at the shape 1 / dispersion."""
         shape = 1 / dispersion
         return (shape - 1) * xp.log(y) + (shape * math.log(shape) - math.lgamma(shape))
 
@@ -72,7 +72,7 @@ class GammaLikelihood(ExponentialLikelihood):
 class Gamma(Distribution):
     """y > 0 with a shape and a rate. eta = (shape - 1, -rate), T = (log y, y).
 
-    Its regression, at unit dispersion, is the exponential's.
+    At unit dispersion its regression is that of the exponential distribution.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Gamma(Distribution):
 
     @staticmethod
     def sufficient_columns(x: npt.ArrayLike) -> FloatArray:
-        """Return the columns whose moments :meth:`estimate` reads: log x_1 to log x_d, then x_1 to x_d, (n, 2d)."""
+        """Return the columns whose moments :meth:`estimate` takes: log x_1 to log x_d, then x_1 to x_d, (n, 2d)."""
         rows = np.asarray(x, dtype=np.float64)
         require("x", rows, (rows > 0) & (rows < np.inf), f"a gamma value must be {Gamma.support}")
         return np.concatenate([np.log(rows), rows], axis=1)
@@ -141,7 +141,7 @@ class Gamma(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
         one, two = np.moveaxis(np.asarray(eta, dtype=np.float64), -1, 0)
         return cls(one + 1, -two)
 
@@ -149,7 +149,7 @@ class Gamma(Distribution):
     def estimate(cls, statistics: DiagonalMoments, alpha: npt.ArrayLike = 0.0) -> Self:
         """Return shape and rate of each class and feature, (k, d), from moments of :meth:`sufficient_columns`.
 
-        ``alpha`` is a number of pseudo-observations from the exponential that has the feature's mean over all rows.
+        ``alpha`` is a number of pseudo-observations from the exponential with the feature's mean over all rows.
 
         Examples
         --------
@@ -168,13 +168,13 @@ class Gamma(Distribution):
         base = np.concatenate([np.log(pooled_mean) + digamma(1.0), pooled_mean])
         mean = pseudo_mean(statistics.mean, statistics.weights[:, None], base, np.tile(strength, 2))
         mean_log, mean = mean[:, :features], mean[:, features:]
-        gap = np.log(mean) - mean_log  # 0 where every value is the same; then only rounding is left
+        gap = np.log(mean) - mean_log  # 0 up to rounding if all values are equal
         require_spread(statistics.labels, gap > 4 * EPSILON * (1 + np.abs(mean_log)), "shape is")
         shape = solve_shape(gap)
         return cls(shape, shape / mean)
 
     def sample(self, size: Size = (), random_state: RandomState = None) -> npt.NDArray[Any]:
-        """Return draws; those too small for a float are held at the smallest one."""
+        """Return draws, clipped at the smallest normal number."""
         drawn = np.random.default_rng(random_state).standard_gamma(self.shape, self._draws(size)) / self.rate
         return np.maximum(drawn, TINY)
 

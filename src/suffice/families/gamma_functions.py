@@ -1,31 +1,31 @@
-"""The gamma function and its derivatives in any array library, in a form that is finite where they overflow."""
+"""Log-gamma and its derivatives in any array library, without their leading terms, which overflow."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
-#: B_2, B_4, ..., B_16: Bernoulli's numbers, of which Stirling's series is made.
+#: Bernoulli numbers B_2, B_4, ..., B_16, the coefficients of Stirling's series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _OF_DIGAMMA = tuple(number / (2 * k) for k, number in enumerate(_BERNOULLI, start=1))
 _OF_LOG_GAMMA = tuple(number / (2 * k - 1) for k, number in enumerate(_OF_DIGAMMA, start=1))
-#: From here on those eight terms of the series give all digits; what is smaller is raised by as much.
+#: From here on the eight terms of the series have full precision; smaller arguments are shifted by this.
 _FAR = 10
 
 
 class Remainders(NamedTuple):
-    """What Stirling's leading terms leave of log-gamma and its derivatives, at x > 0."""
+    """Log-gamma and its derivatives minus the leading terms of Stirling's series, at x > 0."""
 
     log_gamma: Any  # log Gamma(x) - x log x + x
-    digamma: Any  # x (digamma(x) - log x): -1 at 0, -1/2 far out
-    trigamma: Any  # x (x trigamma(x) - 1): 1 at 0, 1/2 far out
+    digamma: Any  # x (digamma(x) - log x): -1 at 0, -1/2 at infinity
+    trigamma: Any  # x (x trigamma(x) - 1): 1 at 0, 1/2 at infinity
 
 
 def gamma_remainders(xp: Any, x: Any, log_x: Any) -> Remainders:
-    """Return the remainders at x >= 0, float64 of any array library.
+    """Return the remainders at x >= 0, in float64 of any array library.
 
-    ``log_x`` says how small x is where x itself has underflowed to 0. Sums and differences of log-gammas, digammas and
-    trigammas at large x are those of the remainders once their leading terms have been cancelled on paper.
+    ``log_x`` is needed where x underflows to 0. Sums and differences of log-gammas, digammas and trigammas at large x
+    are those of the remainders if their leading terms cancel analytically.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def gamma_remainders(xp: Any, x: Any, log_x: Any) -> Remainders:
     digamma_far = -over * _series(over * over, _OF_DIGAMMA) - 0.5
     stirling = over * _series(over * over, _OF_LOG_GAMMA) + math.log(2 * math.pi) / 2
 
-    # Near 0, from Gamma(x) = Gamma(x + 10) / (x (x + 1) ... (x + 9)); the pole's own term is kept apart, exactly.
+    # Near 0, from Gamma(x) = Gamma(x + 10) / (x (x + 1) ... (x + 9)); the term of the pole is kept separate, exactly.
     steps = [near + step for step in range(1, _FAR)]
     log_far = xp.log(far)
     log_gamma_near = (far - 0.5) * log_far - far + stirling - xp.log(math.prod(steps)) - log_x - near * (log_x - 1)

@@ -1,4 +1,4 @@
-"""The Gaussian families: unknown mean and variance, or an unknown mean alone."""
+"""The Gaussian families: unknown mean and variance, or unknown mean and known variance."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GaussianLikelihood(ScalarLikelihood):
     target_words = "a finite number"
 
     def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean."""
+        """Return the squared derivative of the mean."""
         return terms.a_slope * terms.a_slope
 
     def legal_targets(self, xp: Any, y: Any) -> Any:
@@ -72,13 +72,13 @@ class GaussianLikelihood(ScalarLikelihood):
 
     def deviance(self, xp: Any, link: Link, z: Any, y: Any) -> Any:
         """Return (y - mu)^2."""
-        away = y - self.mean(xp, link, z)  # squares of large y would leave no digits to subtract
+        away = y - self.mean(xp, link, z)  # squares of large y would cancel
         return away * away
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class _Normal(Distribution):
-    """What both Gaussian families share: a centre, a variance, a density."""
+    """Base class of both Gaussian families: mean, variance, density."""
 
     mu: FloatArray
     sigma2: FloatArray
@@ -162,7 +162,7 @@ class Gaussian(_Normal):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
         one, two = np.moveaxis(np.asarray(eta, dtype=np.float64), -1, 0)
         sigma2 = 1 / positive("-2 eta[..., 1]", -2 * two)
         return cls(one * sigma2, sigma2)
@@ -171,10 +171,10 @@ class Gaussian(_Normal):
     def estimate(cls, statistics: DiagonalMoments, alpha: npt.ArrayLike = 0.0) -> Self:
         """Return the mean and variance of each class and feature, (k, d).
 
-        ``alpha`` smooths the variance and leaves the mean: it is a number of pseudo-observations about the class's own
-        mean, with the variance the feature has over all rows. So each feature is smoothed on its own scale. A class
-        without rows that know the feature is then the feature over all rows; a feature that never varies at all, or
-        that no row knows, tells classes nothing, and has variance 1 in each.
+        ``alpha`` smooths the variance and not the mean: it is a number of pseudo-observations about the mean of the
+        class, with the variance of the feature over all rows, so each feature is smoothed on its own scale. With alpha,
+        a class in which the feature is always missing gets the distribution of the feature over all rows; a feature
+        that is constant, or missing everywhere, has variance 1 in each class.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class Gaussian(_Normal):
 class GaussianKnownVariance(_Normal):
     """y ~ N(mu, sigma2) where sigma2 is known. eta = mu / sigma2, T = y, a = sigma2 eta^2 / 2.
 
-    Class-level maths takes the known variance as ``known``, 1 unless given.
+    Class-level methods take the known variance as ``known``, by default 1.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class GaussianKnownVariance(_Normal):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike, known: npt.ArrayLike = 1.0) -> Self:
-        """Return the member with this natural parameter and known variance."""
+        """Return the distribution with this natural parameter and known variance."""
         return cls(cls.mean(eta, known), known)
 
     @classmethod

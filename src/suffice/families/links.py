@@ -1,4 +1,4 @@
-"""Links: how a mean and a linear predictor z become each other, in any array library."""
+"""Link functions between a mean and a linear predictor z, in any array library."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-#: exp overflows past 709.78: exponents are held here, so a mean of 8e307 is the largest, and no mean is infinite.
+#: exp overflows above 709.78: exponents are clipped here, so the largest mean is 8e307, and no mean is infinite.
 LARGEST_EXPONENT = 709.0
-#: Predictors are held within this: infinities become large numbers, whose squares are finite too.
+#: Predictors are clipped to this: infinities become large numbers, whose squares are finite too.
 LARGEST_PREDICTOR = 1e100
 
-#: Overflow to infinity and log 0 = -inf are meant where this guards; NaN is not, and stays loud.
+#: Ignore overflow to infinity and log 0 = -inf, which are intended; warnings of NaN are kept.
 quiet = np.errstate(over="ignore", divide="ignore")
 
 
 def arrays(values: Any) -> tuple[Any, Any]:
-    """Return the namespace of an array and the array in float64; what is no array becomes NumPy's.
+    """Return the namespace of an array and the array in float64; other values become NumPy arrays.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def normal_functions(values: Any) -> Any:
 
 
 class Link(ABC):
-    """A link: z = link(mean), and back, mean = mean(z). It has no state; methods take arrays of any library.
+    """A link function, z = link(mean), and its inverse, mean = mean(z). Methods take arrays of any library.
 
     Examples
     --------
@@ -85,12 +85,12 @@ class Link(ABC):
 
     @quiet
     def link(self, mean: Any) -> Any:
-        """Return the linear predictor whose mean this is; infinite at the ends of the mean's range."""
+        """Return the linear predictor of a mean; infinite at the ends of the range of the mean."""
         return self._link(*arrays(mean))
 
     @quiet
     def mean_and_slope(self, z: Any) -> tuple[Any, Any]:
-        """Return the mean at z and its derivative there, which share their work."""
+        """Return the mean at z and its derivative, which share computations."""
         return self._mean_and_slope(*arrays(z))
 
     def mean(self, z: Any) -> Any:
@@ -125,7 +125,7 @@ class Identity(Link):
 
 @dataclass(frozen=True)
 class Log(Link):
-    """mean = exp z, held at exp 709.
+    """mean = exp z, with z clipped at 709.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class Probit(Link):
 
 @dataclass(frozen=True)
 class Cloglog(Link):
-    """mean = 1 - exp(-exp z): the chance of at least one Poisson event.
+    """mean = 1 - exp(-exp z): the probability of at least one Poisson event.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class NegativeInverse(Link):
 
 
 def share_covariance(xp: Any, p: Any) -> Any:
-    """Return the covariance of the 0s and 1s of which one is 1, (..., k, k), from the probability of each, (..., k).
+    """Return the covariance of a one-hot vector, (..., k, k), from its probabilities, (..., k).
 
     Examples
     --------
@@ -255,15 +255,15 @@ def share_covariance(xp: Any, p: Any) -> Any:
     same = code[:, None] == code[None, :]
     products = p[..., :, None] * p[..., None, :]
     others = xp.where(same, xp.zeros_like(products), products)
-    # p (1 - p) summed from the other shares: 1 - p has no digits left where p rounds to 1.
+    # p (1 - p) as a sum over the other probabilities: 1 - p cancels where p is close to 1.
     return xp.where(same, xp.sum(others, axis=-2, keepdims=True), -others)
 
 
 @dataclass(frozen=True)
 class Softmax(Link):
-    """K - 1 predictors on the last axis to K probabilities; the last class has no predictor: it is pinned at 0.
+    """K - 1 predictors on the last axis to K probabilities; the predictor of the last class is 0.
 
-    The slope is (..., K, K - 1): the derivative of each probability by each predictor.
+    The slope is (..., K, K - 1): the derivative of each probability with respect to each predictor.
 
     Examples
     --------
@@ -292,7 +292,7 @@ _BY_NAME: dict[str, Link] = {
 
 
 def by_name(name: str) -> Link:
-    """Return the link of this name.
+    """Return the link with this name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The multinomial family: how often each of k occurred."""
+"""The multinomial family: counts of k outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MultinomialLikelihood(ShareLikelihood):
-    """The log-probability of the class that a code names; the last class has no predictor."""
+    """The log-probability of the class with a code; the last class has no predictor."""
 
     name = "multinomial"
     compiled_links = frozenset({"softmax"})
@@ -32,13 +32,13 @@ class MultinomialLikelihood(ShareLikelihood):
     link_names = (links.softmax.name,)
 
     def predictor_names(self, targets: int) -> tuple[str, ...]:
-        """Return the classes, but for the last."""
+        """Return the classes except the last."""
         if targets < 2:
-            raise ValueError(f"a multinomial regression tells 2 classes or more apart; there is {targets}")
+            raise ValueError(f"a multinomial regression needs 2 classes or more; there is {targets}")
         return tuple(f"class {code}" for code in range(targets - 1))
 
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first target that is no class code."""
+        """Raise ValueError for the first target that is not a class code."""
         legal = (y >= 0) & (y < (math.inf if classes is None else classes)) & (y == xp.floor(y))
         words = "a code, 0 or more" if classes is None else f"a code from 0 to {classes - 1}"
         require("y", y, legal, f"a multinomial target must be {words}")
@@ -67,7 +67,7 @@ class MultinomialLikelihood(ShareLikelihood):
 
 
 class Multinomial(Simplex):
-    """y counts k outcomes of any number of trials, which is taken as known (a document's length).
+    """y counts k outcomes in a known number of trials (a document's length).
 
     eta_i = log(p_i / p_k), T = the first k - 1 counts, a = trials times log(1 + sum of e^eta).
 

@@ -18,12 +18,12 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from suffice.statistics.moments import FullMoments, TiedMoments
 
-#: A feature is dependent when the features before it explain all but this share of its variance, whatever its units.
+#: A feature is dependent if the features before it explain all but this share of its variance.
 INDEPENDENT_SHARE = 1e-12
 
 
 class SingularCovarianceError(ValueError):
-    """A covariance has no inverse: a feature is constant, or a combination of others."""
+    """The covariance is singular: a feature is constant, or a linear combination of others."""
 
     def __init__(self, owner: str, place: tuple[int, ...], feature: int, cure: str = "") -> None:
         super().__init__(f"{owner} is singular: feature {feature} is constant or a combination of others{cure}")
@@ -31,7 +31,7 @@ class SingularCovarianceError(ValueError):
 
 
 def _cholesky(covariance: FloatArray) -> FloatArray:
-    """Return the Cholesky factors of a batch of covariances, taken of the correlations so that units do not matter."""
+    """Return the Cholesky factors of a batch of covariances, computed from the correlations to be scale-free."""
     scale = np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
     factor = np.empty(covariance.shape)
     for place in np.ndindex(covariance.shape[:-2]):
@@ -43,7 +43,7 @@ def _cholesky(covariance: FloatArray) -> FloatArray:
             factor[place] = np.linalg.cholesky(correlation)
             independent = np.diagonal(factor[place]) ** 2
         except np.linalg.LinAlgError:
-            # The combination of features that does not vary; its heaviest member is named.
+            # The linear combination that does not vary: the feature with the largest coefficient is named.
             independent = -np.abs(np.linalg.eigh(correlation)[1][:, 0])
         if (independent < INDEPENDENT_SHARE).any():
             raise SingularCovarianceError(_owner(place), place, int(np.argmin(independent)))
@@ -86,7 +86,7 @@ class MultivariateGaussian(Distribution):
     mu
         The mean, (..., d).
     covariance
-        Symmetric and positive definite, (..., d, d); one (d, d) may serve many means.
+        Symmetric and positive definite, (..., d, d); one (d, d) broadcasts to many means.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class MultivariateGaussian(Distribution):
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return mu' Sigma^-1 mu / 2 + log det Sigma / 2."""
         vector, matrix = _split(eta)
-        factor = _cholesky(-2 * matrix)  # of the precision, whose log-determinant is minus the covariance's
+        factor = _cholesky(-2 * matrix)  # of the precision, whose log-determinant is minus that of the covariance
         white = np.linalg.solve(factor, vector[..., None])[..., 0]
         return np.asarray((white**2).sum(axis=-1) / 2 - np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1))
 
@@ -169,7 +169,7 @@ class MultivariateGaussian(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this natural parameter."""
+        """Return the distribution with this natural parameter."""
         vector, matrix = _split(eta)
         factor = _cholesky(-2 * matrix)
         half = _inverse(factor)
@@ -223,7 +223,7 @@ class MultivariateGaussian(Distribution):
     def _log_density(self, y: FloatArray) -> FloatArray:
         apart = y - self.mu
         batch = self.covariance.ndim - 2
-        # One matrix product per covariance: the axes it does not know are flattened and put next to the features.
+        # One matrix product per covariance: the other axes are flattened and moved next to the features.
         rows = apart.reshape(-1, *apart.shape[apart.ndim - 1 - batch :])
         white = np.moveaxis(rows, 0, -2) @ self.whitener.swapaxes(-1, -2)
         distance = np.moveaxis((white**2).sum(axis=-1), -1, 0).reshape(apart.shape[:-1])

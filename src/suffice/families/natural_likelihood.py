@@ -1,4 +1,4 @@
-"""The log-likelihood of a row under any family with T(y) = y, from what the family says about itself."""
+"""The log-likelihood of a row under any family with T(y) = y, derived from the methods of the family."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from suffice.families.links import LARGEST_EXPONENT, Cloglog, Link, Log, Logit, 
 from suffice.families.row_likelihood import Curve, RowLikelihood, held_inside, impossible
 from suffice.statistics.base import FloatArray
 
-#: Links that make sense where the mean lies between these ends; the default one first.
+#: Links for each range of the mean; the default one first.
 _LINKS = {
     (0.0, math.inf): ("log", "identity", "inverse"),
     (0.0, 1.0): ("logit", "probit", "cloglog", "log", "identity"),
     (-math.inf, math.inf): ("identity", "log"),
 }
-#: Under a log link means are held between exp of these: their squares, cubes and the reciprocals of both are finite.
+#: Under a log link means are clipped to exp of these: their squares, cubes and the reciprocals of both are finite.
 _LEAST, _MOST = -230.0, LARGEST_EXPONENT / 2 - 1
 
-#: What lies outside the range of means is found by its mean, which may be infinite or NaN there.
+#: Predictors outside the range of the mean are detected by their mean, which may be infinite or NaN.
 _silent = np.errstate(all="ignore")
 
 
@@ -53,9 +53,9 @@ class Canonical(Link):
 
 
 class NaturalLikelihood(RowLikelihood):
-    """The log-likelihood y eta - a(eta) of a family's row, where the mean is a link away from one linear predictor.
+    """The log-likelihood y eta - a(eta) of a row, where one linear predictor is the link of the mean.
 
-    It is computed by NumPy: predictors in the memory of a device come here and go back.
+    It is computed with NumPy: predictors on a device are copied to the host and the results back.
 
     Examples
     --------
@@ -78,11 +78,11 @@ class NaturalLikelihood(RowLikelihood):
             self.separating_links = ("log",)
 
     def predictor_names(self, targets: int) -> tuple[str, ...]:
-        """Return the one thing predicted."""
+        """Return the name of the one predictor."""
         return ("mean",)
 
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first target outside the support."""
+        """Raise ValueError for the first target outside the support."""
         values = _host(y)
         require("y", values, self.family.contains(values), f"a {self.name} target must be {self.family.support}")
 
@@ -93,7 +93,7 @@ class NaturalLikelihood(RowLikelihood):
         mean, slope = self._mean_and_slope(link, at)
         low, high = self.family.mean_range
         inside = (mean > low) & (mean < high)
-        # Some links come to an end by rounding alone; under the others a mean at an end is possible where y is there.
+        # Some links reach an end of the range by rounding only; under others a mean at the end is valid if y is there.
         ends = (mean == low) | (mean == high)
         legal = (inside | (ends & (_stays_inside(link, low, high) | (mean == targets)))) & np.isfinite(slope)
         mean = hold_inside(np.where(legal, mean, _middle(low, high)), (low, high))
@@ -104,7 +104,7 @@ class NaturalLikelihood(RowLikelihood):
         return Curve(*(_like(z, part) for part in impossible(np, legal, parts)))
 
     def mean(self, xp: Any, link: Link, z: Any) -> Any:
-        """Return what the link gives back."""
+        """Return the inverse link of the predictor."""
         return _like(z, self._mean_and_slope(link, _host(z[:, 0]))[0])
 
     def unit_variance(self, xp: Any, mean: Any) -> Any:
@@ -112,7 +112,7 @@ class NaturalLikelihood(RowLikelihood):
         return _like(mean, self.family.variance_function(hold_inside(_host(mean), self.family.mean_range)))
 
     def pearson(self, xp: Any, mean: Any, y: Any) -> Any:
-        """Return the squared distance over V(mean); rounding may have carried a mean out of its range."""
+        """Return the squared distance over V(mean); rounding may have moved a mean out of its range."""
         held = hold_inside(_host(mean), self.family.mean_range)
         return _like(mean, (_host(y) - held) ** 2 / self.family.variance_function(held))
 
@@ -135,7 +135,7 @@ class NaturalLikelihood(RowLikelihood):
 
 
 def _stays_inside(link: Link, low: float, high: float) -> bool:
-    """Return whether every predictor has a mean inside a range."""
+    """Return whether the mean of every predictor is inside a range."""
     return (isinstance(link, Log) and low <= 0 and high == math.inf) or isinstance(link, Logit | Probit | Cloglog)
 
 
@@ -147,12 +147,12 @@ def _middle(low: float, high: float) -> float:
 
 
 def _host(values: Any) -> FloatArray:
-    """Return an array of any library as NumPy's, in float64."""
+    """Return an array of any library as a NumPy array in float64."""
     return np.asarray(values if isinstance(values, np.ndarray) else to_host(values), dtype=np.float64)
 
 
 def _like(like: Any, values: Any) -> Any:
-    """Return NumPy's numbers as an array of the library, and on the device, of another."""
+    """Return a NumPy array as an array of the library and on the device of another."""
     if isinstance(like, np.ndarray):
         return np.asarray(values, dtype=np.float64)
     xp = array_api_compat.array_namespace(like)

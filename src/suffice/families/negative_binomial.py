@@ -1,4 +1,4 @@
-"""The negative binomial family: counts that vary more than a Poisson's."""
+"""The negative binomial family: overdispersed counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from suffice.statistics.base import FloatArray
 class NegativeBinomial(Family):
     """Counts whose variance is mean + mean^2 / theta, where theta is known.
 
-    A Poisson count whose rate is itself gamma, of shape theta: the larger theta, the nearer to a Poisson. With theta
-    = 1 it is the geometric family. eta = log(mean / (mean + theta)), T = y, a = -theta log(1 - e^eta).
+    A Poisson count whose rate has a gamma distribution of shape theta; the limit for large theta is the Poisson. With
+    theta = 1 it is the geometric family. eta = log(mean / (mean + theta)), T = y, a = -theta log(1 - e^eta).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class NegativeBinomial(Family):
     def log_partition(self, eta: npt.ArrayLike) -> FloatArray:
         """Return -theta log(1 - e^eta)."""
         at = np.asarray(eta, dtype=np.float64)
-        # Two forms of log(1 - e^eta), of which each keeps the digits that the other loses.
+        # Two forms of log(1 - e^eta): each is accurate where the other cancels.
         near, far = np.log(-np.expm1(np.maximum(at, -1.0))), np.log1p(-np.exp(np.minimum(at, -0.5)))
         return np.asarray(-self.theta * np.where(at > -0.7, near, far))
 
@@ -63,7 +63,7 @@ class NegativeBinomial(Family):
 
     def natural_parameter(self, mean: npt.ArrayLike) -> FloatArray:
         """Return log(mean / (mean + theta))."""
-        return np.asarray(-np.log1p(self.theta / np.asarray(mean, dtype=np.float64)))  # keeps its digits near 0
+        return np.asarray(-np.log1p(self.theta / np.asarray(mean, dtype=np.float64)))  # accurate near 0
 
     def variance_function(self, mean: npt.ArrayLike) -> FloatArray:
         """Return mean + mean^2 / theta."""

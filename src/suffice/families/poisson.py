@@ -1,4 +1,4 @@
-"""The Poisson family: how many in a unit of time."""
+"""The Poisson family: counts of events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _poisson_identity(xp: Any, z: Any) -> Terms:
 
 
 class PoissonLikelihood(ScalarLikelihood):
-    """y log mu - mu. A rate is read with its exposure as its weight."""
+    """y log mu - mu. The weight of a rate is its exposure."""
 
     name = "poisson"
     compiled_links = frozenset({"log"})
@@ -44,7 +44,7 @@ class PoissonLikelihood(ScalarLikelihood):
     }
 
     def information(self, terms: Terms) -> Any:
-        """Return the squared slope of the mean over the mean."""
+        """Return the squared derivative of the mean over the mean."""
         return -terms.a_slope * terms.b_slope
 
     def unit_variance(self, xp: Any, mean: Any) -> Any:
@@ -62,7 +62,7 @@ class PoissonLikelihood(ScalarLikelihood):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Poisson(Distribution):
-    """y counts events that come at a rate. eta = log rate, T = y, a = e^eta.
+    """y is a count of events with an expected number. eta = log rate, T = y, a = e^eta.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ class Poisson(Distribution):
 
     @classmethod
     def from_natural(cls, eta: npt.ArrayLike) -> Self:
-        """Return the member with this log-rate."""
+        """Return the distribution with this log-rate."""
         return cls(cls.mean(eta))
 
     @classmethod
     def estimate(cls, statistics: EventCounts, alpha: npt.ArrayLike = 0.0) -> Self:
-        """Return (counts + alpha) / (rows + alpha) of each class and feature, (k, d), rows being those that know it.
+        """Return (counts + alpha) / (rows + alpha) of each class and feature, (k, d); rows are those where it is known.
 
         ``alpha`` is a gamma prior worth that many rows at rate 1; one number, or one per feature.
 

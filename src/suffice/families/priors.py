@@ -1,4 +1,4 @@
-"""Priors: what turns counts and moments into beliefs, by smoothing, shrinkage or a penalty."""
+"""Priors for estimates from counts and moments: Laplace smoothing, shrinkage of covariances, ridge penalty."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def check_alpha(alpha: npt.ArrayLike, features: int) -> FloatArray:
-    """Return a smoothing strength as one number per feature, refusing what is negative, NaN or infinite.
+    """Return a smoothing strength as one number per feature; raise if it is negative, NaN or infinite.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def check_alpha(alpha: npt.ArrayLike, features: int) -> FloatArray:
 def require_evidence(
     labels: Labels, evidence: FloatArray, what: str, noun: str = "rows", cure: str = "give alpha > 0"
 ) -> None:
-    """Raise ValueError naming the first class with no evidence, data or prior, (k,), for what is to be estimated.
+    """Raise ValueError for the first class with no evidence, data or prior, (k,), for an estimate.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def require_evidence(
     ValueError: class 'spam' has no rows: its mean is undefined; give alpha > 0
     """
     if evidence.size == 0:
-        raise ValueError(f"there are no classes and no {noun}: nothing can be estimated")
+        raise ValueError(f"there are no classes and no {noun}: fit rows first")
     if (evidence <= 0).any():
         label = labels.names[int(np.argmax(evidence <= 0))]
         raise ValueError(f"class {label!r} has no {noun}: its {what} undefined; {cure}")
 
 
 def require_known(labels: Labels, evidence: FloatArray, what: str) -> None:
-    """Raise ValueError naming the first class and feature, (k, d), with no evidence, known cell or prior.
+    """Raise ValueError for the first class and feature, (k, d), with neither a known cell nor a prior.
 
     Examples
     --------
@@ -71,7 +71,7 @@ feature
 
 
 def require_spread(labels: Labels, fine: npt.NDArray[np.bool_], what: str) -> None:
-    """Raise ValueError naming the first class and feature, (k, d), whose values do not vary.
+    """Raise ValueError for the first class and feature, (k, d), whose values do not vary.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def pseudo_mean(mean: FloatArray, weight: FloatArray, base: FloatArray, alpha: F
     array([3.])
     """
     share = alpha / (weight + alpha)
-    return np.where(weight > 0, mean + share * (base - mean), base)  # the mean of no rows is no number to start from
+    return np.where(weight > 0, mean + share * (base - mean), base)  # without rows the mean is undefined
 
 
 def pooled_moments(statistics: DiagonalMoments) -> tuple[FloatArray, FloatArray]:
@@ -184,7 +184,7 @@ def oas_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
     """
     matrix = np.asarray(covariance, dtype=np.float64)
     level = np.trace(matrix, axis1=-2, axis2=-1) / matrix.shape[-1]
-    # Divided by the mean variance first: squares of small or large units would underflow or overflow.
+    # Divided by the mean variance first: squares of small or large values would underflow or overflow.
     relative = matrix / np.where(level > 0, level, 1.0)[..., None, None]
     power = (relative**2).mean(axis=(-2, -1))
     rest = (np.asarray(n, dtype=np.float64) + 1) * (power - 1 / matrix.shape[-1])
@@ -192,16 +192,16 @@ def oas_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
 
 
 def ledoit_wolf_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike, quartic: npt.ArrayLike) -> FloatArray:
-    """Return Ledoit and Wolf's shrinkage (2004) of maximum-likelihood covariances of n rows of any distribution.
+    """Return the Ledoit-Wolf shrinkage (2004) of maximum likelihood covariances of n rows of any distribution.
 
     Parameters
     ----------
     covariance
         S, (..., d, d).
     n
-        The weight of the rows behind each covariance, (...).
+        The weight of the rows of each covariance, (...).
     quartic
-        The sum of the fourth powers of the rows' distance from their mean, (...).
+        The sum of the fourth powers of the rows' distances from their mean, (...).
 
     Examples
     --------
@@ -212,19 +212,19 @@ def ledoit_wolf_shrinkage(covariance: npt.ArrayLike, n: npt.ArrayLike, quartic: 
     matrix, count = np.asarray(covariance, dtype=np.float64), np.asarray(n, dtype=np.float64)
     features = matrix.shape[-1]
     level = np.trace(matrix, axis1=-2, axis2=-1) / features
-    # Divided by the mean variance first, as powers of small or large units would underflow or overflow: twice, not once
-    # by its square.
+    # Divided by the mean variance first, twice and not once by its square: powers of small or large values would
+    # underflow or overflow.
     unit, rows = np.where(level > 0, level, 1.0), np.where(count > 0, count, 1.0)
     relative = matrix / unit[..., None, None]
     fourth = np.asarray(quartic, dtype=np.float64) / unit / unit / rows
-    # How far the rows' own products are from S, on average, over how far S is from the sphere.
+    # The mean distance of the rows' products from S, over the distance of S from the sphere.
     noise = np.maximum(fourth - (relative**2).sum(axis=(-2, -1)), 0.0) / rows
     apart = ((relative - np.eye(features)) ** 2).sum(axis=(-2, -1))
     return np.asarray(np.where(noise > 0, np.minimum(noise, apart) / np.where(apart > 0, apart, 1.0), 0.0))
 
 
 class Penalty(NamedTuple):
-    """A cost taken from a log-likelihood: its value, its gradient, and its second derivatives (a diagonal)."""
+    """A penalty that is subtracted from a log-likelihood: value, gradient, and the diagonal of the Hessian."""
 
     value: float
     gradient: FloatArray  # the shape of theta
@@ -232,9 +232,9 @@ class Penalty(NamedTuple):
 
 
 def ridge(theta: npt.ArrayLike, strength: npt.ArrayLike) -> Penalty:
-    """Return the ridge penalty, strength theta^2 / 2 summed: minus the log of a Gaussian prior of that precision.
+    """Return the ridge penalty, the sum of strength theta^2 / 2: minus the log of a Gaussian prior of that precision.
 
-    ``strength`` broadcasts against theta, so an intercept can go free with a 0.
+    ``strength`` broadcasts against theta; 0 leaves an intercept without a penalty.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Responses: a family under a link, as value, slope and curvature of a row's log-likelihood in its predictors."""
+"""A family under a link: value, derivative and Fisher information of a row's log-likelihood in its predictors."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from suffice.statistics.base import FloatArray
 
 __all__ = ["NAMED", "PARAMETRIC", "Curve", "Response", "as_family"]
 
-#: The families that have a regression and no parameters of their own, by name.
+#: Families with a regression and without parameters, by name.
 NAMED: dict[str, type[Family]] = {
     family.name: family for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, Multinomial, Beta, Dirichlet)
 }
-#: Those with parameters, by name.
+#: Families with parameters, by name.
 PARAMETRIC: dict[str, type[Family]] = {family.name: family for family in (NegativeBinomial, Tweedie)}
 #: Other names of families.
 ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
 
 
 def as_family(family: Any) -> Any:
-    """Return the family that a name, a class or an instance stands for: a subclass of Distribution, or an instance.
+    """Return the family of a name, a class or an instance: a subclass of Distribution, or an instance of Family.
 
     Examples
     --------
@@ -75,22 +75,21 @@ def as_family(family: Any) -> Any:
     except TypeError as error:
         if not inspect.signature(kind).parameters:
             raise
-        raise TypeError(
-            f"the family {family.__name__} cannot be made without arguments ({error}): give {_call(family)}"
-        ) from None
+        raise TypeError(f"the family {family.__name__} needs arguments ({error}): give {_call(family)}") from None
 
 
 def _call(family: type[Family]) -> str:
-    """Return how an instance is made, as in ``Tweedie(power=...)``."""
+    """Return the call of the constructor, as in ``Tweedie(power=...)``."""
     return f"{family.__name__}({', '.join(f'{name}=...' for name in inspect.signature(family).parameters)})"
 
 
 @dataclass(frozen=True)
 class Response:
-    """A family whose mean is a link away from linear predictors. Use :meth:`of` for the usual link.
+    """A family with a link between its mean and the linear predictors. Use :meth:`of` for the default link.
 
-    That is the canonical one, where the family has one that always gives a member. A beta response has two predictors,
-    for the mean and for the log of the precision; a Dirichlet response has one per part, the log of its concentration.
+    The default is the canonical link, if every predictor gives a valid mean under it. A beta response has two
+    predictors, for the mean and for the log of the precision; a Dirichlet response has one per part, the log of its
+    concentration.
 
     Examples
     --------
@@ -121,7 +120,7 @@ class Response:
 
     @classmethod
     def of(cls, family: Family | type[Family] | str, link: Link | str | None = None) -> Self:
-        """Return the response of a family, or its name, under a link, or its name; under the usual one by default."""
+        """Return the response of a family, or its name, under a link, or its name, or the default link."""
         found = as_family(family)
         if link is None or link == "canonical":
             likelihood = _likelihood_of(found)
@@ -138,14 +137,14 @@ class Response:
 
     @property
     def vector_targets(self) -> bool:
-        """Whether a target is a row of several numbers, (n, k), as the parts of a Dirichlet response are."""
+        """Whether a target is a row of several numbers, (n, k), such as the parts of a Dirichlet response."""
         return self.likelihood.vector_targets
 
     def predictors(self, targets: int = 1) -> int:
-        """Return how many linear predictors a row has.
+        """Return the number of linear predictors of a row.
 
-        ``targets`` is the number of classes of a multinomial response and of parts of a Dirichlet response; the others
-        do not ask for it.
+        ``targets`` is the number of classes of a multinomial response and of parts of a Dirichlet response; others
+        ignore it.
 
         Examples
         --------
@@ -157,7 +156,7 @@ class Response:
         return len(self.predictor_names(targets))
 
     def predictor_names(self, targets: int = 1) -> tuple[str, ...]:
-        """Return what each linear predictor tells.
+        """Return the names of the linear predictors.
 
         Examples
         --------
@@ -167,7 +166,7 @@ class Response:
         return self.likelihood.predictor_names(targets)
 
     def check_targets(self, y: Any, classes: int | None = None) -> None:
-        """Raise ValueError naming the first target, of an array of any library, that the family cannot have.
+        """Raise ValueError for the first target, in an array of any library, outside the support of the family.
 
         Bernoulli targets may be proportions (with the trials as weights), and Poisson targets rates (with the exposure
         as weights); multinomial targets are codes from 0 to ``classes`` - 1; Dirichlet targets are rows of positive
@@ -190,23 +189,23 @@ class Response:
         Parameters
         ----------
         predictor
-            The linear predictors, (n, t), float64; t is that of :meth:`predictors`. The last class of a multinomial
-            response has none: it is pinned at 0.
+            The linear predictors, (n, t), float64; t is that of :meth:`predictors`. The predictor of the last class of
+            a multinomial response is 0 and not included.
         y
             Legal targets, (n,), or (n, k) where they are vectors; class codes for the multinomial.
 
         Notes
         -----
-        Where the link gives a mean that the family cannot have, the value is -inf, and the slope and curvature are 0:
-        a line search backs off. Predictors are held within 1e100, exponents at 709 (354 for gaussian/log, whose mean is
-        squared; 300 for logs of concentrations) and divisors above 1e-100, so that value is never NaN; it may be -inf
-        where it overflows.
+        Where the mean is outside the range of the family, the value is -inf, and the slope and curvature are 0, so that
+        a line search backtracks. Predictors are clipped at 1e100, exponents at 709 (354 for gaussian/log, whose mean is
+        squared; 300 for logs of concentrations) and divisors at 1e-100, so that the value is never NaN; it may
+        overflow to -inf.
         """
         return self.likelihood.curve(*self._rows(predictor, y))
 
     @quiet
     def deviance(self, predictor: Any, y: Any) -> Any:
-        """Return the deviance of each row, (n,): twice what its value falls short of :meth:`saturated`.
+        """Return the deviance of each row, (n,): twice the difference of :meth:`saturated` and its value.
 
         Examples
         --------
@@ -258,9 +257,9 @@ class Response:
 
     @quiet
     def saturated(self, y: Any) -> Any:
-        """Return the value, as :meth:`curve` counts it, of each row whose mean is y itself: no model does better.
+        """Return the largest value of :meth:`curve` for each row, where the mean is y.
 
-        Beta and Dirichlet responses have none: their density at the mean has no bound as the precision grows.
+        Beta and Dirichlet responses have none: their density at the mean is unbounded as the precision grows.
 
         Examples
         --------
@@ -271,7 +270,7 @@ class Response:
 
     @quiet
     def log_base(self, y: Any, dispersion: float = 1.0) -> Any:
-        """Return log b(y) of each row, (n,): what :meth:`curve` leaves out of the log-likelihood.
+        """Return log b(y) of each row, (n,): the terms of the log-likelihood that :meth:`curve` omits.
 
         For proportions of trials, add :func:`~suffice.families.bernoulli.log_choose` instead.
 
@@ -284,15 +283,15 @@ class Response:
 
     @quiet
     def start(self, mean: npt.ArrayLike, variance: npt.ArrayLike | None = None) -> FloatArray:
-        """Return the predictors, (t,), of the member with this mean, held inside the family's range: a first guess.
+        """Return the predictors, (t,), of the distribution with this mean, as the initial value of a solver.
 
         Parameters
         ----------
         mean
             The mean of y: a number, or (k,) for the shares of classes and the means of parts.
         variance
-            The variance of y, of the shape of the mean. It gives the beta and Dirichlet their precision, which is that
-            of the uniform distribution, or near it, without one.
+            The variance of y, of the shape of the mean. It determines the precision of the beta and Dirichlet; without
+            it, that is the precision of the uniform distribution, or close to it.
 
         Examples
         --------
@@ -306,7 +305,7 @@ class Response:
         return self.likelihood.start(self.link, centre, spread).reshape(-1)
 
     def _rows(self, predictor: Any, y: Any) -> tuple[Any, Link, Any, Any]:
-        """Return the namespace, the link, the predictors held in range and the targets in float64, all checked."""
+        """Return the namespace, the link, the clipped predictors and the targets in float64, all checked."""
         xp, z = _held(predictor)
         rows, columns = z.shape
         if self.vector_targets:
@@ -322,7 +321,7 @@ class Response:
 
 
 def _held(predictor: Any) -> tuple[Any, Any]:
-    """Return the namespace of predictors and the predictors held within 1e100."""
+    """Return the namespace of predictors and the predictors clipped at 1e100."""
     xp = array_api_compat.array_namespace(predictor)
     if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
         raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
@@ -330,7 +329,7 @@ def _held(predictor: Any) -> tuple[Any, Any]:
 
 
 def _likelihood_of(family: Any) -> RowLikelihood | None:
-    """Return the log-likelihood of a row of a family; None of a distribution that has no regression."""
+    """Return the log-likelihood of a row of a family; None for a distribution without a regression."""
     kind = family if isinstance(family, type) else type(family)
     found: RowLikelihood | None = family.row_likelihood
     return NaturalLikelihood(family) if found is None and not issubclass(kind, Distribution) else found

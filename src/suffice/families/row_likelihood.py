@@ -1,4 +1,4 @@
-"""The log-likelihood of a row as a function of its linear predictors: what every family with a regression declares."""
+"""Base classes of the log-likelihood of a row as a function of its linear predictors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from suffice.families.base import finite, require
 from suffice.families.links import Link
 from suffice.statistics.base import FloatArray
 
-#: A mean at an end of its range, where the link is infinite, is moved this far inside before a solver starts from it.
+#: Distance from the ends of its range, where the link is infinite, at which the mean of an initial value is clipped.
 START_INSIDE = 1e-6
-#: What is divided by is held above this, so that the reciprocal of its square is finite.
+#: Divisors are clipped at this, so that the reciprocal of the square is finite.
 SMALLEST_DIVISOR = 1e-100
 
 
 class Terms(NamedTuple):
-    """A row's log-likelihood in the form y A(z) + r B(z), where r is 1 - y for the Bernoulli and 1 for the others.
+    """The log-likelihood of a row as y A(z) + r B(z), where r is 1 - y for the Bernoulli and 1 for the others.
 
-    In y eta - a(eta), A is eta and B is -a; for the Bernoulli, A is log p and B is log q, which are stable where their
-    difference eta is not.
+    In y eta - a(eta), A is eta and B is -a; for the Bernoulli, A is log p and B is log q, which are stable where eta,
+    their difference, is not.
     """
 
     a: Any
@@ -34,15 +34,15 @@ class Terms(NamedTuple):
 
 
 class LinkForm(NamedTuple):
-    """A pair of family and link: its terms, and the predictors between which the mean is one the family can have."""
+    """A pair of family and link: its terms, and the range of predictors with a valid mean."""
 
     terms: Callable[[Any, Any], Terms]
     low: float = -math.inf
     high: float = math.inf
-    closed: bool = True  # whether a mean at the end of its range is one the family can have
+    closed: bool = True  # whether a mean at the end of its range is valid
 
     def legal(self, xp: Any, z: Any) -> tuple[Any, Any]:
-        """Return which predictors give a mean that can be, None for all, and z with a legal one in place of others."""
+        """Return which predictors have a valid mean, None for all, and z with a valid value in place of the others."""
         if math.isinf(self.low) and math.isinf(self.high):
             return None, z
         legal = (z >= self.low) & (z <= self.high) if self.closed else (z > self.low) & (z < self.high)
@@ -51,7 +51,7 @@ class LinkForm(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The log-likelihood of each row, and its derivatives by the row's linear predictors."""
+    """The log-likelihood of each row, and its derivatives with respect to the row's linear predictors."""
 
     value: Any  # (n,), without log b(y), at unit dispersion
     slope: Any  # (n, t)
@@ -73,16 +73,16 @@ class RowLikelihood(ABC):
     has_deviance: ClassVar[bool] = True  #: whether the likelihood of one row is bounded
     value_has_units: bool = False  #: whether the log-likelihood of a row changes with the units of y by a factor
     positive_targets: bool = False  #: whether targets are 0 or more
-    #: Links under which the likelihood may rise for ever: the mean comes near an end of its range, not to it.
+    #: Links under which the likelihood may have no maximum: the mean approaches an end of its range.
     separating_links: tuple[str, ...] = ()
 
     @abstractmethod
     def predictor_names(self, targets: int) -> tuple[str, ...]:
-        """Return what each linear predictor tells."""
+        """Return the names of the linear predictors."""
 
     @abstractmethod
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first target that the family cannot have."""
+        """Raise ValueError for the first target outside the support of the family."""
 
     @abstractmethod
     def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
@@ -98,18 +98,18 @@ class RowLikelihood(ABC):
 
     @abstractmethod
     def saturated(self, xp: Any, y: Any) -> Any:
-        """Return the value of each row where the mean is y itself."""
+        """Return the value of each row where the mean is y."""
 
     @abstractmethod
     def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
-        """Return the predictors, (t,), from which to look for better ones."""
+        """Return the predictors, (t,), from which a solver starts."""
 
     def log_base(self, xp: Any, y: Any, dispersion: float = 1.0) -> Any:
-        """Return log b(y) of each row at a dispersion: 0, unless the family says otherwise."""
+        """Return log b(y) of each row at a dispersion; by default 0."""
         return xp.zeros_like(y if len(y.shape) < 2 else y[:, 0])
 
     def total_log_base(self, weight: float, log_y: float, dispersion: float) -> float | None:
-        """Return the sum of log b(y) where the weight and the sum of log y tell it; else None."""
+        """Return the sum of log b(y) if it is a function of the weight and the sum of log y; else None."""
         return None
 
     def pearson(self, xp: Any, mean: Any, y: Any) -> Any:
@@ -117,12 +117,12 @@ class RowLikelihood(ABC):
         return (y - mean) ** 2 / self.unit_variance(xp, mean)
 
     def deviance(self, xp: Any, link: Link, z: Any, y: Any) -> Any:
-        """Return what each row falls short of its saturated value, twice."""
-        return 2 * xp.clip(self.saturated(xp, y) - self.curve(xp, link, z, y).value, min=0.0)  # not by rounding
+        """Return twice the difference of the saturated value and the value of each row."""
+        return 2 * xp.clip(self.saturated(xp, y) - self.curve(xp, link, z, y).value, min=0.0)  # rounding
 
 
 def held_inside(mean: FloatArray, low: float, high: float) -> FloatArray:
-    """Return means with those at an end of their range, or beyond it, moved a little inside.
+    """Return means clipped at a small distance from the ends of their range.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def times(xp: Any, count: Any, term: Any) -> Any:
 
 
 def impossible(xp: Any, legal: Any, curve: Curve) -> Curve:
-    """Return a curve whose rows that are not legal have no likelihood, and no slope.
+    """Return a curve with value -inf and derivatives 0 in the rows that are not legal.
 
     Examples
     --------
@@ -171,22 +171,22 @@ class ScalarLikelihood(RowLikelihood):
 
     @abstractmethod
     def information(self, terms: Terms) -> Any:
-        """Return the expected curvature."""
+        """Return the Fisher information."""
 
     def legal_targets(self, xp: Any, y: Any) -> Any:
-        """Return which targets the family can have."""
+        """Return which targets are in the support of the family."""
         return (y >= 0) & xp.isfinite(y)
 
     def rest(self, xp: Any, y: Any) -> Any:
-        """Return what B(z) comes with."""
+        """Return the factor r of B(z)."""
         return xp.ones_like(y)
 
     def predictor_names(self, targets: int) -> tuple[str, ...]:
-        """Return the one thing told."""
+        """Return the name of the one predictor."""
         return ("mean",)
 
     def check_targets(self, xp: Any, y: Any, classes: int | None) -> None:
-        """Raise ValueError naming the first target that the family cannot have."""
+        """Raise ValueError for the first target outside the support of the family."""
         require("y", y, self.legal_targets(xp, y), f"a {self.name} target must be {self.target_words}")
 
     def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
@@ -200,18 +200,18 @@ class ScalarLikelihood(RowLikelihood):
         return curve if legal is None else impossible(xp, legal, curve)
 
     def mean(self, xp: Any, link: Link, z: Any) -> Any:
-        """Return what the link gives back."""
+        """Return the inverse link of the predictor."""
         return link.mean(z[:, 0])
 
     def start(self, link: Link, mean: FloatArray, variance: FloatArray | None) -> FloatArray:
         """Return the link of the mean."""
-        # Every other link than the identity has positive means only.
+        # Links other than the identity have positive means only.
         low = self.low if link is links.identity else 0.0
         return np.asarray(link.link(held_inside(mean, low, self.high)))
 
 
 def over(xp: Any, z: Any) -> Any:
-    """Return 1 / z of z >= 0, held where its square is finite.
+    """Return 1 / z of z >= 0, clipped so that its square is finite.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def over(xp: Any, z: Any) -> Any:
 
 
 class ShareLikelihood(RowLikelihood):
-    """The log-likelihood of shares: log b(y) is 0, and a share's variance is that of one trial, or less."""
+    """The log-likelihood of shares: log b(y) is 0, and the variance of a share is at most that of one trial."""
 
     def unit_variance(self, xp: Any, mean: Any) -> Any:
         """Return p q."""

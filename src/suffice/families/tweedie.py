@@ -1,4 +1,4 @@
-"""The Tweedie family between Poisson and gamma: sums of a Poisson number of gamma amounts, which may be 0."""
+"""The Tweedie family between Poisson and gamma: amounts with exact zeros, sums of a Poisson number of gammas."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from scipy.special import gammaln
 from suffice.families.base import Family
 from suffice.statistics.base import FloatArray
 
-#: From so many amounts on, rounding of the series' terms outweighs what the saddlepoint approximation leaves out.
+#: From this expected number of amounts, the rounding error of the series exceeds that of the saddlepoint approximation.
 _MANY = 1e7
-#: Terms further from the largest than so many standard deviations are below rounding.
+#: Terms at more than this many standard deviations from the largest are below rounding.
 _FAR = 10.0
-#: How many values are summed at a time.
+#: Number of values per block of the series.
 _BLOCK = 1024
 
 
 @dataclass(frozen=True)
 class Tweedie(Family):
-    """Numbers of 0 or more, 0 among them with a probability of its own; the variance is phi mean^power.
+    """Amounts of 0 or more, with a positive probability of exactly 0; the variance is phi mean^power.
 
-    Rain in a day, the claims of an insured in a year. It is an exponential dispersion family:
+    Examples are the rain of a day and the insurance claims of a year. It is an exponential dispersion family:
     p(y) = b(y, phi) exp((eta y - a(eta)) / phi), eta = mean^(1 - power) / (1 - power).
 
     Parameters
     ----------
     power
-        Between 1 (Poisson) and 2 (gamma), and neither of them.
+        Above 1 (Poisson) and below 2 (gamma).
 
     Notes
     -----
-    b(y, phi) is the series of Dunn and Smyth (2005), summed about its largest term in steps of a fraction of its
-    width, so that it takes about as many terms for every y. Where the expected number of amounts is above 1e7, the
-    saddlepoint approximation is used: its relative error is below 1e-8 there.
+    b(y, phi) is the series of Dunn and Smyth (2005), summed about its largest term in steps proportional to its width,
+    so that the number of terms is about the same for every y. If the expected number of amounts is above 1e7, the
+    saddlepoint approximation is used: its relative error is then below 1e-8.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Tweedie(Family):
         return found
 
     def _series(self, y: FloatArray, phi: float) -> FloatArray:
-        """Return log b of values above 0: the log of the sum over j of z^j / (j! Gamma(alpha j)), less log y."""
+        """Return log b of values above 0: the log of the sum over j of z^j / (j! Gamma(alpha j)), minus log y."""
         p = self.power
         alpha = (2 - p) / (p - 1)
         log_z = alpha * np.log(y / (p - 1)) - (1 + alpha) * np.log(phi) - np.log(2 - p)
@@ -81,7 +81,7 @@ class Tweedie(Family):
         for block in np.array_split(order, -(-len(y) // _BLOCK)):
             centre = np.maximum(np.floor(largest[block]), 1.0)
             width = np.sqrt(centre / (1 + alpha))  # the standard deviation of j, as weighted by the terms
-            step = np.where(width > _FAR, np.floor(width / 3), 1.0)  # the terms are smooth: fewer give the same sum
+            step = np.where(width > _FAR, np.floor(width / 3), 1.0)  # the terms are smooth: a subset gives the same sum
             down, up = np.minimum(_FAR * width, centre - 1) / step, (_FAR * width + 10) / step
             j = centre[:, None] + step[:, None] * np.arange(-np.ceil(down.max()), np.ceil(up.max()) + 1)
             there = j >= 1
@@ -119,7 +119,7 @@ class Tweedie(Family):
         return np.asarray(np.asarray(y, dtype=np.float64) ** (2 - p) / ((1 - p) * (2 - p)))
 
     def draw(self, eta: npt.ArrayLike, random: np.random.Generator) -> npt.NDArray[Any]:
-        """Return draws at unit dispersion: gamma amounts, a Poisson number of them."""
+        """Return draws at unit dispersion: sums of a Poisson number of gamma amounts."""
         p, mean = self.power, self.mean(eta)
         amounts = random.poisson(mean ** (2 - p) / (2 - p))
         return np.asarray(random.standard_gamma(amounts * (2 - p) / (p - 1)) * (p - 1) * mean ** (p - 1))
