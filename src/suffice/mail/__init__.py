@@ -1,4 +1,4 @@
-"""A spam filter that people can trust with their inbox."""
+"""A spam filter that learns from the user's own mail."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice.mail.errors import MailError
     from suffice.mail.explaining import MailExplanation
-    from suffice.mail.filter import MailFilter
+    from suffice.mail.filter import LearnCounts, MailFilter
     from suffice.mail.outcome import Outcome
-    from suffice.mail.tally import Tally
     from suffice.mail.verdict import Verdict
 
-#: Where each name lives; one message is judged sooner if no more is imported than that takes.
-_ROOMS = {
+#: Module of each public name; they are imported on first use, to keep the start-up time of one verdict short.
+_MODULES = {
+    "LearnCounts": "filter",
     "MailError": "errors",
     "MailExplanation": "explaining",
     "MailFilter": "filter",
     "Outcome": "outcome",
-    "Tally": "tally",
     "Verdict": "verdict",
 }
-__all__ = ["MailError", "MailExplanation", "MailFilter", "Outcome", "Tally", "Verdict"]
+__all__ = ["LearnCounts", "MailError", "MailExplanation", "MailFilter", "Outcome", "Verdict"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'suffice.mail' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"suffice.mail.{_ROOMS[name]}"), name)
+    return getattr(importlib.import_module(f"suffice.mail.{_MODULES[name]}"), name)

@@ -1,210 +1,301 @@
-"""A filter's SQLite file: questions, transactions, settings."""
+"""The SQLite file of a filter: schema, creation, connection, transactions, settings."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from suffice.mail.atomic_files import rename_exclusive
 from suffice.mail.errors import MailError
-from suffice.mail.opening import connect, create, fill
+from suffice.mail.settings import Settings
 
 #: Seconds that a writer waits for another.
-PATIENCE = 60.0
-#: How often a half-life can have passed: beyond it, what was learned weighs nothing.
-_LONGEST = 1000
+TIMEOUT = 60.0
+
+#: SQLite's application id, which identifies the file of a filter: "sfce" in ASCII.
+APPLICATION = 0x73666365
+#: Version of the file format.
+VERSION = 1
+#: Version of the feature extraction: 2 since dates of header fields are no tokens. A file without the setting has 1.
+FEATURES = 2
+
+#: base: columns of the learned state at the last compaction. names: the tokens' names, compressed, in order of arrival.
+#: journal: messages learned since then. learned: each learned message and its class; recent: the tokens of the latest.
+#: judged: messages marked as spam at delivery. filed, settled: the ledger of sorted mailboxes, the folder of each
+#: message and the message of each file.
+TABLES = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE base (part TEXT PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE names (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE journal (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, features BLOB NOT NULL, day INTEGER NOT NULL,
+  label INTEGER, weight REAL NOT NULL, steps INTEGER NOT NULL, was INTEGER, was_weight REAL NOT NULL, hashes BLOB
+);
+CREATE TABLE learned (
+  id BLOB PRIMARY KEY, label INTEGER NOT NULL, weight REAL NOT NULL, day INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE recent (number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB UNIQUE NOT NULL, hashes BLOB NOT NULL);
+CREATE TABLE judged (id BLOB PRIMARY KEY, label TEXT NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE filed (box BLOB, id TEXT, folder BLOB NOT NULL, PRIMARY KEY (box, id)) WITHOUT ROWID;
+CREATE TABLE settled (box BLOB, folder BLOB, key BLOB, id TEXT NOT NULL, PRIMARY KEY (box, folder, key)) WITHOUT ROWID;
+"""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What a filter's file says about itself."""
+def create_database(path: Path, timeout: float) -> None:
+    """Create an empty filter atomically, readable by its owner only. If another process created one, that one stays."""
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(temporary, timeout=timeout, isolation_level=None)
+        try:
+            create_tables(connection)
+        finally:
+            connection.close()
+        with suppress(FileExistsError):
+            _rename(temporary, path)
+    except OSError as error:
+        raise MailError(f"{path} cannot be created: {error.strerror}") from error
+    except sqlite3.Error as error:
+        raise MailError(f"{path} cannot be created: {error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
 
-    classes: tuple[str, ...] = ("ham", "spam")
-    half_life: float | None = None  # days in which what was learned loses half its weight
-    tokens: int = 1_000_000  # kept at most
-    origin: int = 0  # the day on which a message weighs 1
 
-    def __post_init__(self) -> None:
-        classes = list(self.classes)
-        if classes[:2] != ["ham", "spam"] or len(set(classes)) < len(classes):
-            raise ValueError(f"classes are {', '.join(classes)[:200]}, but must begin with ham and spam, each once")
-        if self.half_life is not None and not 1 <= self.half_life <= 1e6:
-            raise ValueError(f"half_life is {self.half_life}, but must be from 1 to 1,000,000 days")
-        if not 1 <= self.tokens <= 10**9:
-            raise ValueError(f"tokens is {self.tokens}, but must be from 1 to 1,000,000,000")
-        if not 0 <= self.origin <= 10**6:
-            raise ValueError(f"origin is {self.origin}, but must be a number of days since 1970")
+def _rename(temporary: Path, path: Path) -> None:
+    """Rename a file; raise FileExistsError if the new name is taken."""
+    try:
+        path.hardlink_to(temporary)
+    except OSError:  # the name is taken, or the file system has no hard links
+        rename_exclusive(temporary, path)
 
-    def weight(self, day: int) -> float:
-        """Return what a message learned on a day weighs: with decay, later ones more."""
-        if self.half_life is None:
-            return 1.0
-        passed = (day - self.origin) / self.half_life
-        return float(2.0 ** max(-_LONGEST, min(passed, _LONGEST)))
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables of a filter in an empty database."""
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    for command in TABLES.split(";"):
+        connection.execute(command)
+    for name, value in (("classes", ["ham", "spam"]), ("features", FEATURES)):
+        connection.execute("INSERT INTO settings VALUES (?, ?)", (name, json.dumps(value)))
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute("COMMIT")
+
+
+def connect(path: Path, timeout: float) -> sqlite3.Connection:
+    """Open a filter; read-only if the file cannot be written."""
+    if not path.exists():
+        raise MailError(f"there is no filter at {path}: suffice mail learn creates one")
+    if not os.access(path, os.R_OK):
+        raise MailError(f"{path} cannot be read: permission denied")
+    if path.is_file() and path.stat().st_size == 0:
+        raise MailError(f"{path} is empty, so it is not a filter: restore a copy, or remove the file and learn again")
+    try:
+        connection = _connect(path, timeout)
+    except sqlite3.Error as error:
+        raise MailError(f"{path} cannot be read as a filter: {error}") from error
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")  # overwrite forgotten data in the file
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        connection.close()
+        raise MailError(f"{path} cannot be read as a filter: {error}") from error
+    problem = None
+    if application != APPLICATION:
+        problem = f"{path} is not a filter of suffice: name another file"
+    elif version > VERSION:
+        problem = f"{path} was written by a later version of suffice (format {version}): update suffice"
+    if problem:
+        connection.close()
+        raise MailError(problem)
+    return connection
+
+
+def _connect(path: Path, timeout: float) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return _open_uri(uri, timeout)
+    # A reader without write permission must not create SQLite's -wal file, which the owner could not write then.
+    # Without a -wal file, there is no writer.
+    has_wal = path.with_name(path.name + "-wal").exists()
+    connection = _open_uri(uri + ("?mode=ro" if has_wal else "?immutable=1"), timeout)
+    connection.execute("PRAGMA query_only = 1")
+    return connection
+
+
+def _open_uri(uri: str, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
 
 class Database:
-    """A filter's file, as a database.
+    """The SQLite database of a filter.
 
     Parameters
     ----------
     path
-        The file; None for one in memory.
-    make
-        Whether it is made where there is none.
+        The file; None for a database in memory.
+    create
+        Whether a missing file is created.
     """
 
-    def __init__(self, path: str | Path | None, *, make: bool = True) -> None:
+    def __init__(self, path: str | Path | None, *, create: bool = True) -> None:
         self.path = Path(path) if path is not None else Path(":memory:")
-        self._settings_read: tuple[list[tuple[Any, ...]], Settings] | None = None
+        self._cached_settings: tuple[list[tuple[Any, ...]], Settings] | None = None
         if path is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
-            fill(self._connection)
+            create_tables(self._connection)
         else:
-            if make and not self.path.exists():
-                create(self.path, PATIENCE)
-            self._connection = connect(self.path, PATIENCE)
-        found = None if path is None else self.path.stat()
-        #: Which file it is, whatever is put in its place.
-        self.file = (found.st_dev, found.st_ino) if found else None
+            if create and not self.path.exists():
+                create_database(self.path, TIMEOUT)
+            self._connection = connect(self.path, TIMEOUT)
+        status = None if path is None else self.path.stat()
+        #: Device and inode of the open file; the path may name another file later.
+        self.file = (status.st_dev, status.st_ino) if status else None
         self.read_only = bool(self._connection.execute("PRAGMA query_only").fetchone()[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
-    def ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives."""
-        with self._complaining():
+    def query(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with self._translate_errors():
             return self._connection.execute(query, values).fetchall()
 
-    def do(self, command: str, *values: Any) -> int:
-        """Run a command, and return how many rows it changed."""
-        with self._complaining():
+    def execute(self, command: str, *values: Any) -> int:
+        """Run a command, and return the number of rows that it changed."""
+        with self._translate_errors():
             return self._connection.execute(command, values).rowcount
 
-    def do_all(self, command: str, rows: list[tuple[Any, ...]]) -> None:
-        """Run a command for every row."""
-        with self._complaining():
+    def execute_many(self, command: str, rows: list[tuple[Any, ...]]) -> None:
+        """Run a command for each row of values."""
+        with self._translate_errors():
             self._connection.executemany(command, rows)
 
     @contextmanager
-    def _complaining(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise MailError(self._complaint(error)) from error
+            raise MailError(self._describe_error(error)) from error
 
-    def _complaint(self, error: sqlite3.Error) -> str:
+    def _describe_error(self, error: sqlite3.Error) -> str:
         if "locked" in str(error) or "busy" in str(error):
-            return f"{self.path} is being written by another program for longer than {PATIENCE:.0f} s: try again"
+            return f"{self.path} has been locked by another program for more than {TIMEOUT:.0f} s: try again"
         if "readonly" in str(error):
             return f"{self.path} cannot be written: check its permissions, and those of its folder"
         if "full" in str(error):
             return f"{self.path} cannot be written: the disk is full"
-        return f"{self.path} is damaged ({error}): suffice mail doctor says more"
+        return f"{self.path} is damaged ({error}): run suffice mail doctor"
 
     @property
-    def within(self) -> bool:
-        """Whether a transaction is under way."""
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
         return self._connection.in_transaction
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the file for writing: all of what is done within happens, or nothing."""
+    def write_transaction(self) -> Iterator[None]:
+        """Lock the file for writing; all changes are committed, or none."""
         with self._transaction("BEGIN IMMEDIATE"):
             yield
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def read_transaction(self) -> Iterator[None]:
         """Read the file as of one moment."""
         with self._transaction("BEGIN"):
             yield
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        if self.within:
+        if self.in_transaction:
             yield
             return
-        self.do(begin)
+        self.execute(begin)
         try:
             yield
-            self.do("COMMIT")
+            self.execute("COMMIT")
         except BaseException:
-            self._undone()
+            self._discard_cache()
             with suppress(sqlite3.Error):
-                if self.within:
+                if self.in_transaction:
                     self._connection.execute("ROLLBACK")
             raise
 
-    def _undone(self) -> None:
-        """Forget what was only true within a transaction that failed."""
+    def _discard_cache(self) -> None:
+        """Discard cached values that a failed transaction may have changed."""
 
     @contextmanager
-    def hurried(self) -> Iterator[None]:
-        """Wait for other writers for a second only."""
-        self.do("PRAGMA busy_timeout = 1000")
+    def short_timeout(self) -> Iterator[None]:
+        """Wait for other writers one second at most."""
+        self.execute("PRAGMA busy_timeout = 1000")
         try:
             yield
         finally:
-            self.do(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+            self.execute(f"PRAGMA busy_timeout = {TIMEOUT * 1000:.0f}")
 
-    def changes(self) -> int:
-        """Return a number that changes when others write."""
-        return int(self.ask("PRAGMA data_version")[0][0])
+    def data_version(self) -> int:
+        """Return a number that changes when another connection writes."""
+        return int(self.query("PRAGMA data_version")[0][0])
 
     def settings(self) -> Settings:
-        """Return what the file says about itself."""
-        rows = self.ask("SELECT name, value FROM settings")
-        if self._settings_read is None or self._settings_read[0] != rows:
-            self._settings_read = rows, self._parse_settings(rows)
-        return self._settings_read[1]
+        """Return the settings stored in the file."""
+        rows = self.query("SELECT name, value FROM settings")
+        if self._cached_settings is None or self._cached_settings[0] != rows:
+            self._cached_settings = rows, self._parse_settings(rows)
+        return self._cached_settings[1]
 
     def _parse_settings(self, rows: list[tuple[Any, ...]]) -> Settings:
-        kept = {name: self._value(name, value) for name, value in rows}
+        values = {name: self._parse_value(name, value) for name, value in rows}
         try:
-            half_life, classes = kept.get("half_life"), kept["classes"]
+            half_life, classes = values.get("half_life"), values["classes"]
             if not isinstance(classes, list) or not all(isinstance(name, str) and name for name in classes):
                 raise ValueError(f"classes must be a list of names; got {str(classes)[:60]}")
             return Settings(
                 tuple(classes),
                 None if half_life is None else float(half_life),
-                int(kept.get("tokens", Settings.tokens)),
-                int(kept.get("origin", 0)),
+                int(values.get("tokens", Settings.tokens)),
+                int(values.get("origin", 0)),
             )
         except (KeyError, OverflowError, TypeError, ValueError) as error:
-            raise self.damaged(f"settings: {error}") from error
+            raise self.damage_error(f"settings: {error}") from error
 
-    def damaged(self, what: str) -> MailError:
-        """Return the complaint that something in the file is not as it was written."""
-        return MailError(f"{self.path} is damaged ({what}): suffice mail doctor says more")
+    def damage_error(self, what: str) -> MailError:
+        """Return the error for content of the file that is not as it was written."""
+        return MailError(f"{self.path} is damaged ({what}): run suffice mail doctor")
 
-    def put(self, name: str, value: Any) -> None:
+    def put_setting(self, name: str, value: Any) -> None:
         """Change a setting."""
-        self.do("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, json.dumps(value))
+        self.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", name, json.dumps(value))
 
-    def get(self, name: str, otherwise: Any = None) -> Any:
+    def get_setting(self, name: str, default: Any = None) -> Any:
         """Return a setting."""
-        found = self.ask("SELECT value FROM settings WHERE name = ?", name)
-        return self._value(name, found[0][0]) if found else otherwise
+        found = self.query("SELECT value FROM settings WHERE name = ?", name)
+        return self._parse_value(name, found[0][0]) if found else default
 
-    def number(self, name: str, otherwise: int = 0) -> int:
-        """Return a setting that is a whole number from 0 on."""
-        found = self.get(name)
+    def get_integer(self, name: str, default: int = 0) -> int:
+        """Return a setting that is a non-negative integer."""
+        found = self.get_setting(name)
         if found is None:
-            return otherwise
+            return default
         if not isinstance(found, int) or not 0 <= found < 2**53:
-            raise self.damaged(f"settings: {name} is {str(found)[:60]}, but must be a whole number")
+            raise self.damage_error(f"settings: {name} is {str(found)[:60]}, but must be a non-negative integer")
         return found
 
-    def _value(self, name: Any, text: Any) -> Any:
-        if not isinstance(text, str):  # a damaged page may hold NULL or bytes where the schema allows text alone
-            raise self.damaged(f"settings: {str(name)[:60]} holds {'nothing' if text is None else 'no text'}")
+    def _parse_value(self, name: Any, text: Any) -> Any:
+        if not isinstance(text, str):  # a damaged page may hold NULL or bytes although the schema says text
+            raise self.damage_error(f"settings: {str(name)[:60]} is {'NULL' if text is None else 'not text'}")
         try:
             return json.loads(text)
         except (RecursionError, ValueError) as error:
-            raise self.damaged(f"settings: {str(name)[:60]}: {error}") from error
+            raise self.damage_error(f"settings: {str(name)[:60]}: {error}") from error

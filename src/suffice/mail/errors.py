@@ -1,7 +1,7 @@
-"""What can be wrong with a filter's file, said in the reader's words."""
+"""Errors of the mail filter."""
 
 from __future__ import annotations
 
 
 class MailError(ValueError):
-    """A filter, or what was asked of it, is not as it should be."""
+    """A filter's file is missing or damaged, or a request to the filter is invalid."""

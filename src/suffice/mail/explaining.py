@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.explain import Contribution, Explanation, Line
 from suffice.mail.errors import MailError
-from suffice.mail.reading import read, token_count
+from suffice.mail.features import extract_features, token_count
 from suffice.mail.verdict import Verdict, discount
 from suffice.printable import printable
 
@@ -143,7 +143,7 @@ class MailExplanation(Explanation):
 
 def explain(mail: MailFilter, message: bytes, label: str | None = None) -> MailExplanation:
     """Return the explanation of a message: of spam, or of another class."""
-    letters = read([message])
+    letters = extract_features([message])
     verdict = mail.judge(letters)[0]
     classes = mail.classes
     label = label or "spam"
@@ -152,7 +152,7 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> MailE
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
-    share = sign * discount(token_count(letters, 0), mail.store().facts().counts)
+    share = sign * discount(token_count(letters, 0), mail.store().verdict_inputs().counts)
     total = state.score(letters, 0)[column][0]
     mix = state.mix[4 * column : 4 * column + 4]
     parts = state.contributions(letters, 0, column)

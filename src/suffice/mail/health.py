@@ -1,4 +1,4 @@
-"""Is a filter ready to act, and is its file sound? Training that does nothing must not go unnoticed."""
+"""Status and diagnosis of a filter: what it has learned, and whether its file is sound."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from suffice.mail.database import FEATURES
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
-from suffice.mail.schema import FEATURES
 from suffice.mail.store import Store, today
-from suffice.mail.verdict import ENOUGH, PLENTY, is_ready, missing
+from suffice.mail.verdict import ENOUGH, MIN_MESSAGES, is_ready, missing_messages
 
-#: The cut for spam below which one token can decide: odds of 3 to 1.
-ALONE = 0.75
-#: Days without anything learned after which that is remarked on.
-LONG = 60
+#: Spam cut below which a single token can decide: odds of 3 to 1.
+SINGLE_TOKEN_CUT = 0.75
+#: Days without learning after which the diagnosis remarks on it.
+STALE_DAYS = 60
 
 
 @dataclass(frozen=True)
 class Status:
-    """What a filter has learned."""
+    """Numbers of what a filter has learned."""
 
     path: Path
-    learned: dict[str, int]  #: how many messages of each class; with a half-life, what is left of them
+    learned: dict[str, int]  #: messages of each class; with a half-life, their remaining weight
     tokens: int
-    waiting: int  #: messages in the journal that are not yet folded in
-    last: str | None  #: the day on which something was last learned
-    size: int  #: bytes of the file
+    waiting: int  #: rows of the journal that are not yet compacted
+    last: str | None  #: date of the last learning
+    size: int  #: of the file, in bytes
     cuts: tuple[float, float]
 
     @property
     def ready(self) -> bool:
-        """Whether enough was learned to act on verdicts."""
+        """Whether enough was learned to call messages spam."""
         return is_ready(self.learned)
 
     @property
@@ -43,17 +43,16 @@ class Status:
         """What to do next."""
         spam = self.learned.get("spam", 0)
         ham = sum(self.learned.values()) - spam
-        short = [f"{count:,} more of {name}" for name, count in missing(self.learned).items()]
-        if short:
-            uneven = f", for {spam:,} spam against {ham:,} ham are too uneven" if min(spam, ham) >= ENOUGH else ""
-            said = " and ".join(short)
-            return f"not ready to act: learn {said}{uneven} (suffice mail learn --spam MAIL --ham MAIL)"
-        if min(spam, ham) < PLENTY:
-            return f"ready to act, with caution: more is left unsure until {PLENTY} of each are learned"
-        return "ready to act"
+        missing = [f"{count:,} more of {name}" for name, count in missing_messages(self.learned).items()]
+        if missing:
+            uneven = f"; {spam:,} spam and {ham:,} ham are too uneven" if min(spam, ham) >= MIN_MESSAGES else ""
+            return f"not ready: learn {' and '.join(missing)}{uneven} (suffice mail learn --spam MAIL --ham MAIL)"
+        if min(spam, ham) < ENOUGH:
+            return f"ready, with caution: more mail is left unsure until {ENOUGH} of each are learned"
+        return "ready"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as JSON has it."""
+        """Return the status for JSON output."""
         return {
             "filter": str(self.path),
             "learned": self.learned,
@@ -68,24 +67,24 @@ class Status:
 
 
 def status(mail: MailFilter) -> Status:
-    r"""Return what a filter has learned.
+    r"""Return the status of a filter.
 
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place, MailFilter(f"{place}/mail.db") as mine:
-    ...     _ = mine.learn(b"Subject: lunch\n\n", "ham")
-    ...     found = status(mine)
+    >>> with tempfile.TemporaryDirectory() as folder, MailFilter(f"{folder}/mail.db") as mail:
+    ...     _ = mail.learn(b"Subject: lunch\n\n", "ham")
+    ...     found = status(mail)
     >>> found.learned, found.ready
     ({'ham': 1, 'spam': 0}, False)
     """
     store = mail.store()
-    last = store.number("last") or None
+    last = store.get_integer("last") or None
     return Status(
         mail.path,
-        store.facts().counts,
+        store.verdict_inputs().counts,
         len(store.state()),
-        store.ask("SELECT COUNT(*) FROM journal")[0][0],
+        store.query("SELECT COUNT(*) FROM journal")[0][0],
         None if last is None else _date(last),
         sum(file.stat().st_size for file in (mail.path, mail.path.with_name(mail.path.name + "-wal")) if file.exists()),
         mail.cuts,
@@ -98,107 +97,107 @@ def _date(day: int) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was looked at, and how it is."""
+    """The result of one check."""
 
     level: Literal["fine", "remark", "wrong"]
     what: str
     cure: str = ""
 
 
-def examine(mail: MailFilter) -> list[Finding]:
-    """Return what is fine and what is wrong with a filter and its file, and what to do about it."""
+def diagnose(mail: MailFilter) -> list[Finding]:
+    """Check a filter and its file, and return the findings, with a cure for each problem."""
     path = mail.path
     if not path.exists() and mail.shared:
-        alone = f"there is no filter at {path} yet: the shared ones judge alone"
-        return [Finding("remark", alone), *_contents(mail)]
+        text = f"there is no filter at {path} yet: only the shared ones are used"
+        return [Finding("remark", text), *_check_content(mail)]
     if not path.exists():
         return [
-            Finding("wrong", f"there is no filter at {path}", "suffice mail learn --spam MAIL --ham MAIL makes one")
+            Finding("wrong", f"there is no filter at {path}", "suffice mail learn --spam MAIL --ham MAIL creates one")
         ]
-    found = _permissions(path)
+    found = _check_permissions(path)
     try:
-        found += _soundness(mail.store())
+        found += _check_database(mail.store())
         if any(finding.level == "wrong" for finding in found):
             return found
-        return found + _contents(mail)
+        return found + _check_content(mail)
     except MailError as error:
         return [*found, Finding("wrong", str(error), "restore a copy, or suffice mail load a dump into a new file")]
 
 
-def _permissions(path: Path) -> list[Finding]:
+def _check_permissions(path: Path) -> list[Finding]:
     found = []
     mode = path.stat().st_mode
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        found.append(Finding("fine", f"{path} can be written"))
+        found.append(Finding("fine", f"{path} is writable"))
     else:
         cure = f"chown or chmod {path} and its folder for the user that runs the filter"
-        found.append(Finding("wrong", f"{path} cannot be written, so nothing can be learned", cure))
-    for note in (path.with_name(path.name + ending) for ending in ("-wal", "-shm")):
-        if note.exists() and os.access(path, os.W_OK) and not os.access(note, os.W_OK):
-            cure = f"while nobody uses the filter, chown {note} to its owner"
-            found.append(Finding("wrong", f"{note} belongs to somebody else, so nothing can be learned", cure))
+        found.append(Finding("wrong", f"{path} is not writable, so nothing can be learned", cure))
+    for file in (path.with_name(path.name + ending) for ending in ("-wal", "-shm")):
+        if file.exists() and os.access(path, os.W_OK) and not os.access(file, os.W_OK):
+            cure = f"while no program uses the filter, chown {file} to its owner"
+            found.append(Finding("wrong", f"{file} belongs to another user, so nothing can be learned", cure))
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        found.append(Finding("remark", "others on this machine can read words of your mail", f"chmod 600 {path}"))
+        found.append(Finding("remark", "other users of this machine can read words of your mail", f"chmod 600 {path}"))
     return found
 
 
-def _soundness(store: Store) -> list[Finding]:
-    said = [row[0] for row in store.ask("PRAGMA integrity_check(5)")]
-    if said != ["ok"]:
+def _check_database(store: Store) -> list[Finding]:
+    report = [row[0] for row in store.query("PRAGMA integrity_check(5)")]
+    if report != ["ok"]:
         cure = "suffice mail dump what can be read, and load it into a new file"
-        return [Finding("wrong", f"the database is damaged: {'; '.join(said)}", cure)]
+        return [Finding("wrong", f"the database is damaged: {'; '.join(report)}", cure)]
     state = store.state()
     counted = sum(round(count) for count in state.messages)
-    listed = store.ask("SELECT COUNT(*) FROM learned")[0][0]
+    listed = store.query("SELECT COUNT(*) FROM learned")[0][0]
     found = [Finding("fine", "the database is sound")]
-    if store.get("half_life") is None and counted != listed:
+    if store.get_setting("half_life") is None and counted != listed:
         text = f"{counted:,} messages are counted, but {listed:,} are listed as learned"
-        found.append(Finding("remark", text, "fine after loading counts from elsewhere"))
+        found.append(Finding("remark", text, "normal after loading counts from another filter"))
     if len(state) > store.settings().tokens:
         found.append(Finding("remark", f"{len(state):,} tokens are kept", "they are pruned as more is learned"))
     return found
 
 
-def _staleness(mail: MailFilter, store: Store) -> list[Finding]:
-    """Return which counts come from messages that were read in a way that new ones are not."""
-    version = store.number("features", 1)
+def _check_features(mail: MailFilter, store: Store) -> list[Finding]:
+    """Return a finding if messages were learned with an earlier version of the feature extraction."""
+    version = store.get_integer("features", 1)
     if version >= FEATURES:
         return []
     tags = [name.partition(b":")[0] for name in store.state().known(store.names() + store.state().fresh()).splitlines()]
     dates = sum(tag == b"date" or tag.endswith(b"-date") for tag in tags)
     text = (
-        f"an older suffice read some of the mail (features {version}, now {FEATURES}): {dates:,} of {len(tags):,} "
-        "tokens are words of date fields, which are not read any more; nor are dates that were counted with other "
-        "fields. All other counts hold"
+        f"some mail was learned by an earlier version of suffice (features {version}, now {FEATURES}): {dates:,} of "
+        f"{len(tags):,} tokens are words of date fields, which are no longer used; dates in other fields are not used, "
+        "either. All other counts are valid"
     )
     cure = (
-        f"to learn anew from your folders: suffice mail learn --filter {mail.path}.new --spam FOLDER --ham FOLDER, "
+        f"to learn again from your folders: suffice mail learn --filter {mail.path}.new --spam FOLDER --ham FOLDER, "
         f"then mv {mail.path}.new {mail.path}"
     )
     return [Finding("remark", text, cure)]
 
 
-def _contents(mail: MailFilter) -> list[Finding]:
+def _check_content(mail: MailFilter) -> list[Finding]:
     known = status(mail)
-    said = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
-    found = [Finding("fine", f"learned: {said}; {known.tokens:,} tokens")]
+    counts = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
+    found = [Finding("fine", f"learned: {counts}; {known.tokens:,} tokens")]
     found.append(Finding("fine", known.advice) if known.ready else Finding("remark", *known.advice.split(": ", 1)))
     store = mail.store()
-    last = store.number("last") or None
+    last = store.get_integer("last") or None
     if last is not None and last > today() + 1:
-        lost = "; what was learned before weighs up to half as much as it should" if store.settings().half_life else ""
-        text = f"something was learned on {known.last}, which is yet to come: the clock was wrong{lost}"
-        found.append(Finding("remark", text, "check the clock; it is noted anew when something is learned"))
+        lost = "; earlier messages have up to half the weight that they should" if store.settings().half_life else ""
+        text = f"the last learning has the date {known.last}, in the future: the clock was wrong{lost}"
+        found.append(Finding("remark", text, "check the clock; the date is corrected by the next learning"))
     if store.path == mail.path:
-        found += _staleness(mail, store)
-    if known.cuts[1] < ALONE:
-        text = f"from a probability of {known.cuts[1]:g} on mail is spam, which one word alone can reach"
-        found.append(Finding("remark", text, f"suffice mail settings --spam-cut {ALONE} or more"))
-    if last is not None and today() - last > LONG:
+        found += _check_features(mail, store)
+    if known.cuts[1] < SINGLE_TOKEN_CUT:
+        text = f"mail is spam from a probability of {known.cuts[1]:g} on, which a single token can reach"
+        found.append(Finding("remark", text, f"suffice mail settings --spam-cut {SINGLE_TOKEN_CUT} or more"))
+    if last is not None and today() - last > STALE_DAYS:
         cure = "if mail was corrected since, training does not reach this file: check --filter and $SUFFICE_MAIL"
         found.append(Finding("remark", f"nothing was learned since {known.last}", cure))
     spam = known.learned.get("spam", 0)
     ham = sum(known.learned.values()) - spam
     if known.ready and max(spam, ham) > 20 * min(spam, ham):
-        found.append(Finding("remark", f"{spam:,} spam against {ham:,} ham", "learn more of the rarer kind"))
+        found.append(Finding("remark", f"{spam:,} spam against {ham:,} ham", "learn more of the rarer class"))
     return found

@@ -1,0 +1,92 @@
+"""Mailboxes: messages in files, mboxes, Maildirs and other folders, behind one interface.
+
+A :class:`Mailbox` is read message by message. A :class:`SortableMailbox` also lists its messages with their flags and
+moves them between folders. A new kind of mailbox implements them in a module of this package, and
+:func:`suffice.mail.mailboxes.streams.open_mailbox` returns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol, Self
+
+#: Bytes of a message that are kept; the rest is cut off.
+LIMIT = 1 << 26
+
+
+class Message(NamedTuple):
+    """A raw message and its location: a file, or ``inbox.mbox:17`` for the 17th message of an mbox."""
+
+    data: bytes
+    where: str
+
+
+class Skipped(NamedTuple):
+    """A file or folder that is not mail or cannot be read, and the reason."""
+
+    where: str
+    why: str
+
+
+class Entry(NamedTuple):
+    """A message in the listing of a mailbox."""
+
+    path: str
+    key: str  # unique in its folder, and the same after a change of flags
+    flags: str  # sorted letters of the Maildir specification: R replied, S seen, T trashed, ...
+    new: bool  # no mail program has seen it yet
+
+
+class MessageGoneError(FileNotFoundError):
+    """A listed message is no longer in its folder: another program moved or deleted it."""
+
+
+class Mailbox(Protocol):
+    """A source of messages."""
+
+    def messages(self, limit: int = LIMIT) -> Iterator[Message | Skipped]:
+        """Return the messages in order, each cut at ``limit`` bytes, and what was skipped."""
+
+    def size(self) -> int | None:
+        """Return the number of bytes of all messages, approximately; None if it is unknown."""
+
+
+class SortableMailbox(Mailbox, Protocol):
+    """A folder of messages that can be moved to other folders of the same account."""
+
+    skipped: list[Skipped]  # what the last call of entries() found that is not a message
+
+    def entries(self) -> list[Entry]:
+        """Return the messages of the folder, sorted by key."""
+
+    def find(self, key: str) -> Entry | None:
+        """Return the message with this key as it is now, whatever its flags; None if it is gone."""
+
+    def read(self, entry: Entry, limit: int = LIMIT) -> Message | Skipped:
+        """Return a message; raise :class:`MessageGoneError` if it is no longer in the folder."""
+
+    def move(self, entry: Entry, to: Self, *, seen: bool | None = None) -> Entry:
+        """Move a message to another folder and return its entry there; ``seen`` sets or clears the flag S."""
+
+    def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
+        """Complete an interrupted move: delete a message if the target's entries contain an equal copy of it."""
+
+    def sync(self) -> None:
+        """Flush completed moves from and to the folder to disk."""
+
+    def folder(self, name: str, create: bool = True) -> Self:
+        """Return a folder by the name that the user gives; raise FileNotFoundError if it is missing."""
+
+    def folder_name(self, name: str) -> str:
+        """Return the canonical name of the folder that the user calls ``name``; the mailbox itself is INBOX."""
+
+    def folders(self, targets: Mapping[str, str]) -> dict[str, str]:
+        """Return the locations of the account's other folders by canonical name; ``targets`` are folders in use."""
+
+    def at(self, location: str) -> Self:
+        """Return the folder at a location that :meth:`folders` returned."""
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return the reason of an operating system error in a few words."""
+    return (error.strerror or type(error).__name__).lower()
