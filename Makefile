@@ -115,8 +115,8 @@ sanitize: $(SANITIZED)/installed
 	$(WITH_SANITIZERS) -m pytest -q -n $(PROCESSES) --dist loadfile --max-worker-restart=0 --capture=sys \
 	    -p no:cacheprovider -m "not slow" --ignore-glob='tests/data/test_cluster*' \
 	    --ignore-glob='tests/kernels/test_sql*' tests/kernels tests/laws tests/text \
-	    tests/test_validation.py tests/mail/test_pieces.py tests/mail/test_html.py tests/mail/test_words.py \
-	    tests/mail/test_reading.py tests/mail/test_fuzz_mail.py tests/mail/test_bad_mail.py tests/mail/test_arithmetic.py \
+	    tests/test_validation.py tests/mail/test_parsing.py tests/mail/test_html.py tests/mail/test_tokens.py \
+	    tests/mail/test_features.py tests/mail/test_fuzz_mail.py tests/mail/test_bad_mail.py tests/mail/test_arithmetic.py \
 	    -k "not takes_long"
 	$(WITH_SANITIZERS) -m tests.fuzz --time 10
 

@@ -150,12 +150,12 @@ def bogofilter_online(index: list[tuple[str, Path]], place: Path) -> tuple[list[
 
 def accuracy(index_file: Path, index: list[tuple[str, Path]], place: Path, shuffles: int) -> list[str]:
     """Return rows of a table: both filters in the index's order, and ours over other orders."""
-    from suffice.mail.evaluating import gathered, indexed, online, shuffled
+    from suffice.mail.evaluation import evaluate_online, extract_corpus, read_indexed, shuffle_order
     from suffice.mail.outcome import Outcome
 
-    corpus = gathered(indexed(index_file, lambda skipped: None))
-    ours = online(corpus)
-    more = [online(corpus, shuffled(corpus, seed)) for seed in range(shuffles)]
+    corpus = extract_corpus(read_indexed(index_file, lambda skipped: None))
+    ours = evaluate_online(corpus)
+    more = [evaluate_online(corpus, shuffle_order(corpus, seed)) for seed in range(shuffles)]
     spam, scores = bogofilter_online(index, place)
     theirs = Outcome(spam, scores, cut=0.0)
     import statistics
@@ -177,14 +177,14 @@ def accuracy(index_file: Path, index: list[tuple[str, Path]], place: Path, shuff
 
 def main() -> None:
     """Measure, and store the tables."""
-    from suffice.mail.evaluating import index_of
+    from suffice.mail.evaluation import read_index
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mail", description=__doc__)
     parser.add_argument("--index", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--shuffles", type=int, default=5)
     given = parser.parse_args()
-    index = [(label, path.resolve()) for label, path in index_of(given.index)]
+    index = [(label, path.resolve()) for label, path in read_index(given.index)]
     spam = [path for label, path in index if label == "spam"]
     ham = [path for label, path in index if label != "spam"]
     with tempfile.TemporaryDirectory() as folder:

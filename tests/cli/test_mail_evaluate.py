@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suffice import demo
-from suffice.mail.evaluating import gathered, online
+from suffice.mail.evaluation import evaluate_online, extract_corpus
 from tests.cli.command import done, suffice
 from tests.mail.samples import message, stream
 
@@ -37,7 +37,7 @@ def refused(*words: object) -> str:
 
 def test_an_index_as_json(corpus):
     found = done("mail", "evaluate", corpus / "index", "--json").json
-    expected = online(gathered(stream(80)))
+    expected = evaluate_online(extract_corpus(stream(80)))
     assert found["messages"] == 80
     assert sum(found["classes"].values()) == 80
     assert measures(found)["(1-ROCA)%"] == pytest.approx(expected.roca)
@@ -54,17 +54,17 @@ def test_a_folder_of_folders_and_classes(corpus):
 
 def test_a_table_for_people(corpus):
     out = done("mail", "evaluate", corpus / "index", "--shuffles", "2").out
-    for words in ("80 messages", "(1-ROCA)%", "sm% at hm 0.1 %", "mean of 2 shuffles", "how it learned"):
+    for words in ("80 messages", "(1-ROCA)%", "sm% at hm 0.1 %", "mean of 2 shuffles", "learning curve"):
         assert words in out
 
 
 def test_few_messages_and_folds_have_no_learning_curve(corpus, tmp_path):
     out = done("mail", "evaluate", corpus / "index", "--folds", "2", "-q").out
-    assert "cross-validated in 2 parts" in out
-    assert "how it learned" not in out
+    assert "cross-validated in 2 folds" in out
+    assert "learning curve" not in out
     lines = (corpus / "index").read_text().splitlines()
     (corpus / "few").write_text("\n".join(lines[:41]) + "\n")
-    assert "how it learned" not in done("mail", "evaluate", corpus / "few").out
+    assert "learning curve" not in done("mail", "evaluate", corpus / "few").out
 
 
 def test_accuracy_after_the_first_messages_is_told(tmp_path):
@@ -94,8 +94,8 @@ def test_pictures_are_drawn(corpus, suffix):
 
 
 def test_what_cannot_be_evaluated(corpus, tmp_path):
-    assert "say what the mail is" in refused()
-    assert "not both" in refused(corpus / "index", "--spam", corpus / "spam")
+    assert "no mail is given" in refused()
+    assert "give either an index or folder" in refused(corpus / "index", "--spam", corpus / "spam")
     assert "none" in refused(corpus / "none")
     assert "two classes" in refused("--spam", corpus / "spam")
     (corpus / "bad").write_text("ham\n")
@@ -103,7 +103,7 @@ def test_what_cannot_be_evaluated(corpus, tmp_path):
     (corpus / "missing").write_text("ham none.eml\nspam gone.eml\n")
     assert "none.eml" in refused(corpus / "missing")
     (corpus / "sub").mkdir()
-    assert "needs a folder 'spam'" in refused(corpus / "sub")
+    assert "must have a folder 'spam'" in refused(corpus / "sub")
     refused(corpus / "index", "--spam-cut", "0.1", "--ham-cut", "0.5")
 
 
@@ -134,10 +134,10 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_evaluation(corpu
     where = tmp_path / "none" / "roc.png"
     assert f"there is no folder to write {where} to" in refused(corpus / "index", "--plot", where)
     sentence = refused(corpus / "index", "--plot", tmp_path / "roc.xyz")
-    assert "roc.xyz should end in one of " in sentence
+    assert "roc.xyz must end in one of " in sentence
     assert ".svg" in sentence
 
 
 def test_standard_input_is_too_little_to_evaluate(corpus):
     sentence = refused("--spam", "-", "--ham", corpus / "ham")
-    assert "standard input is one message: an evaluation needs many" in sentence
+    assert "an evaluation cannot read standard input" in sentence

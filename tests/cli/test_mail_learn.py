@@ -46,7 +46,7 @@ def test_classes_may_come_in_any_order(tmp_path, boxes, order):
     assert out.startswith("learned ")
     assert all(f"3 {label}" in out for label in order)
     assert done("mail", "status", "--json", "--filter", path).json["learned"] == {"ham": 3, "spam": 3, "work": 3}
-    assert "9 known already" in done("mail", "learn", *words, "--filter", path).out
+    assert "9 learned before" in done("mail", "learn", *words, "--filter", path).out
     found = done("mail", "learn", *words, "--json", "--filter", path).json
     assert (found["learned"], found["known"]) == (0, 9)
 
@@ -54,7 +54,9 @@ def test_classes_may_come_in_any_order(tmp_path, boxes, order):
 def test_standard_input_is_learned_corrected_and_forgotten(tmp_path):
     path = tmp_path / "new.db"
     assert done("mail", "learn", "--spam", "--filter", path, stdin=SPAM).out == "learned 1 spam\n"
-    assert done("mail", "learn", "--filter", path, "--spam", stdin=SPAM).out == "learned nothing new; 1 known already\n"
+    assert (
+        done("mail", "learn", "--filter", path, "--spam", stdin=SPAM).out == "learned nothing new; 1 learned before\n"
+    )
     assert "1 corrected" in done("mail", "correct", "--ham", "-", "--filter", path, stdin=SPAM).out
     with MailFilter(path) as opened:
         assert opened.learned_as(SPAM) == "ham"
@@ -85,7 +87,7 @@ def test_what_is_skipped_is_said(tmp_path, boxes):
 
 def test_nothing_to_learn(tmp_path, boxes):
     path = tmp_path / "new.db"
-    assert "say what the mail is" in refused("learn", "--filter", path)
+    assert "no mail is given" in refused("learn", "--filter", path)
     assert "one class" in refused("learn", "--spam", "-", "--ham", "-", "--filter", path, stdin=SPAM)
     assert "none.mbox" in refused("learn", "--spam", tmp_path / "none.mbox", "--filter", path)
     assert "cannot be a class" in refused("learn", "--class", "no class", boxes["work"], "--filter", path)
@@ -120,13 +122,13 @@ def test_an_mbox_on_standard_input_is_its_messages(tmp_path):
     assert done("mail", "learn", "--spam", "--filter", path, stdin=box).out == "learned 3 spam\n"
     assert done("mail", "forget", "--filter", path, stdin=box).out.startswith("forgot 3;")
     assert done("mail", "classify", "--filter", path, stdin=box).out.count("\n") == 3
-    assert "holds 3 messages: give one" in refused("explain", "--filter", path, stdin=box)
+    assert "has 3 messages: give one" in refused("explain", "--filter", path, stdin=box)
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"root:x:0:0:root:/root:/bin/sh\n", "not mail: it begins with no field of a message"),
+        (b"root:x:0:0:root:/root:/bin/sh\n", "not mail: it has no header field"),
         (b'{"a": 1}\n', "not mail"),
         (b"PK\x03\x04mail.eml", "an archive: unpack it"),
         (b"7z\xbc\xaf\x27\x1c\0\0", "an archive: unpack it"),
@@ -148,7 +150,7 @@ def test_one_file_of_two_classes_is_refused(tmp_path, boxes):
     (tmp_path / "link").symlink_to(boxes["spam"])
     ran = suffice("mail", "learn", "--spam", boxes["spam"], "--ham", tmp_path / "link", "--filter", tmp_path / "new.db")
     assert ran.code != 0
-    assert "it has one class" in ran.err
+    assert "give it one class" in ran.err
     assert not (tmp_path / "new.db").exists()
 
 
@@ -157,7 +159,7 @@ def test_a_correction_that_the_filter_does_not_follow_is_told(tmp_path):
     with MailFilter(path) as mail:
         mail.learn_all(stream(200))
     ran = done("mail", "correct", "--spam", "--filter", path, stdin=message("stubborn", "lunch"))
-    assert "1 learned, though the filter does not agree yet" in ran.out
+    assert "1 learned, but the verdict does not agree yet" in ran.out
     found = done("mail", "correct", "--spam", "--json", "--filter", path, stdin=message("other", "noon")).json
     assert found["disputed"] == 1
 
@@ -167,13 +169,13 @@ def test_forget_says_what_stays(tmp_path):
     done("mail", "learn", "--ham", "--filter", path, stdin=message("m", "kumquat"))
     ran = done("mail", "forget", "--filter", path, stdin=message("m", "kumquat"))
     assert ran.out == "forgot 1; 0 had not been learned\n"
-    assert "weights of words that other messages have, too, stay" in ran.err
+    assert "weights of words that other messages have are not restored" in ran.err
     assert b"kumquat" not in path.read_bytes()
 
 
 def test_mail_of_no_class_is_refused_with_the_options_that_name_one(tmp_path, boxes):
     sentence = refused("learn", boxes["spam"], "--filter", tmp_path / "new.db")
-    assert f"say what {boxes['spam']} is: --spam {boxes['spam']} or --ham {boxes['spam']}" in sentence
+    assert f"{boxes['spam']} has no class: use --spam {boxes['spam']} or --ham {boxes['spam']}" in sentence
 
 
 def test_all_words_after_two_dashes_are_paths(tmp_path, monkeypatch):

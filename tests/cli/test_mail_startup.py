@@ -24,9 +24,9 @@ SLOW = (
     "matplotlib",
     "email",
     "concurrent.futures",
-    "suffice.mail.evaluating",
+    "suffice.mail.evaluation",
     "suffice.metrics",
-    "suffice.mail.sorting",
+    "suffice.mail.sorter",
 )
 ONE_MESSAGE = [("classify",), ("filter",), ("learn", "--spam"), ("correct", "--spam"), ("classify", "--train")]
 SCRIPT = (

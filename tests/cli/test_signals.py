@@ -108,9 +108,12 @@ def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(
     assert after is handler
 
 
-@pytest.mark.parametrize(("command", "stays"), [("learn --spam", True), ("status", False)])
-def test_control_c_says_whether_what_was_learned_stays(
-    command: str, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+KEPT = "interrupted: what was learned is kept; run the command again to continue\n"
+
+
+@pytest.mark.parametrize(("command", "is_kept"), [("learn --spam", True), ("status", False)])
+def test_control_c_says_whether_what_was_learned_is_kept(
+    command: str, is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **settings: object) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -118,7 +121,7 @@ def test_control_c_says_whether_what_was_learned_stays(
     monkeypatch.setattr(MailFilter, "store", interrupted)
     ran = suffice("mail", *command.split(), "--filter", tmp_path / "mail.db", stdin=b"Subject: x\n\ny\n")
     assert (ran.code, ran.raw) == (130, b"")
-    assert ran.err == ("stopped: what was learned stays; run it again to go on\n" if stays else "stopped\n")
+    assert ran.err == (KEPT if is_kept else "interrupted\n")
 
 
 def test_a_table_for_a_pipe_that_is_closed_is_no_failure(nb: Path) -> None:

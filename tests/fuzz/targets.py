@@ -19,11 +19,12 @@ from sklearn.base import clone
 import suffice
 from suffice import _native, store
 from suffice.demo import mailbox as demo
-from suffice.mail import portable
-from suffice.mail.boxes import Letter, letters
+from suffice.mail import dump
+from suffice.mail.features import extract_features
 from suffice.mail.filter import MailFilter
-from suffice.mail.identity import identity
-from suffice.mail.reading import read
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import read_messages
+from suffice.mail.message import identify_message
 from suffice.text.vectorizers import CountVectorizer
 from tests.mail.hostile import HOSTILE, mutated
 
@@ -54,15 +55,17 @@ MODELS: list[Any] = [
 def mail() -> Iterator[Case]:
     """Messages: read, made features, packed and judged. No message may raise anything."""
     seeds = [raw for make, _ in HOSTILE.values() if len(raw := make()) < 20_000]
-    seeds += [each.data for which in ("ham", "spam") for each in letters([demo(which)]) if isinstance(each, Letter)]
+    seeds += [
+        each.data for which in ("ham", "spam") for each in read_messages([demo(which)]) if isinstance(each, Message)
+    ]
     state = _native.mail.State(2)
 
     def case(random: Random) -> None:
         raw = mutated(random.choice(seeds), random)
-        found = read([raw])
+        found = extract_features([raw])
         again = _native.mail.Letters.unpacked([found.packed(0)])
         assert sorted(found.tokens(0)) == sorted(again.tokens(0))
-        identity(raw)
+        identify_message(raw)
         state.learn(found, 0, random.randrange(2), 1.0, 1, 1)
         state.scores(found, 1)
         state.contributions(found, 0, 0)
@@ -278,7 +281,7 @@ def filters() -> Iterator[Case]:
                 with suppress(ValueError):
                     state = _native.mail.State(random.choice([2, 2, 2, 3]))
                     state.put_columns({**columns, name: mutated(columns[name], random)})
-                    state.scores(read([b"Subject: x\n\ncheap lunch"]), 1)
+                    state.scores(extract_features([b"Subject: x\n\ncheap lunch"]), 1)
                 return
             path.write_bytes(mutated(data, random) if how == 1 else data)
             if how == 2:
@@ -286,7 +289,7 @@ def filters() -> Iterator[Case]:
             with suppress(ValueError), MailFilter(path) as mine:
                 mine.classify(b"Subject: x\n\ncheap lunch")
                 mine.learn(b"Subject: y\n\ncheap lunch again", random.choice(["ham", "spam"]))
-                list(portable.dump(mine))
+                list(dump.dump(mine))
 
         yield case
 
@@ -298,10 +301,10 @@ def dumps() -> Iterator[Case]:
         path = Path(folder, "mail.db")
         _learned(path)
         with MailFilter(path) as mine:
-            dumped = list(portable.dump(mine))
+            dumped = list(dump.dump(mine))
         dumped = dumped[:40] + dumped[-8:-1] + [f"#end {47}"]
         bogofilter = [".MSG_COUNT 12 9 20260101", "free 7 0 20260101", "subj:lunch 0 5 20260101"]
-        packed = read([b"Subject: x\n\ncheap lunch"]).packed(0)
+        packed = extract_features([b"Subject: x\n\ncheap lunch"]).packed(0)
 
         def case(random: Random) -> None:
             for other in Path(folder).iterdir():
@@ -322,7 +325,7 @@ def dumps() -> Iterator[Case]:
             if lines[-1].startswith("#end"):
                 lines[-1] = f"#end {len(lines) - 1}"
             with suppress(ValueError), MailFilter(path) as mine:
-                portable.load(mine, lines)
+                dump.load(mine, lines)
                 mine.classify(b"Subject: x\n\ncheap lunch")
 
         yield case

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from suffice import _native, demo
 from suffice.mail import MailFilter
-from suffice.mail.boxes import Letter, letters
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import read_messages
 from suffice.mail.store import Store
 
 #: Words that each class prefers, and words that all use.
@@ -41,7 +42,7 @@ def stream(
 
 def demo_mail(which: str) -> list[bytes]:
     """Return the messages of the small mailbox."""
-    return [each.data for each in letters([demo.mailbox(which)]) if isinstance(each, Letter)]
+    return [each.data for each in read_messages([demo.mailbox(which)]) if isinstance(each, Message)]
 
 
 def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:

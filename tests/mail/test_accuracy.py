@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from suffice import _native
-from suffice.mail.evaluating import Corpus, gathered, indexed, online, shuffled
+from suffice.mail.evaluation import Corpus, evaluate_online, extract_corpus, read_indexed, shuffle_order
+from suffice.mail.features import extract_features
 from suffice.mail.outcome import Outcome
-from suffice.mail.reading import read
 from tests.references.data import unpacked
 
 Pairs = list[tuple[bytes, str]]
@@ -24,19 +24,19 @@ POINTS = range(20, 201)
 @cache
 def mail() -> Pairs:
     skipped: list[object] = []
-    pairs = list(indexed(unpacked("spamassassin") / "index", skipped.append))
+    pairs = list(read_indexed(unpacked("spamassassin") / "index", skipped.append))
     assert (len(pairs), skipped) == (6047, [])
     return pairs
 
 
 @cache
 def corpus() -> Corpus:
-    return gathered(mail())
+    return extract_corpus(mail())
 
 
 def test_in_the_order_of_the_index():
     """Measured: 0.048 overall, 0.010 after the first 2,000, 7.6 % of spam missed at 0.1 % of ham lost."""
-    outcome = online(corpus())
+    outcome = evaluate_online(corpus())
     assert outcome.roca <= 0.07
     assert outcome.after(2000).roca <= 0.02
     assert outcome.sm_at(0.1) <= 9
@@ -45,7 +45,7 @@ def test_in_the_order_of_the_index():
 @pytest.mark.slow
 def test_in_other_orders():
     """Measured over five orders: mean 0.044; after the first 2,000 mean 0.013; 6.2 % missed at 0.1 % lost."""
-    outcomes = [online(corpus(), shuffled(corpus(), seed)) for seed in range(3)]
+    outcomes = [evaluate_online(corpus(), shuffle_order(corpus(), seed)) for seed in range(3)]
     assert np.mean([outcome.roca for outcome in outcomes]) <= 0.07
     assert np.mean([outcome.after(2000).roca for outcome in outcomes]) <= 0.02
     assert np.mean([outcome.sm_at(0.1) for outcome in outcomes]) <= 9
@@ -78,7 +78,7 @@ class NaiveBayes:
 
 def curves(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return (1 - ROCA)% of all messages so far, at every point: the filter's, and naive Bayes's."""
-    outcome = online(corpus(), order)
+    outcome = evaluate_online(corpus(), order)
     model = NaiveBayes()
     scores = []
     for k in order:
@@ -102,7 +102,7 @@ def test_after_thirty_messages_it_is_ahead_of_naive_bayes():
 @pytest.mark.slow
 def test_on_average_it_is_never_behind_naive_bayes():
     """Measured over 40 orders: 16.7 against 20.4 after 20, 9.5 against 16.3 after 40, 2.3 against 8.0 after 200."""
-    both = [curves(shuffled(corpus(), seed)[:200]) for seed in range(40)]
+    both = [curves(shuffle_order(corpus(), seed)[:200]) for seed in range(40)]
     ours, theirs = (np.mean([each[i] for each in both], axis=0) for i in (0, 1))
     assert (ours <= theirs).all()
     assert ours[-1] < 0.5 * theirs[-1]
@@ -124,9 +124,13 @@ def judged(train: Pairs, test: Pairs) -> float:
     """Return (1 - ROCA)% of a filter that learned some messages and judges others."""
     state = _native.mail.State(2)
     state.learn_all(
-        read([d for d, _ in train], 2), list(range(len(train))), [int(y == "spam") for _, y in train], 1.0, 0
+        extract_features([d for d, _ in train], 2),
+        list(range(len(train))),
+        [int(y == "spam") for _, y in train],
+        1.0,
+        0,
     )
-    scores = state.scores(read([data for data, _ in test], 2), 2)
+    scores = state.scores(extract_features([data for data, _ in test], 2), 2)
     return Outcome([label == "spam" for _, label in test], scores).roca  # type: ignore[arg-type]
 
 

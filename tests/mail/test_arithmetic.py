@@ -9,7 +9,7 @@ import pytest
 
 from suffice import _native
 from suffice.mail import MailFilter
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
 from tests.mail.arithmetic import RATES, Reference
 from tests.mail.samples import stream
 
@@ -23,7 +23,7 @@ def mine(tmp_path):
 
 
 def features(data: bytes) -> tuple[list[str], list[int]]:
-    letters = read([data])
+    letters = extract_features([data])
     return letters.tokens(0), letters.grams(0)
 
 
@@ -45,7 +45,7 @@ def test_scores_are_those_of_plain_loops(labels, seed):
     rates = some_rates(seed)
     state, reference = state_of(len(labels), rates), Reference(len(labels), rates=rates)
     for i, (data, label) in enumerate(stream(40, seed, labels)):
-        letters, found = read([data]), features(data)
+        letters, found = extract_features([data]), features(data)
         np.testing.assert_allclose(state.score(letters, 0), reference.scores(*found), rtol=1e-6, atol=1e-9)
         steps = 25 if i % 7 == 6 else 1
         state.learn(letters, 0, LABELS[label], 1.0, 0, steps)
@@ -62,13 +62,13 @@ def test_scores_are_those_of_plain_loops(labels, seed):
 def test_layers_add_up_as_in_plain_loops(labels, site_labels):
     site, below = state_of(len(site_labels), RATES), Reference(len(site_labels))
     for data, label in stream(20, 1, site_labels):
-        site.learn(read([data]), 0, LABELS[label], 1.0, 0, 1)
+        site.learn(extract_features([data]), 0, LABELS[label], 1.0, 0, 1)
         below.learn(*features(data), LABELS[label])
     wide = max(len(labels), len(site_labels))
     state, reference = state_of(wide, RATES), Reference(wide, [below])
     state.lay([site])
     for data, label in stream(20, 2, labels):
-        letters = read([data])
+        letters = extract_features([data])
         np.testing.assert_allclose(state.score(letters, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
         state.learn(letters, 0, LABELS[label], 1.0, 0, 1)
         reference.learn(*features(data), LABELS[label])
@@ -78,7 +78,7 @@ def test_layers_add_up_as_in_plain_loops(labels, site_labels):
 def test_weights_of_messages_are_those_of_plain_loops():
     state, reference = state_of(2, RATES), Reference(2)
     for i, (data, label) in enumerate(stream(40, 3)):
-        letters = read([data])
+        letters = extract_features([data])
         state.now = reference.now = 2.0 ** (i / 10)
         np.testing.assert_allclose(state.score(letters, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
         state.learn(letters, 0, LABELS[label], state.now, 0, 1)
@@ -88,14 +88,14 @@ def test_weights_of_messages_are_those_of_plain_loops():
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
 def test_a_filter_is_its_arithmetic(mine, labels):
     pairs = stream(60, 5, labels)
-    letters = read([data for data, _ in pairs])
+    letters = extract_features([data for data, _ in pairs])
     state = _native.mail.State(len(labels))
     for data, label in pairs:
         mine.learn(data, label)
     for i, (_, label) in enumerate(pairs):
         state.learn(letters, i, LABELS[label], 1.0, 0, 1)
     new = [data for data, _ in stream(20, 6, labels)]
-    totals = [[score[0] for score in state.score(read([data]), 0)] for data in new]
+    totals = [[score[0] for score in state.score(extract_features([data]), 0)] for data in new]
     counts = dict(zip(labels, state.messages, strict=True))
     for verdict, total, data in zip(mine.classify_all(new), totals, new, strict=True):
         divisor = (1 + 2 / min(counts["spam"], len(pairs) - counts["spam"])) * len(features(data)[0]) ** (1 / 8)

@@ -10,9 +10,8 @@ from time import thread_time
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.identity import identity
-from suffice.mail.marking import field, marked
-from suffice.mail.reading import read, subject_of
+from suffice.mail.features import decode_subject, extract_features
+from suffice.mail.message import format_header_field, identify_message, set_header_field
 from suffice.mail.verdict import Verdict
 from tests.each import for_each
 from tests.mail.hostile import HOSTILE, bad_mail, html, letter, multipart, typed
@@ -100,7 +99,7 @@ def check(verdict: Verdict) -> None:
 @for_each("name", HOSTILE)
 def test_bad_mail_is_read_and_told_of(name):
     trouble = HOSTILE[name].trouble
-    letters = within_limit(read, [bad_mail(name)])
+    letters = within_limit(extract_features, [bad_mail(name)])
     told = letters.trouble(0)
     assert trouble is None or trouble in [what for what, _ in told]
     assert all(what and detail for what, detail in told)
@@ -118,13 +117,13 @@ def test_bad_mail_is_judged_and_marked(mine, name):
     raw = bad_mail(name)
     verdict = within_limit(mine.classify, raw)
     check(verdict)
-    assert verdict.trouble == tuple(read([raw]).trouble(0))
-    line = field(verdict)
+    assert verdict.trouble == tuple(extract_features([raw]).trouble(0))
+    line = format_header_field(verdict)
     assert [what for what, _ in verdict.trouble] == line.partition("trouble=")[2].split(",") * bool(verdict.trouble)
-    out = within_limit(marked, raw, line)
+    out = within_limit(set_header_field, raw, line)
     assert out.count(line.encode()) == 1
-    assert len(within_limit(identity, raw)) == 16
-    assert "\0" not in within_limit(subject_of, raw)
+    assert len(within_limit(identify_message, raw)) == 16
+    assert "\0" not in within_limit(decode_subject, raw)
 
 
 @for_each("name", HOSTILE)
@@ -178,7 +177,7 @@ def test_text_before_a_limit_counts(mine):
 def test_text_after_what_nobody_sees_counts():
     """What stands before the first part does not push out what is seen."""
     many = b" ".join(b"w%x" % i for i in range(20_000))
-    found = read([multipart(b"; boundary=b", many + b"\n--b\n\npills\n--b--\n")])
+    found = extract_features([multipart(b"; boundary=b", many + b"\n--b\n\npills\n--b--\n")])
     assert "pills" in found.tokens(0)
     assert "hidden:w1" in found.tokens(0)
     assert [what for what, _ in found.trouble(0)] == ["tokens"]

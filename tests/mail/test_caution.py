@@ -10,9 +10,9 @@ import pytest
 
 from suffice import _native
 from suffice.mail import MailFilter
-from suffice.mail.evaluating import indexed
-from suffice.mail.reading import read, token_count
-from suffice.mail.verdict import CUTS, discount, judged
+from suffice.mail.evaluation import read_indexed
+from suffice.mail.features import extract_features, token_count
+from suffice.mail.verdict import CUTS, discount, make_verdict
 from tests.mail.samples import TOPICS, message, stream
 from tests.references.data import unpacked
 
@@ -24,8 +24,8 @@ CUT = float(np.log(CUTS[1] / (1 - CUTS[1])))
 
 @cache
 def corpus() -> tuple[_native.mail.Letters, list[int]]:
-    pairs = list(indexed(unpacked("spamassassin") / "index", lambda each: None))[:3500]
-    return read([data for data, _ in pairs], 2), [int(label == "spam") for _, label in pairs]
+    pairs = list(read_indexed(unpacked("spamassassin") / "index", lambda each: None))[:3500]
+    return extract_features([data for data, _ in pairs], 2), [int(label == "spam") for _, label in pairs]
 
 
 def shares_called_spam(ham: int, spam: int, seeds: int) -> tuple[float, float]:
@@ -42,7 +42,9 @@ def shares_called_spam(ham: int, spam: int, seeds: int) -> tuple[float, float]:
         for which, rest in enumerate((hams[ham : ham + 600], spams[spam : spam + 200])):
             for k in rest:
                 log_odds = discount(token_count(letters, k), counts) * state.score(letters, k)[0][0]
-                called[which].append(judged([log_odds], ("ham", "spam"), counts=counts, anyway=True).label == "spam")
+                called[which].append(
+                    make_verdict([log_odds], ("ham", "spam"), counts=counts, anyway=True).label == "spam"
+                )
     return 100 * float(np.mean(called[0])), 100 * float(np.mean(called[1]))
 
 
@@ -82,7 +84,7 @@ def scores_of_noise(ham: int, spam: int) -> np.ndarray:
     """Return the log-odds of mail where all words are as frequent in either class."""
     rng = random.Random(0)
     words = [f"w{i}" for i in range(400)]
-    letters = read([message(i, " ".join(rng.sample(words, 20))) for i in range(ham + spam + 100)])
+    letters = extract_features([message(i, " ".join(rng.sample(words, 20))) for i in range(ham + spam + 100)])
     labels = [0] * ham + [1] * spam
     order = rng.sample(range(ham + spam), ham + spam)
     state = _native.mail.State(2)
@@ -135,7 +137,7 @@ OTHER = DATED.replace("2002", "2003").replace("August", "July").replace("Aug", "
 
 
 def test_dates_of_fields_are_no_features():
-    letters = read([DATED.encode(), OTHER.encode()])
+    letters = extract_features([DATED.encode(), OTHER.encode()])
     found = letters.tokens(0)
     headed = [token for token in found if ":" in token]
     for piece in ("Aug", "August", "2002", "Thu", "11", "36", "22", "-0400", "EDT"):
@@ -147,7 +149,7 @@ def test_dates_of_fields_are_no_features():
 
 
 def test_grams_know_no_dates():
-    letters = read([each.partition("\n\n")[0].encode() for each in (DATED, OTHER)])
+    letters = extract_features([each.partition("\n\n")[0].encode() for each in (DATED, OTHER)])
     assert letters.grams(0) == letters.grams(1)
 
 
@@ -156,7 +158,7 @@ def test_grams_know_no_dates():
 )
 def test_what_is_no_date_stays(line):
     assert {f"subject:{word}" for word in line.replace(":", " ").split()} <= set(
-        read([f"Subject: {line}\n\n".encode()]).tokens(0)
+        extract_features([f"Subject: {line}\n\n".encode()]).tokens(0)
     )
 
 

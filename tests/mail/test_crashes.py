@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.boxes import Letter, letters
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import read_messages
 from tests.mail.samples import counted, message, stream
 
 pytestmark = pytest.mark.needs("posix")
@@ -23,11 +24,11 @@ pytestmark = pytest.mark.needs("posix")
 #: Learns messages of a stream one by one, in heaps, or taking some back, and tells each that is done.
 WRITER = """
 import sys
-from suffice.mail import MailFilter, bulk
+from suffice.mail import MailFilter, batch_learning
 from tests.mail.samples import stream
 path, how, seed, first, last = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 pairs = stream(700, seed)[first:last]
-bulk.TOGETHER, bulk.TRANSACTION = 16, 32
+batch_learning.BATCH, batch_learning.TRANSACTION = 16, 32
 with MailFilter(path) as mail:
     print("begun", flush=True)
     if how == "bulk":
@@ -40,7 +41,7 @@ with MailFilter(path) as mail:
             mail.learn(data, label)
             print(first + i, flush=True)
             if how == "fold" and i % 20 == 19:
-                mail.store().fold()
+                mail.store().compact()
 print("done", flush=True)
 """
 
@@ -79,7 +80,7 @@ def check_counts(path: Path, pairs: Iterable[tuple[bytes, str]], tmp_path: Path)
             each.unlink()
         with MailFilter(expected) as reference:
             reference.learn_all(kept)
-            reference.store(make=True)
+            reference.store(create=True)
             assert counted(mail.store()) == counted(reference.store())
     return len(listed)
 
@@ -89,7 +90,7 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
     """Killed while it goes on from a message that it told, and started again: what was told is kept and counts once."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.store(make=True)
+        mail.store(create=True)
     pairs = stream(700, 7)
     rng = random.Random(1)
     first = before = 0
@@ -112,7 +113,7 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
 MAKER = """
 import sys, time
 from suffice.mail import MailFilter
-import suffice.mail.filter, suffice.mail.opening
+import suffice.mail.filter, suffice.mail.database
 from tests.mail.samples import message
 print("ready", flush=True)
 sys.stdin.readline()
@@ -177,7 +178,7 @@ def test_writers_that_come_together_count_every_message_once(tmp_path):
     """Four processes learn sets that overlap, one by one, in heaps and folding, while others read."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.store(make=True)
+        mail.store(create=True)
     ranges = [("single", 0, 60), ("fold", 30, 90), ("bulk", 0, 200), ("bulk", 100, 220)]
     writers = [writer(path, how, 3, first, last) for how, first, last in ranges]
     reads = 0
@@ -199,15 +200,15 @@ def test_a_reader_sees_one_moment(tmp_path):
     """What is counted is what is listed, at every moment that a reader may choose."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.store(make=True)
+        mail.store(create=True)
     process = writer(path, "fold", 5, 0, 60)
     while process.poll() is None:
         with MailFilter(path) as reader:
             store = reader.store()
-            store.ask("BEGIN")
-            listed = store.ask("SELECT COUNT(*) FROM learned")[0][0]
+            store.query("BEGIN")
+            listed = store.query("SELECT COUNT(*) FROM learned")[0][0]
             assert sum(store.state().messages) == listed
-            store.ask("COMMIT")
+            store.query("COMMIT")
     assert len(told(process)) == 60
 
 
@@ -217,7 +218,7 @@ def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
 
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.store(make=True)
+        mail.store(create=True)
     words = [*COMMAND, "mail", "learn", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"), "--filter", path]
     both = [subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
     for each in both:
@@ -226,7 +227,7 @@ def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
     pairs = [
         (each.data, label)
         for label in ("ham", "spam")
-        for each in letters([demo.mailbox(label)])
-        if isinstance(each, Letter)
+        for each in read_messages([demo.mailbox(label)])
+        if isinstance(each, Message)
     ]
     assert check_counts(path, pairs, tmp_path) == len(pairs)

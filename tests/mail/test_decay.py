@@ -7,8 +7,8 @@ import time
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.health import examine
-from suffice.mail.settling import change
+from suffice.mail.health import diagnose
+from suffice.mail.settings import change_settings
 from tests.mail.samples import message
 
 DAY = 86400.0
@@ -42,7 +42,7 @@ def seen(mail: MailFilter) -> tuple[float, float]:
 @pytest.fixture
 def mine(tmp_path, clock):
     with MailFilter(tmp_path / "mine.db") as mail:
-        change(mail, half_life=HALF_LIFE)
+        change_settings(mail, half_life=HALF_LIFE)
         yield mail
 
 
@@ -73,25 +73,25 @@ def test_a_clock_that_was_years_ahead_costs_half_the_weight_at_most(mine, clock,
     clock(5000)
     for i in range(30):
         mine.learn(message(f"ahead{i}", "lunch"), "ham")
-    mine.store().fold()
+    mine.store().compact()
     if again:
         mine.close()
     clock(1)
-    (remark,) = [each for each in examine(mine) if "yet to come" in each.what]
+    (remark,) = [each for each in diagnose(mine) if "in the future" in each.what]
     assert "2038-06-13" in remark.what
     assert "clock" in remark.cure
     assert seen(mine) == pytest.approx((0, 20))
     mine.learn(message("late", "lunch"), "ham")
     clock(16)
     assert seen(mine) == pytest.approx((0, 20 * 2**-0.5))
-    assert not [each for each in examine(mine) if "yet to come" in each.what]
+    assert not [each for each in diagnose(mine) if "in the future" in each.what]
 
 
 def test_a_filter_that_an_older_suffice_took_into_the_future_goes_on(mine, clock):
     teach(mine, "a", "spam")
     for name, value in (("last", 25_000), ("origin", 25_000)):
-        mine.store().put(name, value)
-    mine.store().do("DELETE FROM settings WHERE name = 'clock'")
+        mine.store().put_setting(name, value)
+    mine.store().execute("DELETE FROM settings WHERE name = 'clock'")
     clock(1)
     mine.learn(message("x", "zebra"), "ham")
     before = seen(mine)[0]
@@ -129,13 +129,13 @@ def test_a_clock_that_was_ahead_gives_nothing_more_weight_than_today(mine, clock
 @pytest.mark.parametrize("own", [0.0, 7.0])
 def test_a_layer_decays_by_its_own_half_life(tmp_path, clock, own):
     with MailFilter(tmp_path / "site.db") as site:
-        change(site, half_life=HALF_LIFE)
+        change_settings(site, half_life=HALF_LIFE)
         clock(300)
         teach(site, "a", "spam")
         clock(330)
         teach(site, "b", "spam")
     with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
-        change(mine, half_life=own)
+        change_settings(mine, half_life=own)
         teach(mine, "c", "ham")
         assert seen(mine) == pytest.approx((10, 15))
         clock(337)

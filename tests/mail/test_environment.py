@@ -74,7 +74,7 @@ def test_a_filter_whose_output_is_closed_does_not_say_that_all_is_well(mine, mon
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 3
-    assert capsys.readouterr().err == "error: the message could not be passed on: standard output is closed\n"
+    assert capsys.readouterr().err == "error: the message could not be passed through: standard output is closed\n"
 
 
 @pytest.mark.parametrize("command", ["load", "classify", "learn --spam", slow("explain"), slow("forget")])
@@ -183,7 +183,7 @@ def test_watch_learns_into_the_filter_that_took_the_place_of_the_old_one(tmp_pat
             watcher.send_signal(signal.SIGINT)
             watcher.wait(timeout=20)
             with MailFilter(mine) as now:
-                known = now.store().ask("SELECT COUNT(*) FROM filed")[0][0]
+                known = now.store().query("SELECT COUNT(*) FROM filed")[0][0]
             assert known > 0, "the ledger is in the file at that path"
     finally:
         watcher.kill()

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.mail import MailError, MailFilter, bulk, database
-from suffice.mail.places import default_place
-from suffice.mail.reading import read
-from suffice.mail.settling import change
+from suffice.mail import MailError, MailFilter, batch_learning, database
+from suffice.mail.features import extract_features
+from suffice.mail.paths import default_path
+from suffice.mail.settings import change_settings
 from tests.mail.samples import TOPICS, counted, demo_mail, message, stream, taught
 
 DAY = 86400
@@ -25,8 +25,8 @@ HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 @pytest.fixture
 def small_heaps(monkeypatch):
     """Let heaps and transactions be so small that a few messages make several."""
-    monkeypatch.setattr(bulk, "TOGETHER", 7)
-    monkeypatch.setattr(bulk, "TRANSACTION", 20)
+    monkeypatch.setattr(batch_learning, "BATCH", 7)
+    monkeypatch.setattr(batch_learning, "TRANSACTION", 20)
 
 
 # Counts
@@ -41,12 +41,12 @@ def test_what_is_forgotten_was_never_there(tmp_path_factory, data):
     with taught(place / "a.db", pairs) as one, taught(place / "b.db", []) as other:
         for i in data.draw(st.permutations(sorted(set(range(len(pairs))) - kept))):
             if data.draw(st.booleans()):
-                one.store().fold()
+                one.store().compact()
             assert one.forget(pairs[i][0])
             assert not one.forget(pairs[i][0])
         other.learn_all([pair for i, pair in enumerate(pairs) if i in kept])
         messages, rows = counted(one.store())
-        expected, expected_rows = counted(other.store(make=True))
+        expected, expected_rows = counted(other.store(create=True))
         assert messages == expected + [0.0] * (3 - len(expected))
         assert {name: row[:2] for name, row in rows.items()} == {name: row[:2] for name, row in expected_rows.items()}
 
@@ -125,7 +125,7 @@ def test_bulk_is_one_by_one(tmp_path, small_heaps, labels):
     for name in ("a.db", "b.db"):
         with taught(tmp_path / name, []) as mail:  # all classes from the start: a new one changes the regressions
             for label in labels:
-                mail.store(make=True).class_index(label)
+                mail.store(create=True).class_index(label)
     with taught(tmp_path / "a.db", pairs) as one, MailFilter(tmp_path / "b.db") as other:
         other.learn_all(pairs)
         assert counted(one.store()) == counted(other.store())
@@ -157,7 +157,7 @@ def test_others_may_learn_while_messages_come_slowly(mine, small_heaps):
             other.learn(message("theirs", "prize"), "spam")  # waits until it may write
         yield message("last", "lunch"), "ham"
 
-    mine.store(make=True)
+    mine.store(create=True)
     assert mine.learn_all(slowly()).learned == 31
     assert sum(mine.store().state().messages) == 32
 
@@ -187,7 +187,7 @@ def trained(tmp_path_factory):
 
 
 def agree(mail: MailFilter, data: bytes, label: str) -> bool:
-    _, _, tokens, grams = mail.store().state().score(read([data]), 0)[0]
+    _, _, tokens, grams = mail.store().state().score(extract_features([data]), 0)[0]
     return (tokens > 0) == (grams > 0) == (label == "spam")
 
 
@@ -211,7 +211,7 @@ def test_a_correction_is_taught_until_the_verdict_agrees(mine):
     held = message("held", "cheap pills winner lunch garden stone river hill table lamp window")
     assert mine.classify(held).label != "spam"
     assert mine.correct(held, "spam") == "learned"
-    assert mine.store().ask("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"
+    assert mine.store().query("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"
     assert mine.classify(held).label == "spam"
     stubborn = message("stubborn", "lunch")
     assert mine.correct(stubborn, "spam") == "disputed"
@@ -221,7 +221,7 @@ def test_a_correction_is_taught_until_the_verdict_agrees(mine):
 
 def test_a_correction_of_a_filter_that_is_not_ready_is_learned_once(mine):
     assert mine.correct(message("m", "cheap"), "spam") == "learned"
-    assert mine.store().ask("SELECT COUNT(*) FROM journal") == [(1,)]
+    assert mine.store().query("SELECT COUNT(*) FROM journal") == [(1,)]
 
 
 def test_a_correction_counts_though_the_class_was_learned_already(mine):
@@ -246,7 +246,7 @@ def test_a_copy_with_more_fields_takes_nothing_from_others(tmp_path, how):
             mail.forget(copy)
         else:
             mail.correct(copy, "spam")
-        letters = read([other])
+        letters = extract_features([other])
         seen = mail.store().state().seen(letters, 0)[::2]
     assert dict(zip(letters.tokens(0), seen, strict=True))["header:delivered-to"] == 1
 
@@ -259,16 +259,16 @@ def test_learned_weight_decays_by_the_half_life(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: now)
     with MailFilter(tmp_path / "mail.db") as mail:
         mail.learn(message("old", "lunch"), "ham")
-        change(mail, half_life=2.0)
+        change_settings(mail, half_life=2.0)
         days = {}
         for i in range(30):
             now += 2 * DAY
             mail.learn(message(i, "lunch"), "ham")
             days[i] = now
             if i % 10 == 0:
-                mail.store().fold()
+                mail.store().compact()
         expected = sum(0.5 ** ((now - day) / DAY / 2) for day in days.values()) + 0.5 ** (60 / 2)
-        letters = read([message("new", "lunch")])
+        letters = extract_features([message("new", "lunch")])
         seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
         assert seen["lunch"] == pytest.approx(expected, rel=1e-5)
         for i in range(29):
@@ -281,9 +281,9 @@ def test_a_half_life_changes_nothing_on_the_day(mine):
     pairs = stream(30)
     mine.learn_all(pairs)
     before = [verdict.log_odds for verdict in mine.classify_all([data for data, _ in pairs])]
-    change(mine, half_life=30.0)
+    change_settings(mine, half_life=30.0)
     assert [verdict.log_odds for verdict in mine.classify_all([data for data, _ in pairs])] == pytest.approx(before)
-    change(mine, half_life=0.0)
+    change_settings(mine, half_life=0.0)
     assert mine.store().settings().half_life is None
 
 
@@ -291,11 +291,11 @@ def test_a_filter_that_lay_for_years_is_read(tmp_path, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
     with taught(tmp_path / "mail.db", stream(10)) as mail:
-        change(mail, half_life=1.0)
+        change_settings(mail, half_life=1.0)
         now += 2000 * DAY
         assert mail.classify(message("x")).label == "unsure"
         mail.learn(message("y", "cheap"), "spam")
-        mail.store().fold()
+        mail.store().compact()
         assert mail.classify(message("x", "cheap")).probability > 0.5
 
 
@@ -352,7 +352,7 @@ def test_a_class_has_a_name_of_letters(mine, label):
 
 
 def test_a_filter_that_learned_nothing_is_unsure(mine):
-    mine.store(make=True)
+    mine.store(create=True)
     verdict = mine.classify(message(1))
     assert (verdict.label, verdict.probability) == ("unsure", 0.5)
 
@@ -363,12 +363,12 @@ def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
     assert mine.mark(spam).label == "spam"
     assert mine.mark(spam).label == "spam"
     assert mine.mark(ham).label == "ham"
-    assert mine.store().ask("SELECT COUNT(*) FROM judged") == [(1,)]
+    assert mine.store().query("SELECT COUNT(*) FROM judged") == [(1,)]
 
 
 def test_marking_does_not_wait_for_another_writer(mine, monkeypatch):
     """Other writes wait for an hour here: had this one waited for as long, there would be no result."""
-    monkeypatch.setattr(database, "PATIENCE", 3600.0)
+    monkeypatch.setattr(database, "TIMEOUT", 3600.0)
     mine.learn_all(stream(300))
     holder = sqlite3.connect(mine.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -382,20 +382,20 @@ def test_marking_does_not_wait_for_another_writer(mine, monkeypatch):
 def test_the_default_path_of_a_filter(monkeypatch, tmp_path):
     monkeypatch.delenv("SUFFICE_MAIL", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    if default_place().is_relative_to(tmp_path):
-        assert default_place() == tmp_path / "suffice" / "mail.db"
+    if default_path().is_relative_to(tmp_path):
+        assert default_path() == tmp_path / "suffice" / "mail.db"
         with MailFilter() as mail:
             mail.learn(message(1), "ham")
         assert (tmp_path / "suffice" / "mail.db").exists()
     monkeypatch.setenv("SUFFICE_MAIL", str(tmp_path / "other.db"))
-    assert default_place() == tmp_path / "other.db"
+    assert default_path() == tmp_path / "other.db"
 
 
 def test_a_filter_is_not_shared_with_itself(mine):
     mine.learn(message("x"), "ham")
     with (
         MailFilter(mine.path, shared=[mine.path]) as both,
-        pytest.raises(MailError, match="is the filter itself: it cannot be shared with itself"),
+        pytest.raises(MailError, match="is the filter itself: a filter cannot be shared with itself"),
     ):
         both.classify(message("x"))
 
@@ -415,5 +415,5 @@ def test_an_empty_message_is_not_learned(mine):
 
 def test_a_class_is_called_as_it_was_before(mine):
     mine.learn(message("x"), "work")
-    with pytest.raises(MailError, match="there is a class 'work' already: call it so"):
+    with pytest.raises(MailError, match="the class 'Work' differs from 'work' only in case: use 'work'"):
         mine.learn(message("y"), "Work")

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from suffice import _native
 from suffice.demo import mailbox as demo
-from suffice.mail.boxes import Letter, letters
-from suffice.mail.identity import identity
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import read_messages
+from suffice.mail.message import identify_message
 from tests.mail.hostile import HOSTILE, bad_mail, mails, mutated
 
-DEMO = [each.data for which in ("ham", "spam") for each in letters([demo(which)]) if isinstance(each, Letter)]
+DEMO = [each.data for which in ("ham", "spam") for each in read_messages([demo(which)]) if isinstance(each, Message)]
 #: Fields that mail programs and filters write, of which a filter takes no notice.
 IGNORED = [
     b"Status: RO",
@@ -45,7 +46,7 @@ def sent() -> st.SearchStrategy[bytes]:
 
 def known(raw: bytes) -> tuple[list[str], list[int], list[tuple[str, str]]]:
     """Return all that a filter knows of a message."""
-    found = read([raw])
+    found = extract_features([raw])
     return found.tokens(0), found.grams(0), found.trouble(0)
 
 
@@ -60,14 +61,14 @@ def check(raw: bytes) -> None:
     assert {f"trouble:{what}" for what, _ in trouble} - {"trouble:tokens"} == {
         token for token in tokens if re.fullmatch(r"trouble:[a-z0-9_-]+", token)
     }
-    packed = read([raw]).packed(0)
+    packed = extract_features([raw]).packed(0)
     again = _native.mail.Letters.unpacked([packed])
     assert again.tokens(0) == tokens
     assert sorted(again.grams(0)) == sorted(grams)
-    assert again.hashes(0) == read([raw]).hashes(0)
+    assert again.hashes(0) == extract_features([raw]).hashes(0)
     assert again.packed(0) == packed
     assert again.trouble(0) == []
-    assert len(identity(raw)) == 16
+    assert len(identify_message(raw)) == 16
 
 
 @given(sent())
@@ -110,7 +111,7 @@ def test_the_line_that_mailboxes_begin_with_makes_no_difference(raw, day):
 
 @given(st.lists(sent(), max_size=8))
 def test_many_are_read_as_one_by_one(raw):
-    together = read(raw, threads=3)
+    together = extract_features(raw, threads=3)
     assert len(together) == len(raw)
     assert [(together.tokens(i), together.grams(i), together.trouble(i)) for i in range(len(raw))] == list(
         map(known, raw)
@@ -119,7 +120,7 @@ def test_many_are_read_as_one_by_one(raw):
 
 @given(sent(), st.integers(0, 2**32))
 def test_damaged_bytes_are_refused_or_are_a_message(raw, seed):
-    damaged = mutated(read([raw]).packed(0), Random(seed))
+    damaged = mutated(extract_features([raw]).packed(0), Random(seed))
     state = _native.mail.State(2)
     try:
         found = _native.mail.Letters.unpacked([damaged])
@@ -149,7 +150,7 @@ def test_any_bytes_at_all_are_mail(raw):
 
 @given(st.lists(sent(), min_size=1, max_size=6), st.lists(st.integers(0, 1), min_size=6, max_size=6))
 def test_whatever_is_learned_scores_are_numbers(raw, labels):
-    found = read(raw)
+    found = extract_features(raw)
     state = _native.mail.State(2)
     state.learn_all(found, list(range(len(raw))), labels[: len(raw)], 1.0, 1)
     assert state.messages == [labels[: len(raw)].count(0), labels[: len(raw)].count(1)]

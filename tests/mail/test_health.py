@@ -7,9 +7,10 @@ import time
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from suffice.mail.health import ENOUGH, LONG, examine, status
-from suffice.mail.portable import dump, load
-from suffice.mail.settling import change, days
+from suffice.mail.dump import dump_filter, load_dump
+from suffice.mail.health import STALE_DAYS, diagnose, status
+from suffice.mail.settings import change_settings, parse_half_life
+from suffice.mail.verdict import MIN_MESSAGES
 from tests.mail.samples import message, stream
 from tests.rights import open_folder, without_rights
 
@@ -28,20 +29,20 @@ def teach(mail: MailFilter, spam: int, ham: int) -> None:
 
 
 def levels(mail: MailFilter) -> list[str]:
-    return [each.level for each in examine(mail)]
+    return [each.level for each in diagnose(mail)]
 
 
 @pytest.mark.parametrize(
     ("spam", "ham", "ready", "said"),
     [
-        (0, 0, False, f"learn {ENOUGH} more of spam and {ENOUGH} more of ham"),
-        (ENOUGH - 1, ENOUGH, False, "learn 1 more of spam"),
-        (ENOUGH, ENOUGH - 2, False, "learn 2 more of ham"),
-        (ENOUGH, ENOUGH, True, "ready to act"),
+        (0, 0, False, f"learn {MIN_MESSAGES} more of spam and {MIN_MESSAGES} more of ham"),
+        (MIN_MESSAGES - 1, MIN_MESSAGES, False, "learn 1 more of spam"),
+        (MIN_MESSAGES, MIN_MESSAGES - 2, False, "learn 2 more of ham"),
+        (MIN_MESSAGES, MIN_MESSAGES, True, "ready"),
     ],
 )
 def test_a_filter_is_ready_when_it_has_learned_enough_of_both(mine, spam, ham, ready, said):
-    mine.store(make=True)
+    mine.store(create=True)
     teach(mine, spam, ham)
     found = status(mine)
     assert found.learned == {"ham": ham, "spam": spam}
@@ -51,8 +52,8 @@ def test_a_filter_is_ready_when_it_has_learned_enough_of_both(mine, spam, ham, r
 
 
 def test_other_classes_count_as_ham(mine):
-    teach(mine, ENOUGH, 0)
-    mine.learn_all((message(f"w{i}", "report"), "work") for i in range(ENOUGH))
+    teach(mine, MIN_MESSAGES, 0)
+    mine.learn_all((message(f"w{i}", "report"), "work") for i in range(MIN_MESSAGES))
     assert status(mine).ready
 
 
@@ -74,7 +75,7 @@ def test_with_a_half_life_what_is_left_is_told(mine, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
     teach(mine, 40, 80)
-    change(mine, half_life=10.0)
+    change_settings(mine, half_life=10.0)
     now += 10 * DAY
     assert status(mine).learned == {"ham": 40, "spam": 20}
 
@@ -93,7 +94,7 @@ def test_doctor_finds_nothing_in_a_sound_filter(mine):
 
 
 def test_there_is_no_filter(mine):
-    (found,) = examine(mine)
+    (found,) = diagnose(mine)
     assert found.level == "wrong"
     assert str(mine.path) in found.what
     assert "learn" in found.cure
@@ -103,24 +104,24 @@ def test_there_is_no_filter(mine):
 
 def test_too_little_was_learned(mine):
     teach(mine, 5, 40)
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "not ready" in remark.what
-    assert f"{ENOUGH - 5} more of spam" in remark.cure
+    assert f"{MIN_MESSAGES - 5} more of spam" in remark.cure
 
 
 def test_training_that_stopped_is_remarked_on(mine, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
     teach(mine, 40, 40)
-    now += (LONG + 2) * DAY
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    now += (STALE_DAYS + 2) * DAY
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "nothing was learned since" in remark.what
 
 
 def test_one_kind_that_is_rare_is_remarked_on(mine):
     teach(mine, 200, 4100)
     assert status(mine).ready
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "200 spam against 4,100 ham" in remark.what
 
 
@@ -128,9 +129,9 @@ def test_one_kind_that_is_rare_is_remarked_on(mine):
 def test_a_filter_that_learned_one_kind_far_more_often_is_not_ready(mine, spam, ham, said):
     teach(mine, spam, ham)
     assert not status(mine).ready
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert said in remark.cure
-    assert f"{spam} spam against {ham} ham are too uneven" in remark.cure
+    assert f"{spam} spam and {ham} ham are too uneven" in remark.cure
     assert mine.classify(message("x", "cheap")).label != "spam"
     teach(mine, max(spam, 50), max(ham, 50))
     assert status(mine).ready
@@ -138,15 +139,15 @@ def test_a_filter_that_learned_one_kind_far_more_often_is_not_ready(mine, spam, 
 
 def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):
     teach(mine, 40, 40)
-    mine.store().do("DELETE FROM learned WHERE id = (SELECT MIN(id) FROM learned)")
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    mine.store().execute("DELETE FROM learned WHERE id = (SELECT MIN(id) FROM learned)")
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "80 messages are counted, but 79 are listed" in remark.what
 
 
 def test_more_tokens_than_are_kept_are_remarked_on(mine):
     teach(mine, 40, 40)
-    change(mine, tokens=5)
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    change_settings(mine, tokens=5)
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert remark.what.endswith("tokens are kept")
 
 
@@ -156,21 +157,21 @@ def test_permissions_are_looked_at():
         with MailFilter(place / "mail.db") as mail:
             teach(mail, 40, 40)
         (place / "mail.db").chmod(0o644)
-        (remark,) = [each for each in examine(MailFilter(place / "mail.db")) if each.level == "remark"]
+        (remark,) = [each for each in diagnose(MailFilter(place / "mail.db")) if each.level == "remark"]
         assert "chmod 600" in remark.cure
         place.chmod(0o555)
         with MailFilter(place / "mail.db") as mail:
-            found = without_rights(lambda: examine(mail))
+            found = without_rights(lambda: diagnose(mail))
         (wrong,) = [each for each in found if each.level == "wrong"]
-        assert "cannot be written" in wrong.what
+        assert "is not writable" in wrong.what
         place.chmod(0o777)
         (place / "mail.db").chmod(0o666)
         with MailFilter(place / "mail.db") as mail:
             mail.learn(message("one more"), "ham")
             (place / "mail.db-shm").chmod(0o444)
-            found = without_rights(lambda: examine(mail))
+            found = without_rights(lambda: diagnose(mail))
         assert [each.what for each in found if each.level == "wrong"] == [
-            f"{place / 'mail.db-shm'} belongs to somebody else, so nothing can be learned"
+            f"{place / 'mail.db-shm'} belongs to another user, so nothing can be learned"
         ]
 
 
@@ -178,7 +179,7 @@ def test_a_damaged_shared_filter_is_found(mine, tmp_path):
     teach(mine, 40, 40)
     (tmp_path / "site.db").write_bytes(b"junk" * 5000)
     with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
-        wrong = [each for each in examine(both) if each.level == "wrong"]
+        wrong = [each for each in diagnose(both) if each.level == "wrong"]
     assert len(wrong) == 1
     assert "site.db" in wrong[0].what
 
@@ -187,19 +188,19 @@ def test_a_damaged_shared_filter_is_found(mine, tmp_path):
 
 
 def test_settings_are_kept(mine):
-    change(mine, ham_cut=0.1, spam_cut=0.8, half_life=90.0, tokens=5000)
+    change_settings(mine, ham_cut=0.1, spam_cut=0.8, half_life=90.0, tokens=5000)
     with MailFilter(mine.path) as other:
         assert other.cuts == (0.1, 0.8)
         settings = other.store().settings()
         assert (settings.half_life, settings.tokens) == (90.0, 5000)
-    change(mine, spam_cut=0.95)
+    change_settings(mine, spam_cut=0.95)
     assert mine.cuts == (0.1, 0.95)
 
 
 def test_settings_are_changed_all_or_none(mine):
-    change(mine, spam_cut=0.8)
+    change_settings(mine, spam_cut=0.8)
     with pytest.raises(MailError, match="two probabilities"):
-        change(mine, ham_cut=0.85, tokens=5000, half_life=3.0)
+        change_settings(mine, ham_cut=0.85, tokens=5000, half_life=3.0)
     assert mine.cuts == (0.3, 0.8)
     assert mine.store().settings().tokens == 1_000_000
     assert mine.store().settings().half_life is None
@@ -208,11 +209,11 @@ def test_settings_are_changed_all_or_none(mine):
 @pytest.mark.parametrize("text", ["0", "0.5", "-1", "nan", "inf", "1e7", "x", ""])
 def test_a_half_life_that_makes_no_sense(text):
     with pytest.raises(MailError, match="half-life must be a number of days"):
-        days(text)
+        parse_half_life(text)
 
 
 def test_a_half_life_in_days():
-    assert (days("30"), days(" NEVER ")) == (30.0, 0.0)
+    assert (parse_half_life("30"), parse_half_life(" NEVER ")) == (30.0, 0.0)
 
 
 # Feature extractor
@@ -220,11 +221,11 @@ def test_a_half_life_in_days():
 
 def test_a_filter_of_an_older_extractor_works_and_says_what_is_stale(mine):
     teach(mine, 40, 40)
-    assert not [each for each in examine(mine) if "older suffice" in each.what]
+    assert not [each for each in diagnose(mine) if "older suffice" in each.what]
     store = mine.store()
-    store.do("DELETE FROM settings WHERE name = 'features'")  # as files were before
+    store.execute("DELETE FROM settings WHERE name = 'features'")  # as files were before
     verdict = mine.classify(message("x", "cheap"))
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "features 1, now 2" in remark.what
     assert "words of date fields" in remark.what
     assert f"--filter {mine.path}.new --spam FOLDER --ham FOLDER" in remark.cure
@@ -233,27 +234,27 @@ def test_a_filter_of_an_older_extractor_works_and_says_what_is_stale(mine):
 
 def test_a_dump_of_an_older_filter_makes_an_older_one(mine, tmp_path):
     teach(mine, 5, 5)
-    lines = list(dump(mine))
+    lines = list(dump_filter(mine))
     with MailFilter(tmp_path / "new.db") as new, MailFilter(tmp_path / "old.db") as old:
-        load(new, lines)
-        load(old, [line.replace(" features=2", "") for line in lines])
-        assert (new.store().number("features"), old.store().number("features")) == (2, 1)
+        load_dump(new, lines)
+        load_dump(old, [line.replace(" features=2", "") for line in lines])
+        assert (new.store().get_integer("features"), old.store().get_integer("features")) == (2, 1)
 
 
 def test_a_cut_that_one_word_can_reach_is_remarked_on(mine):
     teach(mine, 40, 40)
-    change(mine, spam_cut=0.7)
-    (remark,) = [each for each in examine(mine) if each.level == "remark"]
-    assert "one word alone" in remark.what
+    change_settings(mine, spam_cut=0.7)
+    (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
+    assert "a single token" in remark.what
 
 
 def test_where_there_is_no_filter_the_shared_ones_are_examined(mine, tmp_path):
     with MailFilter(tmp_path / "site.db") as site:
         teach(site, 40, 40)
     with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
-        first, *others = examine(both)
+        first, *others = diagnose(both)
     assert (first.level, first.what) == (
         "remark",
-        f"there is no filter at {mine.path} yet: the shared ones judge alone",
+        f"there is no filter at {mine.path} yet: only the shared ones are used",
     )
     assert "wrong" not in {each.level for each in others}

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from suffice.mail.health import examine
-from suffice.mail.portable import dump
+from suffice.mail.dump import dump_filter
+from suffice.mail.health import diagnose
 from tests.mail.samples import message, stream
 
 
@@ -132,15 +132,15 @@ def test_a_damaged_filter_is_refused_in_words(tmp_path, whole, kind):
             mail.classify(message("x"))
         with pytest.raises(MailError, match="damaged"):
             mail.learn_all([(message("x"), "ham")])
-        assert "wrong" in [each.level for each in examine(mail)]
+        assert "wrong" in [each.level for each in diagnose(mail)]
 
 
 LESS = {
     "cuts that are one": (setting("cuts", [0.5]), lambda mail: mail.classify(message("x"))),
     "cuts that are text": (setting("cuts", "ab"), lambda mail: mail.classify(message("x"))),
     "cuts beyond 1": (setting("cuts", [0.5, 7]), lambda mail: mail.classify(message("x"))),
-    "a bomb in the names": (exploding("INSERT INTO names (data) VALUES (?)"), lambda mail: list(dump(mail))),
-    "text in the names": (doing("UPDATE names SET data = 'x'"), lambda mail: list(dump(mail))),
+    "a bomb in the names": (exploding("INSERT INTO names (data) VALUES (?)"), lambda mail: list(dump_filter(mail))),
+    "text in the names": (doing("UPDATE names SET data = 'x'"), lambda mail: list(dump_filter(mail))),
     "a class that is not": (
         doing("UPDATE learned SET label = -1"),
         lambda mail: mail.learned_as(stream(60)[0][0]),
@@ -150,8 +150,8 @@ LESS = {
         lambda mail: mail.classify(message("x")),
     ),
     "cuts that are NULL": (nulled("cuts"), lambda mail: mail.classify(message("x"))),
-    "a last day that is NULL": (nulled("last"), lambda mail: mail.store().number("last")),
-    "a last day that is text": (setting("last", "monday"), lambda mail: mail.store().number("last")),
+    "a last day that is NULL": (nulled("last"), lambda mail: mail.store().get_integer("last")),
+    "a last day that is text": (setting("last", "monday"), lambda mail: mail.store().get_integer("last")),
 }
 
 
@@ -161,7 +161,7 @@ def test_what_is_not_needed_for_a_verdict_is_refused_where_it_is(tmp_path, whole
     with changed(tmp_path / "mail.db", whole, change) as mail:
         with pytest.raises(MailError, match="damaged"):
             work(mail)
-        examine(mail)
+        diagnose(mail)
 
 
 def test_the_heaviest_numbers_that_are_taken_make_a_verdict(tmp_path, whole):
@@ -178,6 +178,6 @@ def test_the_heaviest_numbers_that_are_taken_make_a_verdict(tmp_path, whole):
 def test_a_setting_without_a_value_is_named(tmp_path, whole):
     with (
         changed(tmp_path / "mail.db", whole, nulled("classes")) as mail,
-        pytest.raises(MailError, match="settings: classes holds nothing"),
+        pytest.raises(MailError, match="settings: classes is NULL"),
     ):
         mail.classify(message("x"))

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.filing import INBOX
-from suffice.mail.identity import identity
-from suffice.mail.ledger import FilterJudge, StoredLedger
+from suffice.mail.ledger import StoredLedger
+from suffice.mail.message import identify_message
+from suffice.mail.sorter import INBOX, FilterJudge
 from tests.mail.samples import TOPICS, counted, message, stream
 
-ONE, TWO = identity(message(1)).hex(), identity(message(2)).hex()
+ONE, TWO = identify_message(message(1)).hex(), identify_message(message(2)).hex()
 
 
 @pytest.fixture
@@ -27,55 +27,55 @@ def ledger(mine, tmp_path):
 
 
 def test_where_a_message_was_put_is_known_to_the_next_process(mine, ledger, tmp_path):
-    assert ledger.filed(ONE) is None
-    ledger.file(ONE, INBOX)
-    ledger.file(ONE, "Junk")
-    ledger.file(TWO, "\tJunk")
+    assert ledger.folder_of(ONE) is None
+    ledger.set_folder(ONE, INBOX)
+    ledger.set_folder(ONE, "Junk")
+    ledger.set_folder(TWO, "\tJunk")
     ledger.flush()
     with MailFilter(mine.path) as other:
         again = StoredLedger(other, tmp_path / "box")
-        assert (again.filed(ONE), again.filed(TWO)) == ("Junk", "\tJunk")
-        again.file(ONE, "")
-    assert ledger.filed(ONE) is None
+        assert (again.folder_of(ONE), again.folder_of(TWO)) == ("Junk", "\tJunk")
+        again.set_folder(ONE, "")
+    assert ledger.folder_of(ONE) is None
 
 
 def test_every_mailbox_has_its_own(mine, ledger, tmp_path):
     other = StoredLedger(mine, tmp_path / "another")
-    ledger.file(ONE, "Junk")
-    ledger.settle("Junk", "key", ONE)
-    assert other.filed(ONE) is None
-    assert other.settled("Junk") == {}
+    ledger.set_folder(ONE, "Junk")
+    ledger.add_file("Junk", "key", ONE)
+    assert other.folder_of(ONE) is None
+    assert other.known_files("Junk") == {}
 
 
 def test_a_mailbox_is_the_same_whatever_way_it_is_named(mine, tmp_path, monkeypatch):
     (tmp_path / "box").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "box")
     monkeypatch.chdir(tmp_path)
-    StoredLedger(mine, Path("box")).file(ONE, "Junk")
+    StoredLedger(mine, Path("box")).set_folder(ONE, "Junk")
     for name in (tmp_path / "box", tmp_path / "link", Path("link"), Path("box", "..", "box")):
-        assert StoredLedger(mine, name).filed(ONE) == "Junk"
+        assert StoredLedger(mine, name).folder_of(ONE) == "Junk"
 
 
 def test_files_are_settled_and_unsettled(ledger):
-    ledger.settle(INBOX, "", "")
-    ledger.settle(INBOX, "a", ONE)
-    ledger.settle(INBOX, "b", TWO)
-    ledger.settle("Junk", "a", TWO)
-    ledger.settle(INBOX, "a", TWO)
-    assert ledger.settled(INBOX) == {"": "", "a": TWO, "b": TWO}
-    ledger.unsettle(INBOX, ["a", "none"])
-    assert ledger.settled(INBOX) == {"": "", "b": TWO}
-    assert ledger.settled("Junk") == {"a": TWO}
+    ledger.add_file(INBOX, "", "")
+    ledger.add_file(INBOX, "a", ONE)
+    ledger.add_file(INBOX, "b", TWO)
+    ledger.add_file("Junk", "a", TWO)
+    ledger.add_file(INBOX, "a", TWO)
+    assert ledger.known_files(INBOX) == {"": "", "a": TWO, "b": TWO}
+    ledger.remove_files(INBOX, ["a", "none"])
+    assert ledger.known_files(INBOX) == {"": "", "b": TWO}
+    assert ledger.known_files("Junk") == {"a": TWO}
 
 
 def test_what_was_marked_on_its_way_is_known(mine, ledger):
     mine.learn_all(stream(300))
     spam, ham = message("s", TOPICS["spam"]), message("h", TOPICS["ham"])
-    assert not ledger.marked(identity(spam).hex())
+    assert not ledger.was_marked(identify_message(spam).hex())
     assert [mine.mark(data).label for data in (spam, ham)] == ["spam", "ham"]
-    assert ledger.marked(identity(spam).hex())
-    assert not ledger.marked(identity(ham).hex())
-    assert ledger.filed(identity(spam).hex()) is None
+    assert ledger.was_marked(identify_message(spam).hex())
+    assert not ledger.was_marked(identify_message(ham).hex())
+    assert ledger.folder_of(identify_message(spam).hex()) is None
 
 
 def test_a_filter_as_a_judge(mine):

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from suffice.mail import renaming
-from suffice.mail.boxes import Letter
-from suffice.mail.maildir import Entry, Gone, Maildir
+from suffice.mail import atomic_files
+from suffice.mail.mailboxes import Entry, Message, MessageGoneError
+from suffice.mail.mailboxes.maildir import Maildir
 from tests.requirements import require
 
 MESSAGE = b"Subject: hello\n\nLunch?\n"
@@ -47,7 +47,7 @@ def test_delivered_messages_are_what_the_standard_library_reads(box):
     assert list((box.path / "tmp").iterdir()) == []
     assert Path(entry.path).stat().st_mode & 0o777 == 0o600
     assert box.path.stat().st_mode & 0o777 == 0o700
-    with pytest.raises(ValueError, match="flags are letters"):
+    with pytest.raises(ValueError, match="flags must be letters"):
         box.deliver(MESSAGE, flags="S/../x")
 
 
@@ -61,7 +61,7 @@ def test_what_the_standard_library_delivers_is_listed(box):
 
 
 def test_a_folder_that_is_no_maildir_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is no Maildir: it has no folder 'tmp'"):
+    with pytest.raises(FileNotFoundError, match="is not a Maildir: it has no folder 'tmp'"):
         Maildir(tmp_path)
     with pytest.raises(FileNotFoundError):
         Maildir(tmp_path / "missing")
@@ -70,7 +70,7 @@ def test_a_folder_that_is_no_maildir_is_refused(tmp_path):
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     (tmp_path / "cur").symlink_to(outside)
-    with pytest.raises(ValueError, match="leads out of the Maildir"):
+    with pytest.raises(ValueError, match="is a link to a folder outside the Maildir"):
         Maildir(tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_move_keeps_name_flags_and_time(box):
 def test_move_never_overwrites(box, system, monkeypatch):
     if system != "this one":
         exclusive = None if system == "an older one" else lambda *_: errno.EINVAL
-        monkeypatch.setattr(renaming, "_exclusive_rename", lambda: exclusive)
+        monkeypatch.setattr(atomic_files, "_system_rename", lambda: exclusive)
     junk = box.folder("Junk")
     entry = box.deliver(b"one")
     (junk.path / "new" / entry.key).write_bytes(b"two")
@@ -105,12 +105,12 @@ def test_move_never_overwrites(box, system, monkeypatch):
 def test_a_message_whose_flags_change_meanwhile_is_found(box):
     entry = box.deliver(MESSAGE)
     Path(entry.path).rename(box.path / "cur" / f"{entry.key}:2,S")
-    assert box.read(entry) == Letter(MESSAGE, str(box.path / "cur" / f"{entry.key}:2,S"))
+    assert box.read(entry) == Message(MESSAGE, str(box.path / "cur" / f"{entry.key}:2,S"))
     moved = box.move(entry, box.folder("Junk"))
     assert moved.flags == "S"
-    with pytest.raises(Gone, match="moved or deleted"):
+    with pytest.raises(MessageGoneError, match="moved or deleted"):
         box.move(entry, box.folder("Junk"))
-    with pytest.raises(Gone):
+    with pytest.raises(MessageGoneError):
         box.read(entry)
 
 
@@ -123,7 +123,7 @@ def test_a_message_that_is_renamed_again_and_again_is_given_up(box):
 
     entry = box.deliver(MESSAGE)
     Path(entry.path).rename(box.path / "cur" / f"{entry.key}:2,S")
-    with pytest.raises(Gone):
+    with pytest.raises(MessageGoneError):
         Busy(box.path).read(entry)
     assert len(box.entries()) == 1
 
@@ -134,7 +134,7 @@ def test_a_folder_that_is_missing_is_not_taken_for_a_message_that_is(box):
     (junk.path / "new").rmdir()
     with pytest.raises(FileNotFoundError) as caught:
         box.move(entry, junk)
-    assert not isinstance(caught.value, Gone)
+    assert not isinstance(caught.value, MessageGoneError)
     assert len(box.entries()) == 1
 
 
@@ -146,7 +146,7 @@ def test_links_are_not_followed(box, tmp_path):
     assert box.entries() == []
     assert {Path(each.where).name for each in box.skipped} == {"1.link:2,S", "pipe"}
     entry = Entry(str(link), "1.link", "S", False)
-    assert not isinstance(box.read(entry), Letter)
+    assert not isinstance(box.read(entry), Message)
 
 
 def test_folders(box, tmp_path):
@@ -172,7 +172,7 @@ def test_folders(box, tmp_path):
 )
 def test_bad_folder_names_are_refused(box, name):
     before = sorted(box.path.rglob("*"))
-    with pytest.raises(ValueError, match=re.escape(repr(name)) + " is no name of a folder"):
+    with pytest.raises(ValueError, match=re.escape(repr(name)) + " is not a folder name"):
         box.folder(name)
     assert sorted(box.path.rglob("*")) == before
 
@@ -181,7 +181,7 @@ def test_a_link_that_leads_out_is_refused(box, tmp_path):
     outside = Maildir(tmp_path / "outside", create=True)
     (box.path / ".Junk").symlink_to(outside.path)
     (box.path / ".Inside").symlink_to(box.folder("Real").path)
-    with pytest.raises(ValueError, match="leads out of"):
+    with pytest.raises(ValueError, match="is a link to a folder outside"):
         box.folder("Junk")
     assert box.folder("Inside").path == box.path / ".Inside"
 
@@ -237,12 +237,12 @@ def test_a_kill_while_moving_loses_no_message(box, request, across):
         twice = {entry.key for entry in box.entries()} & {entry.key for entry in there.entries()}
         assert len(kept) - len(data) == len(twice) <= 1
         for key in twice:
-            assert box.finish(box.find(key), there.find(key))
+            assert box.finish_move(box.find(key), {key: there.find(key)})
         assert everything(box, there) == data
 
 
 def test_finish_removes_only_equal_copies(box):
     junk = box.folder("Junk")
     one, two = box.deliver(b"one"), junk.deliver(b"two")
-    assert not box.finish(one, two)
+    assert not box.finish_move(one, {one.key: two})
     assert everything(box, junk) == [b"one", b"two"]

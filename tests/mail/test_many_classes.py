@@ -8,7 +8,7 @@ import pytest
 
 from suffice.mail import MailFilter
 from suffice.mail.explaining import explain
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
 from tests.mail.samples import message, stream
 
 NEW = [data for data, _ in stream(30, 7)]
@@ -45,7 +45,7 @@ def test_tokens_of_all_classes_alike_speak_for_none(tmp_path):
     labels = ("ham", "spam", "work")
     with MailFilter(tmp_path / "mail.db") as mine:
         mine.learn_all([(message(f"{label}{i}", f"alike {label}{i}"), label) for i in range(50) for label in labels])
-        scores = mine.store().state().score(read([message("x", "alike")]), 0)
+        scores = mine.store().state().score(extract_features([message("x", "alike")]), 0)
         assert len(scores) == 3
         assert max(abs(counts) for _, counts, _, _ in scores) < 0.01
 

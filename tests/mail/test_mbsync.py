@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from suffice.mail.maildir import Maildir
-from suffice.mail.sorting import sort
-from tests.mail.test_sorting import Book, Words
+from suffice.mail.mailboxes.maildir import Maildir
+from suffice.mail.sorter import sort_mailbox
+from tests.mail.test_sorter import Book, Words
 from tests.requirements import find_program, require
 
 _DOVECOT = """
@@ -170,11 +170,11 @@ def test_what_is_moved_here_is_moved_on_the_server(server: Server, tmp_path: Pat
     for words in ("money one", "lunch", "money two"):
         server.deliver(words)
     server.sync()
-    assert len(sort(server.box, judge, book, spam_folder=server.junk).moved) == 2
+    assert len(sort_mailbox(server.box, judge, book, spam_folder=server.junk).moved) == 2
     server.deliver("money three")
     for _ in range(2):  # the second sync sees the names that the first one gave
         server.sync()
-        sort(server.box, judge, book, spam_folder=server.junk)
+        sort_mailbox(server.box, judge, book, spam_folder=server.junk)
     server.sync()
     expected = {"INBOX": ["lunch"], "Junk": ["money one", "money three", "money two"]}
     assert server.here() == expected
@@ -184,6 +184,6 @@ def test_what_is_moved_here_is_moved_on_the_server(server: Server, tmp_path: Pat
     rescued = next(entry for entry in junk.entries() if b"money two" in Path(entry.path).read_bytes())
     junk.move(rescued, server.box, seen=True)
     server.sync()
-    assert [label for _, label in sort(server.box, judge, book, spam_folder=server.junk).learned] == ["ham"]
+    assert [label for _, label in sort_mailbox(server.box, judge, book, spam_folder=server.junk).learned] == ["ham"]
     server.sync()
     assert server.on_server() == {"INBOX": ["lunch", "money two"], "Junk": ["money one", "money three"]}

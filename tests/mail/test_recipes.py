@@ -15,8 +15,8 @@ import pytest
 
 from suffice import demo
 from suffice.mail import MailFilter
-from suffice.mail.boxes import Letter, letters
-from suffice.mail.heaps import mixed
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import interleave_classes, read_messages
 from tests.mail.recipes import terminal
 from tests.mail.recipes.page import COMMAND, FAILURES, Home, executable, replaced, shell
 from tests.mail.recipes.servers import Dovecot, Postfix, wait
@@ -33,7 +33,9 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a filter that has learned a small mailbox."""
     place = tmp_path_factory.mktemp("learned") / "mail.db"
     with MailFilter(place) as made:
-        made.learn_all(mixed({"spam": [demo.mailbox("spam")], "ham": [demo.mailbox("ham")]}, lambda _: None))
+        made.learn_all(
+            interleave_classes({"spam": [demo.mailbox("spam")], "ham": [demo.mailbox("ham")]}, lambda _: None)
+        )
     return place
 
 
@@ -42,8 +44,8 @@ def new(learned: Path) -> dict[str, list[bytes]]:
     """Return new mail by what the filter says of it."""
     found: dict[str, list[bytes]] = {}
     with MailFilter(learned) as judge:
-        for letter in letters([demo.mailbox("new")]):
-            assert isinstance(letter, Letter)
+        for letter in read_messages([demo.mailbox("new")]):
+            assert isinstance(letter, Message)
             message = letter.data.rstrip() + SPOILT
             found.setdefault(judge.classify(message).label, []).append(message)
     assert {label: len(each) > 1 for label, each in found.items()} == {"spam": True, "ham": True, "unsure": False}

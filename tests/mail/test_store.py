@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from suffice.mail.health import examine
-from suffice.mail.reading import read
-from suffice.mail.store import FOLD, Store
+from suffice.mail.features import extract_features
+from suffice.mail.health import diagnose
+from suffice.mail.store import JOURNAL, Store
 from tests.mail.samples import TOPICS, counted, message, stream
 from tests.rights import open_folder, without_rights
 
@@ -46,12 +46,14 @@ def whole(tmp_path_factory) -> bytes:
 # Folding and pruning
 
 
-@pytest.mark.parametrize("count", [FOLD - 1, FOLD, FOLD + 1, pytest.param(2 * FOLD, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "count", [JOURNAL - 1, JOURNAL, JOURNAL + 1, pytest.param(2 * JOURNAL, marks=pytest.mark.slow)]
+)
 def test_the_journal_is_folded_when_it_is_full(mine, tmp_path, count):
     pairs = stream(count)
     for data, label in pairs:
         mine.learn(data, label)
-    assert mine.store().ask("SELECT COUNT(*) FROM journal") == [(count % FOLD,)]
+    assert mine.store().query("SELECT COUNT(*) FROM journal") == [(count % JOURNAL,)]
     with MailFilter(tmp_path / "bulk.db") as bulk:
         bulk.learn_all(pairs)
         assert counted(mine.store()) == counted(bulk.store())
@@ -64,7 +66,7 @@ def test_folding_changes_nothing_that_is_read(mine):
         reader.classify(SPAM)
         before = mine.store().state().columns()
         verdict = mine.classify(SPAM)
-        mine.store().fold()
+        mine.store().compact()
         for each in (mine, reader, MailFilter(mine.path)):
             assert each.store().state().columns() == before
             assert each.classify(SPAM) == verdict
@@ -72,11 +74,11 @@ def test_folding_changes_nothing_that_is_read(mine):
 
 
 def test_names_are_those_of_the_tokens(mine):
-    pairs = stream(FOLD + 30)
+    pairs = stream(JOURNAL + 30)
     for data, label in pairs:
         mine.learn(data, label)
-    mine.store().fold()
-    letters = read([data for data, _ in pairs])
+    mine.store().compact()
+    letters = extract_features([data for data, _ in pairs])
     expected = {token for i in range(len(letters)) for token in letters.tokens(i)}
     names = mine.store().names().decode().splitlines()
     assert Counter(names) == Counter(expected)
@@ -84,23 +86,23 @@ def test_names_are_those_of_the_tokens(mine):
 
 
 def pruned(mail: MailFilter, most: int, count: int = 40) -> None:
-    mail.store(make=True).put("tokens", most)
+    mail.store(create=True).put_setting("tokens", most)
     for i in range(count):
         mail.learn(message(i, " ".join(f"w{i}x{k}" for k in range(30)) + " lunch"), "ham")
-    mail.store().fold()
+    mail.store().compact()
 
 
 def test_tokens_are_pruned_at_the_limit(mine):
     pruned(mine, 200)
     assert len(mine.store().state()) <= 200
-    letters = read([message("x", "lunch w0x1")])
+    letters = extract_features([message("x", "lunch w0x1")])
     seen = dict(zip(letters.tokens(0), mine.store().state().seen(letters, 0)[::2], strict=True))
     assert seen["lunch"] == 40
     assert seen["w0x1"] == 0
 
 
 def test_the_file_stays_small_however_much_is_learned(mine):
-    mine.store(make=True).put("tokens", 1000)
+    mine.store(create=True).put_setting("tokens", 1000)
     for part in range(4):
         mine.learn_all(
             (message(f"{part}.{i}", " ".join(f"p{part}w{i}x{k}" for k in range(100))), "ham") for i in range(300)
@@ -109,20 +111,20 @@ def test_the_file_stays_small_however_much_is_learned(mine):
     assert len(store.state()) <= 1000
     names = store.names().splitlines()
     assert len(names) <= 2 * 1000 + 10_000
-    assert store.get("names") == len(names)
+    assert store.get_setting("names") == len(names)
     assert store.state().known(b"header:subject\n") == b"header:subject\n"
 
 
 def test_the_file_shrinks_when_much_of_it_is_pruned(mine):
     mine.learn_all((message(i, " ".join(f"w{i}x{k}" for k in range(100))), "ham") for i in range(200))
     store = mine.store()
-    store.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.query("PRAGMA wal_checkpoint(TRUNCATE)")
     before = mine.path.stat().st_size
-    store.put("tokens", 100)
-    store.fold()
-    store.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.put_setting("tokens", 100)
+    store.compact()
+    store.query("PRAGMA wal_checkpoint(TRUNCATE)")
     assert mine.path.stat().st_size < before - 500_000
-    assert store.ask("PRAGMA freelist_count") == [(0,)]
+    assert store.query("PRAGMA freelist_count") == [(0,)]
 
 
 def test_a_token_that_comes_back_has_one_name(mine):
@@ -131,7 +133,7 @@ def test_a_token_that_comes_back_has_one_name(mine):
     gone = next(word for word in (f"w{i}x1" for i in range(40)) if word not in known)
     for i in range(30):
         mine.learn(message(f"again{i}", gone), "ham")
-    mine.store().fold()
+    mine.store().compact()
     names = mine.store().state().known(mine.store().names()).decode().splitlines()
     assert names.count(gone) == 1
 
@@ -178,7 +180,7 @@ def test_a_file_that_cannot_be_written_is_read(folder):
             ):
                 with pytest.raises(MailError, match=r"site\.db cannot be written: check its permissions"):
                     without_rights(work)
-            assert "wrong" in without_rights(lambda: [each.level for each in examine(mail)])
+            assert "wrong" in without_rights(lambda: [each.level for each in diagnose(mail)])
 
 
 @posix
@@ -199,9 +201,9 @@ def test_readers_without_rights_see_what_the_owner_writes():
 def test_a_folder_that_cannot_be_written():
     with open_folder() as place:
         place.chmod(0o555)
-        with pytest.raises(MailError, match=r"new\.db cannot be made: Permission denied"):
+        with pytest.raises(MailError, match=r"new\.db cannot be created: Permission denied"):
             without_rights(lambda: MailFilter(place / "new.db").learn(SPAM, "spam"))
-        with pytest.raises(MailError, match=r"mail\.db cannot be made: Permission denied"):
+        with pytest.raises(MailError, match=r"mail\.db cannot be created: Permission denied"):
             without_rights(lambda: MailFilter(place / "deep" / "mail.db").learn(SPAM, "spam"))
 
 
@@ -229,7 +231,7 @@ def longest_file(size: int) -> Iterator[None]:
 
 @posix
 def test_a_filter_that_does_not_fit_on_the_disk_is_not_made(tmp_path):
-    with longest_file(1000), pytest.raises(MailError, match=r"mail\.db cannot be made: "):
+    with longest_file(1000), pytest.raises(MailError, match=r"mail\.db cannot be created: "):
         MailFilter(tmp_path / "mail.db").learn(SPAM, "spam")
     assert list(tmp_path.iterdir()) == []
 
@@ -237,7 +239,7 @@ def test_a_filter_that_does_not_fit_on_the_disk_is_not_made(tmp_path):
 def test_what_does_not_fit_on_the_disk_is_not_learned(mine):
     mine.learn_all(stream(20))
     before = counted(mine.store())
-    mine.store().do("PRAGMA max_page_count = 1")  # of the size that the file has
+    mine.store().execute("PRAGMA max_page_count = 1")  # of the size that the file has
     with pytest.raises(MailError, match=r"mail\.db cannot be written: the disk is full"):
         mine.learn_all(stream(2000, 1))
     assert counted(mine.store()) == before
@@ -277,12 +279,12 @@ def later_format(path: Path) -> None:
 
 
 STRANGE = {
-    "empty": (lambda path: path.write_bytes(b""), "is empty, which no filter is: restore a copy, or remove"),
-    "of no tables": (no_tables, "is not a filter of suffice's"),
+    "empty": (lambda path: path.write_bytes(b""), "is empty, so it is not a filter: restore a copy, or remove"),
+    "of no tables": (no_tables, "is not a filter of suffice"),
     "not a database": (lambda path: path.write_bytes(b"From: ann\n" * 900), "cannot be read as a filter"),
     "short": (lambda path: path.write_bytes(b"Subject: x\n"), "cannot be read as a filter"),
-    "of another program": (other_database, "is not a filter of suffice's: name another file"),
-    "later format": (later_format, "was written by a later suffice .*: update suffice"),
+    "of another program": (other_database, "is not a filter of suffice: name another file"),
+    "later format": (later_format, "was written by a later version of suffice .*: update suffice"),
 }
 
 
@@ -300,14 +302,16 @@ def test_a_file_that_is_no_filter_is_refused_and_left_alone(tmp_path, kind):
             mail.learn(SPAM, "spam")
     assert path.read_bytes() == before
     with MailFilter(path) as mail:
-        assert "wrong" in [each.level for each in examine(mail)]
+        assert "wrong" in [each.level for each in diagnose(mail)]
 
 
 def test_there_is_no_filter(tmp_path):
     for path in (tmp_path / "mail.db", tmp_path / "none" / "mail.db"):
         with MailFilter(path) as mail:
             for work in (mail.classify, mail.explain, mail.forget, mail.mark, mail.learned_as):
-                with pytest.raises(MailError, match=r"there is no filter at .*mail\.db: suffice mail learn makes one"):
+                with pytest.raises(
+                    MailError, match=r"there is no filter at .*mail\.db: suffice mail learn creates one"
+                ):
                     work(SPAM)
             assert not path.exists()
 
@@ -334,7 +338,7 @@ def test_a_file_that_was_cut(tmp_path, whole, share):
             mail.classify(SPAM)
         with pytest.raises(MailError, match=str(mail.path)):
             mail.learn(SPAM, "spam")
-        assert "wrong" in [each.level for each in examine(mail)]
+        assert "wrong" in [each.level for each in diagnose(mail)]
 
 
 def complaint(mail: MailFilter) -> str:
@@ -362,7 +366,7 @@ def test_a_page_of_noise_is_told_with_the_file_and_a_cure(tmp_path, whole):
             if said:
                 told += 1
                 assert str(mail.path) in said
-                assert "wrong" in [each.level for each in examine(mail)]
+                assert "wrong" in [each.level for each in diagnose(mail)]
             else:
                 assert mail.store().state().columns() == expected
     assert told > 20
@@ -384,19 +388,19 @@ INSIDE = {
 @pytest.mark.parametrize("what", INSIDE)
 def test_damage_inside_is_told_with_the_file_and_a_cure(tmp_path, whole, what):
     with damaged(tmp_path / "mail.db", whole) as mail:
-        mail.store().do(*INSIDE[what])
+        mail.store().execute(*INSIDE[what])
     with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
         assert str(mail.path) in complaint(mail)
-        assert "wrong" in [each.level for each in examine(mail)]
+        assert "wrong" in [each.level for each in diagnose(mail)]
 
 
 @pytest.mark.parametrize("part", ["counts", "weights", "gram_weights", "hashes"])
 def test_noise_within_a_column_is_found(tmp_path, whole, part):
     with damaged(tmp_path / "mail.db", whole) as mail:
-        column = mail.store().ask("SELECT data FROM base WHERE part = ?", part)[0][0]
+        column = mail.store().query("SELECT data FROM base WHERE part = ?", part)[0][0]
         at = next(i for i in range(len(column) // 2, len(column)) if column[i])
         noisy = column[:at] + bytes([column[at] ^ 1]) + column[at + 1 :]  # the last bit of some number
-        mail.store().do("UPDATE base SET data = ? WHERE part = ?", noisy, part)
+        mail.store().execute("UPDATE base SET data = ? WHERE part = ?", noisy, part)
     with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
         assert str(mail.path) in complaint(mail)
-        assert "wrong" in [each.level for each in examine(mail)]
+        assert "wrong" in [each.level for each in diagnose(mail)]

@@ -16,11 +16,11 @@ import click
 )
 def demo(folder: str) -> None:
     """Take the two-minute tour: a table, some text, a mailbox, verdicts with reasons, a report."""
-    from suffice.cli.mail.demo import made
+    from suffice.cli.mail.demo import prepare_folder
     from suffice.cli.output import print_line, rule
     from suffice.demo import houses
 
-    place = made(Path(folder))
+    place = prepare_folder(Path(folder))
     shutil.copy(houses(), place / "houses.csv")
     start = time.perf_counter()
     model = _table(place)
@@ -35,10 +35,10 @@ def demo(folder: str) -> None:
 
 
 def _mail(place: Path) -> None:
-    from suffice.cli.mail.demo import tour
+    from suffice.cli.mail.demo import run_demo
     from suffice.cli.output import print_line
 
-    tour(place)
+    run_demo(place)
     print_line()
 
 

@@ -19,7 +19,7 @@ from suffice.mail.verdict import CUTS, check_cuts
 FIRST_LINE = "#suffice-mail 1"
 #: Arrays of numbers in the head of a dump.
 _HEAD = ("messages", "mix", "mix_squares")
-#: Tags of bogofilter's tokens and the header fields they stand for. Its one tag for all other fields has no counterpart.
+#: Tags of bogofilter's tokens and our tags of these fields. Its tag of all other fields has no counterpart.
 _BOGOFILTER_TAGS = {
     "subj": "subject:",
     "from": "from:",

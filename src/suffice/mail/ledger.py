@@ -52,7 +52,7 @@ class StoredLedger:
     """
 
     def __init__(self, mail: MailFilter, path: Path) -> None:
-        mail.store(make=True)
+        mail.store(create=True)
         self._mail = mail
         self._box = os.fsencode(path.resolve())
 
@@ -62,40 +62,40 @@ class StoredLedger:
 
     def folder_of(self, identity: str) -> str | None:
         """Return the folder in which a message was put or found last."""
-        found = self._store.ask("SELECT folder FROM filed WHERE box = ? AND id = ?", self._box, identity)
+        found = self._store.query("SELECT folder FROM filed WHERE box = ? AND id = ?", self._box, identity)
         return os.fsdecode(found[0][0]) if found else None
 
     def set_folder(self, identity: str, folder: str) -> None:
         """Record the folder of a message; an empty name removes it."""
-        with self._store.writing():
+        with self._store.write_transaction():
             if folder:
                 row = (self._box, identity, os.fsencode(folder))
-                self._store.do("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", *row)
+                self._store.execute("INSERT OR REPLACE INTO filed VALUES (?, ?, ?)", *row)
             else:
-                self._store.do("DELETE FROM filed WHERE box = ? AND id = ?", self._box, identity)
+                self._store.execute("DELETE FROM filed WHERE box = ? AND id = ?", self._box, identity)
 
     def was_marked(self, identity: str) -> bool:
         """Return whether the filter marked a message as spam at delivery."""
-        return bool(self._store.ask("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(identity)))
+        return bool(self._store.query("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(identity)))
 
     def known_files(self, folder: str) -> Mapping[str, str]:
         """Return the files of a folder that need not be read again: identities by key."""
         query = "SELECT key, id FROM settled WHERE box = ? AND folder = ?"
-        return {os.fsdecode(key): name for key, name in self._store.ask(query, self._box, os.fsencode(folder))}
+        return {os.fsdecode(key): name for key, name in self._store.query(query, self._box, os.fsencode(folder))}
 
     def add_file(self, folder: str, key: str, identity: str) -> None:
         """Record that a file need not be read again."""
         row = (self._box, os.fsencode(folder), os.fsencode(key), identity)
-        self._store.do("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", *row)
+        self._store.execute("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", *row)
 
     def remove_files(self, folder: str, keys: Iterable[str]) -> None:
         """Remove files of a folder."""
-        with self._store.writing():
-            self._store.do_all(
+        with self._store.write_transaction():
+            self._store.execute_many(
                 "DELETE FROM settled WHERE box = ? AND folder = ? AND key = ?",
                 [(self._box, os.fsencode(folder), os.fsencode(key)) for key in keys],
             )
 
     def flush(self) -> None:
         """Flush all changes to disk."""
-        self._store.ask("PRAGMA wal_checkpoint(PASSIVE)")
+        self._store.query("PRAGMA wal_checkpoint(PASSIVE)")

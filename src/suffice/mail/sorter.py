@@ -272,7 +272,7 @@ class _Run:
 
     def _other_folders(self, ours: Collection[str]) -> Iterator[Folder]:
         """Return the user's other folders, where a message that was moved out of the spam folder may be."""
-        for name, location in self.box.folders(self.places).items():
+        for name, location in self.box.folders(self.places.values()).items():
             if name not in ours and not _NEUTRAL.fullmatch(re.split(r"[/\\]", name)[-1].removeprefix(".")):
                 try:
                     yield Folder(name, self.box.at(location), self.ledger, None, ours=False)
@@ -413,9 +413,7 @@ class _Run:
 
     def _finish_move(self, target: str, entry: Entry) -> bool:
         """Complete an interrupted move if the target folder holds the message already."""
-        return (
-            target in self.all and not self.dry_run and self.box.finish_move(entry, self.all[target].entries)
-        )
+        return target in self.all and not self.dry_run and self.box.finish_move(entry, self.all[target].entries)
 
     def _has_left(self, folder: str, identity: str) -> bool:
         """Return whether a message, or one of its copies, is no longer in a folder."""

@@ -13,12 +13,12 @@ from suffice.mail.errors import MailError
 CUTS = (0.3, 0.9)
 #: Messages of spam, and of all other classes, that a filter must learn before it calls anything spam.
 MIN_MESSAGES = 20
-#: While one side, spam or the rest, has more than ``MAX_RATIO`` times the messages of the other, nothing is called spam,
-#: unless the other has ``ENOUGH``.
+#: While one side, spam or the rest, has more than ``MAX_RATIO`` times the messages of the other, nothing is called
+#: spam, unless the other has ``ENOUGH``.
 MAX_RATIO, ENOUGH = 10, 200
-#: Log-odds of a message of n tokens are divided by n to the power ``LENGTH_POWER`` and by 1 + ``FEW`` / m, if m messages
-#: of the rarer side were learned (:func:`discount`). Both were chosen on samples of SpamAssassin and Enron 1 and
-#: confirmed on other samples of them: filters that learned 25 to 1,000 messages of each class lose no more ham than
+#: Log-odds of a message of n tokens are divided by n to the power ``LENGTH_POWER`` and by 1 + ``FEW`` / m, if m
+#: messages of the rarer side were learned (:func:`discount`). Both were chosen on samples of SpamAssassin and Enron 1
+#: and confirmed on other samples of them: filters that learned 25 to 1,000 messages of each class lose no more ham than
 #: bogofilter, also on Enron 2 and 3.
 LENGTH_POWER, FEW = 1 / 8, 2
 #: Probability of a class from which a verdict is certain: log-odds of 8.

@@ -94,9 +94,11 @@ def _watch(boxes: list[str], on_change: Callable[[], object], poll: float, stop:
 
 
 def _open_notifications(boxes: list[str], poll: float, stop: Event) -> Notifications:
-    from watchfiles import watch
-
-    return watch(
+    try:
+        from watchfiles import watch
+    except ImportError as error:
+        raise ImportError("watching folders needs watchfiles: pip install 'suffice[mail]'") from error
+    notifications: Notifications = watch(
         *boxes,
         watch_filter=_is_relevant,
         debounce=_LONGEST,
@@ -106,14 +108,15 @@ def _open_notifications(boxes: list[str], poll: float, stop: Event) -> Notificat
         stop_event=stop,
         ignore_permission_denied=True,
     )
+    return notifications
 
 
 def _is_relevant(change: Change, path: str) -> bool:
     """Return whether a message or a folder was added or removed; mail programs write other files beside them."""
     folder = os.path.basename(os.path.dirname(path))  # noqa: PTH119, PTH120  (called for every change)
     if folder in ("cur", "new"):
-        return change.name != "modified"
-    return change.name == "added" and folder != "tmp" and Path(path).is_dir()
+        return bool(change.name != "modified")
+    return bool(change.name == "added") and folder != "tmp" and Path(path).is_dir()
 
 
 def _take_snapshot(boxes: list[str]) -> Snapshot:

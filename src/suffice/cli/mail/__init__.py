@@ -1,4 +1,4 @@
-"""suffice mail: a spam filter. Heavy imports are inside functions, so that a message is judged soon after the start."""
+"""suffice mail: a spam filter. Modules are imported by the commands that need them, to start quickly."""
 
 from __future__ import annotations
 
@@ -11,74 +11,78 @@ import click
 
 from suffice.cli.app import Later
 
-#: Where each command lives, in the order in which they are listed.
-COMMANDS = {
-    "learn": "learning",
-    "classify": "judging",
-    "filter": "judging",
-    "correct": "learning",
-    "forget": "learning",
-    "sort": "sorting",
-    "explain": "explaining",
-    "status": "status",
-    "doctor": "status",
-    "settings": "settings",
-    "evaluate": "evaluating",
-    "dump": "moving",
-    "load": "moving",
-    "merge": "moving",
-    "demo": "demo",
-}
-#: What a command leaves with: as bogofilter does.
+#: The commands in the order of the help text; each is in the module of its name.
+COMMANDS = (
+    "learn",
+    "classify",
+    "filter",
+    "correct",
+    "forget",
+    "sort",
+    "explain",
+    "status",
+    "doctor",
+    "settings",
+    "evaluate",
+    "dump",
+    "load",
+    "merge",
+    "demo",
+)
+#: Exit codes, those of bogofilter.
 SPAM, HAM, UNSURE, ERROR = 0, 1, 2, 3
 
 
 class MailCommands(Later):
-    """Commands whose errors leave with 3."""
+    """The commands of suffice mail. The exit code of any error is 3, since 0 to 2 are verdicts."""
 
-    known, package, ending = COMMANDS, "suffice.cli.mail", "_command"
+    known, package, ending = {name: name for name in COMMANDS}, "suffice.cli.mail", "_command"
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
-        """Read the options of the group: misuse leaves with 3, too."""
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the options of the group."""
         try:
-            return super().make_context(*given, **more)
+            return super().make_context(*args, **kwargs)
         except click.exceptions.NoArgsIsHelpError as error:
             sys.stdout.write(error.format_message() + "\n")
             raise click.exceptions.Exit(ERROR) from error
         except click.UsageError as error:
-            complain(error)
+            print_error(error)
             raise click.exceptions.Exit(ERROR) from error
 
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Return the command. With a closed standard output, only ``filter`` runs: it handles that by itself."""
+        if sys.stdout is None and args[:1] != ["filter"]:
+            raise click.ClickException("standard output is closed")
+        return super().resolve_command(context, args)
+
     def invoke(self, context: click.Context) -> Any:
-        """Run a command. 0 to 2 are verdicts, so whatever goes wrong leaves with 3."""
+        """Run a command."""
         try:
-            _check_streams(context)
+            _prepare_streams()
             return super().invoke(context)
         except (click.exceptions.Exit, BrokenPipeError):
             raise
         except (click.Abort, KeyboardInterrupt):
-            stays = context.invoked_subcommand in ("learn", "correct", "forget", "sort")
-            sys.stderr.write("stopped: what was learned stays; run it again to go on\n" if stays else "stopped\n")
+            is_kept = context.invoked_subcommand in ("learn", "correct", "forget", "sort")
+            kept = "interrupted: what was learned is kept; run the command again to continue\n"
+            sys.stderr.write(kept if is_kept else "interrupted\n")
             raise click.exceptions.Exit(130) from None
         except Exception as error:
-            complain(error)
+            print_error(error)
             raise click.exceptions.Exit(ERROR) from error
 
 
-def _check_streams(context: click.Context) -> None:
-    """See to it that there is a place for errors, and one for answers."""
+def _prepare_streams() -> None:
+    """Replace a closed standard error, and let both streams write names of files that are not text."""
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-    # The filter sees to it by itself, since a message must not be lost.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # names of files need not be text
-    if sys.stdout is None and context._protected_args[:1] != ["filter"]:
-        raise click.ClickException("standard output is closed")
+            stream.reconfigure(errors="backslashreplace")
 
 
-def complain(error: Exception) -> None:
-    """Say what went wrong in one sentence."""
+def print_error(error: Exception) -> None:
+    """Print an error as one sentence; raise it if ``SUFFICE_TRACEBACK`` is set."""
     if os.environ.get("SUFFICE_TRACEBACK"):
         raise error
     if isinstance(error, click.ClickException):
@@ -97,10 +101,10 @@ def complain(error: Exception) -> None:
 
 @click.group(cls=MailCommands)
 def mail() -> None:
-    """Keep spam out of a mailbox: learn from your own mail, file, explain, take corrections.
+    """Filter spam: learn from your own mail, classify, sort, explain, correct.
 
-    MAIL is a message, an mbox, a Maildir, an MH folder, or a folder of any of them; .gz too; - is standard input. The
-    filter is one file in your data folder, unless --filter or $SUFFICE_MAIL names another.
+    MAIL is a message, an mbox, a Maildir, an MH folder, or a folder of any of them, also compressed (.gz, .bz2, .xz);
+    - is standard input. The filter is one file in your data folder, unless --filter or $SUFFICE_MAIL names another.
 
-    Commands that judge leave with 0 for spam, 1 for ham, 2 for unsure and 3 for an error; the others with 0 or 3.
+    Exit codes: 0 spam, 1 ham, 2 unsure for classify and filter; 0 success for other commands; 3 error.
     """

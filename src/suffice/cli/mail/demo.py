@@ -1,4 +1,4 @@
-"""suffice mail demo: a small mailbox learned, new mail judged and explained."""
+"""suffice mail demo: learn a small mailbox, classify new mail and explain a verdict."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ import click
 
 @click.command("demo")
 @click.option(
-    "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Where to write what is made."
+    "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Folder of the files that it writes."
 )
 def demo_command(folder: str) -> None:
-    """Learn a small mailbox that comes along, judge new mail, and say why. Nobody's mail is read or changed."""
-    tour(made(Path(folder)))
+    """Learn a small example mailbox, classify new mail, and explain a verdict. Your own mail is not read."""
+    run_demo(prepare_folder(Path(folder)))
 
 
-def made(place: Path) -> Path:
-    """Return a folder that is the demonstration's own: a new or empty one, or one that it made before."""
-    mark = place / ".suffice-demo"
-    if place.exists() and not mark.exists() and any(place.iterdir()):
-        raise click.ClickException(f"{place} is not empty: name another folder, whose files may be written over")
-    place.mkdir(parents=True, exist_ok=True)
+def prepare_folder(folder: Path) -> Path:
+    """Return a folder for the demonstration; raise if it has files that are not of an earlier demonstration."""
+    mark = folder / ".suffice-demo"
+    if folder.exists() and not mark.exists() and any(folder.iterdir()):
+        raise click.ClickException(f"{folder} is not empty: name another folder, in which files may be overwritten")
+    folder.mkdir(parents=True, exist_ok=True)
     mark.touch()
-    return place
+    return folder
 
 
-def tour(place: Path) -> None:
-    """Learn the small mailbox into a filter in a folder, judge the new letters, and explain one of them."""
+def run_demo(folder: Path) -> None:
+    """Learn the example mailbox into a filter in a folder, classify its new messages, and explain one verdict."""
     from suffice.cli.mail.options import terminal_width
     from suffice.cli.output import print_line
     from suffice.demo import mailbox
     from suffice.mail import MailFilter
-    from suffice.mail.boxes import Letter
-    from suffice.mail.boxes import letters as read
-    from suffice.mail.heaps import mixed
-    from suffice.mail.reading import subject_of
+    from suffice.mail.features import decode_subject
+    from suffice.mail.mailboxes import Message
+    from suffice.mail.mailboxes.streams import interleave_classes, read_messages
 
     for name in ("spam", "ham", "new"):
-        shutil.copy(mailbox(name), place)
+        shutil.copy(mailbox(name), folder)
     for ending in ("", "-wal", "-shm"):
-        (place / f"mail.db{ending}").unlink(missing_ok=True)
-    chosen = f"--filter {place / 'mail.db'}"
-    print_line(f"$ suffice mail learn --spam {place / 'spam.mbox'} --ham {place / 'ham.mbox'} {chosen}", "cyan")
-    with MailFilter(place / "mail.db") as mine:
-        tally = mine.learn_all(mixed({label: [str(place / f"{label}.mbox")] for label in ("spam", "ham")}))
-        print_line(f"learned {', '.join(f'{count} {label}' for label, count in tally.classes.items())}")
+        (folder / f"mail.db{ending}").unlink(missing_ok=True)
+    chosen = f"--filter {folder / 'mail.db'}"
+    print_line(f"$ suffice mail learn --spam {folder / 'spam.mbox'} --ham {folder / 'ham.mbox'} {chosen}", "cyan")
+    with MailFilter(folder / "mail.db") as mail:
+        classes = {label: [str(folder / f"{label}.mbox")] for label in ("spam", "ham")}
+        counts = mail.learn_all(interleave_classes(classes))
+        print_line(f"learned {', '.join(f'{count} {label}' for label, count in counts.classes.items())}")
         print_line()
-        print_line(f"$ suffice mail classify {place / 'new.mbox'} {chosen}", "cyan")
-        found = [each.data for each in read([place / "new.mbox"]) if isinstance(each, Letter)]
-        verdicts = mine.classify_all(found)
+        print_line(f"$ suffice mail classify {folder / 'new.mbox'} {chosen}", "cyan")
+        found = [each.data for each in read_messages([folder / "new.mbox"]) if isinstance(each, Message)]
+        verdicts = mail.classify_all(found)
         for data, verdict in zip(found, verdicts, strict=True):
-            print_line(f"{verdict.label:<6} {verdict.probability:.4f}  {subject_of(data)}")
+            print_line(f"{verdict.label:<6} {verdict.probability:.4f}  {decode_subject(data)}")
         surest = max(range(len(found)), key=lambda i: verdicts[i].probability)
-        (place / "message.eml").write_bytes(found[surest])
+        (folder / "message.eml").write_bytes(found[surest])
         print_line()
-        print_line(f"$ suffice mail explain {place / 'message.eml'} --top 12 {chosen}", "cyan")
-        print_line(mine.explain(found[surest]).text(12, terminal_width()))
+        print_line(f"$ suffice mail explain {folder / 'message.eml'} --top 12 {chosen}", "cyan")
+        print_line(mail.explain(found[surest]).text(12, terminal_width()))

@@ -1,4 +1,4 @@
-"""suffice mail evaluate: how good the filter would have been."""
+"""suffice mail evaluate: error rates of a filter on labelled mail."""
 
 from __future__ import annotations
 
@@ -8,28 +8,41 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.mail.learning import Many, class_options, classes_of, watched
-from suffice.cli.mail.options import json_option, quiet_option, remark, which_option, write_json
+from suffice.cli.mail.learn import ClassCommand, class_options, group_by_class, show_progress
+from suffice.cli.mail.options import json_option, print_remark, quiet_option, which_option, write_json
 
 if TYPE_CHECKING:
-    from suffice.mail.boxes import Skipped
-    from suffice.mail.evaluating import Corpus
+    from suffice.mail.evaluation import Corpus
+    from suffice.mail.mailboxes import Skipped
     from suffice.mail.outcome import Outcome
 
-#: Messages after which the rest is measured by itself, too.
+#: Numbers of messages after which the rest is also measured separately.
 _AFTER = (500, 2000)
 
 
-@click.command("evaluate", cls=Many)
+@click.command("evaluate", cls=ClassCommand)
 @click.argument("index", required=False, type=click.Path(), metavar="[INDEX|FOLDER]")
 @class_options
-@click.option("--folds", type=click.IntRange(min=2), metavar="K", help="Cross-validate instead of going in order.")
-@click.option("--shuffles", type=click.IntRange(min=1), metavar="N", help="Other orders, too: the mean and its spread.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), metavar="K", help="Cross-validate in K folds instead of judging in order."
+)
+@click.option(
+    "--shuffles",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Also evaluate N random orders: mean and standard deviation.",
+)
 @which_option
-@click.option("--ham-cut", type=float, default=0.3, show_default=True, help="Below this probability it is ham.")
-@click.option("--spam-cut", type=float, default=0.9, show_default=True, help="From this probability on it is spam.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the ROC and learning curves (.svg, .png, .pdf).")
-@click.option("--calibration", type=click.Path(), metavar="FILE", help="Draw how reliable probabilities are.")
+@click.option(
+    "--ham-cut", type=float, default=0.3, show_default=True, help="A message is ham below this probability of spam."
+)
+@click.option(
+    "--spam-cut", type=float, default=0.9, show_default=True, help="A message is spam from this probability of spam on."
+)
+@click.option(
+    "--plot", type=click.Path(), metavar="FILE", help="Plot the ROC curve and the learning curve (.svg, .png, .pdf)."
+)
+@click.option("--calibration", type=click.Path(), metavar="FILE", help="Plot the calibration curve.")
 @json_option
 @quiet_option
 def evaluate_command(
@@ -47,94 +60,96 @@ def evaluate_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Judge every message, then learn it, in order, with a filter that starts from nothing; say how good it was.
+    """Evaluate a new, empty filter: judge each message, then learn it, in order.
 
-    INDEX has a line for each message: its class and its path. A FOLDER has a folder of mail for each class. Your own
-    filter is neither read nor changed.
+    INDEX is a file with a class and a path per line. A FOLDER has a folder of mail for each class. Your own filter is
+    neither read nor changed.
     """
-    from suffice.mail.evaluating import folded, gathered, online, streamed
+    from suffice.mail.evaluation import cross_validate, evaluate_online, evaluate_stream, extract_corpus
     from suffice.mail.verdict import check_cuts
 
     cuts = check_cuts((ham_cut, spam_cut))
     if folds is not None and (shuffles is not None or train != "all"):
-        raise click.UsageError("--folds has no order: leave --shuffles and --train out")
-    _check_pictures(plot, calibration)
+        raise click.UsageError("--folds cannot be combined with --shuffles or --train")
+    _check_plots(plot, calibration)
     skipped: list[Skipped] = []
     more: list[Outcome] = []
-    with watched(*_mail(index, spam, ham, others, skipped), quiet=quiet or as_json, doing="judging") as (
-        pairs,
-        classes,
-    ):
+    pairs, classes, total = _read_mail(index, spam, ham, others, skipped)
+    with show_progress(pairs, total, quiet=quiet or as_json, doing="judging") as pairs:
         if folds is None and shuffles is None:
-            outcome, counts = streamed(pairs, classes, train=train, cuts=cuts)
+            outcome, counts = evaluate_stream(pairs, classes, train=train, cuts=cuts)
         else:
-            corpus = gathered(pairs)
-            outcome = folded(corpus, folds, cuts=cuts) if folds else online(corpus, train=train, cuts=cuts)
-            more = _shuffles(corpus, shuffles or 0, train, cuts)
+            corpus = extract_corpus(pairs)
+            if folds:
+                outcome = cross_validate(corpus, folds, cuts=cuts)
+            else:
+                outcome = evaluate_online(corpus, train=train, cuts=cuts)
+            more = _evaluate_shuffles(corpus, shuffles or 0, train, cuts)
             counts = {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)}
     if as_json:
         write_json(_as_dict(counts, outcome, more, folds, skipped))
     else:
-        _show(counts, outcome, more, folds, skipped, quiet)
-    _draw(outcome, plot, calibration)
+        _print(counts, outcome, more, folds, skipped, quiet)
+    _plot(outcome, plot, calibration)
 
 
-def _check_pictures(*places: str | None) -> None:
-    """Refuse pictures that could not be drawn, before the work is done."""
-    for place in places:
-        if place is None:
+def _check_plots(*paths: str | None) -> None:
+    """Raise before the evaluation if a plot could not be written."""
+    for path in paths:
+        if path is None:
             continue
         from suffice.plots.style import require_matplotlib
 
         require_matplotlib()
         from matplotlib.backend_bases import FigureCanvasBase
 
-        if not Path(place).parent.is_dir():
-            raise click.ClickException(f"there is no folder to write {place} to")
+        if not Path(path).parent.is_dir():
+            raise click.ClickException(f"there is no folder to write {path} to")
         kinds = FigureCanvasBase.get_supported_filetypes()
-        if Path(place).suffix[1:] not in kinds:
-            raise click.ClickException(f"{place} should end in one of {', '.join(f'.{kind}' for kind in kinds)}")
+        if Path(path).suffix[1:] not in kinds:
+            raise click.ClickException(f"{path} must end in one of {', '.join(f'.{kind}' for kind in kinds)}")
 
 
-def _mail(
+def _read_mail(
     index: str | None,
     spam: tuple[str, ...],
     ham: tuple[str, ...],
     others: tuple[tuple[str, str], ...],
     skipped: list[Skipped],
 ) -> tuple[Iterator[tuple[bytes, str]], list[str], int | None]:
-    """Return the messages with their classes, the classes, and about how many bytes there are."""
-    from suffice.mail.boxes import count
-    from suffice.mail.evaluating import index_of, indexed
-    from suffice.mail.heaps import mixed
+    """Return the messages with their classes, the classes, and the approximate number of bytes."""
+    from suffice.mail.evaluation import read_index, read_indexed
+    from suffice.mail.mailboxes.streams import interleave_classes, total_size
 
     if index is None:
-        classes = classes_of(spam, ham, others)
+        classes = group_by_class(spam, ham, others)
         if any("-" in paths for paths in classes.values()):
-            raise click.UsageError("standard input is one message: an evaluation needs many")
+            raise click.UsageError("an evaluation cannot read standard input: give files or folders")
     else:
         if spam or ham or others:
-            raise click.UsageError("give an index or folder, or --spam and --ham, but not both")
-        place = Path(index)
-        if not place.is_dir():
-            return indexed(place, skipped.append), list(dict.fromkeys(label for label, _ in index_of(place))), None
-        classes = {each.name: [str(each)] for each in sorted(place.iterdir()) if each.is_dir()}
+            raise click.UsageError("give either an index or folder, or --spam and --ham")
+        path = Path(index)
+        if not path.is_dir():
+            names = list(dict.fromkeys(label for label, _ in read_index(path)))
+            return read_indexed(path, skipped.append), names, None
+        classes = {each.name: [str(each)] for each in sorted(path.iterdir()) if each.is_dir()}
         if "spam" not in classes or len(classes) < 2:
             raise click.UsageError(
-                f"{index} needs a folder 'spam' and another one, such as 'ham'; it has {list(classes)}"
+                f"{index} must have a folder 'spam' and another one, such as 'ham'; it has {list(classes)}"
             )
-    total = count([path for paths in classes.values() for path in paths])
-    return mixed(classes, skipped.append), list(classes), total
+    total = total_size([path for paths in classes.values() for path in paths])
+    return interleave_classes(classes, skipped.append), list(classes), total
 
 
-def _shuffles(corpus: Corpus, count: int, train: Any, cuts: tuple[float, float]) -> list[Outcome]:
-    from suffice.mail.evaluating import online, shuffled
+def _evaluate_shuffles(corpus: Corpus, count: int, train: Any, cuts: tuple[float, float]) -> list[Outcome]:
+    from suffice.mail.evaluation import evaluate_online, shuffle_order
 
-    return [online(corpus, shuffled(corpus, seed), train=train, cuts=cuts) for seed in range(count)]
+    orders = (shuffle_order(corpus, seed) for seed in range(count))
+    return [evaluate_online(corpus, order, train=train, cuts=cuts) for order in orders]
 
 
 def _measures(outcome: Outcome, folds: int | None) -> list[tuple[str, float, tuple[float, float] | None]]:
-    """Return what is measured: its name, the value, and its interval."""
+    """Return the name, value and confidence interval of each measure."""
     rows: list[tuple[str, float, tuple[float, float] | None]] = [
         ("(1-ROCA)%", outcome.roca, outcome.interval("roca")),
     ]
@@ -164,7 +179,7 @@ def _spread(more: list[Outcome], folds: int | None) -> list[tuple[float, float]]
     ]
 
 
-def _show(
+def _print(
     counts: dict[str, int],
     outcome: Outcome,
     more: list[Outcome],
@@ -174,7 +189,7 @@ def _show(
 ) -> None:
     from suffice.cli.output import counted, print_line, show_table
 
-    how = f"cross-validated in {folds} parts" if folds else "each judged, then learned"
+    how = f"cross-validated in {folds} folds" if folds else "each judged, then learned"
     parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     print_line(f"{counted(len(outcome), 'message')} ({parts}), {how}")
     rows = [
@@ -189,9 +204,9 @@ def _show(
     found = outcome.calibration_curve(10)
     print_line()
     show_table(
-        ["said", "was spam", "messages"],
+        ["predicted", "observed", "messages"],
         [[f"{p:.3f}", f"{o:.3f}", int(n)] for p, o, n in zip(*found, strict=True)],
-        "how reliable probabilities are",
+        "calibration",
     )
     if folds is None:
         curve = outcome.learning_curve(
@@ -201,10 +216,10 @@ def _show(
             print_line()
             columns = ["messages seen", "(1-ROCA)% so far", "ham lost since", "spam missed since"]
             points = [[int(k), f"{r:.4g}", int(h), int(s)] for k, r, h, s in zip(*curve, strict=True)]
-            show_table(columns, points, "how it learned")
+            show_table(columns, points, "learning curve")
     if not quiet:
         for one in skipped[:10]:
-            remark(f"skipped {one.where}: {one.why}")
+            print_remark(f"skipped {one.where}: {one.why}")
 
 
 def _as_dict(
@@ -230,7 +245,7 @@ def _as_dict(
     return found
 
 
-def _draw(outcome: Outcome, plot: str | None, calibration: str | None) -> None:
+def _plot(outcome: Outcome, plot: str | None, calibration: str | None) -> None:
     if plot is not None:
         from suffice.plots import SpamFilterDisplay
 

@@ -6,7 +6,14 @@ import sys
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, terminal_width, the_message, write_json
+from suffice.cli.mail.options import (
+    filter_options,
+    json_option,
+    open_filter,
+    read_one_message,
+    terminal_width,
+    write_json,
+)
 
 
 @click.command("explain")
@@ -18,7 +25,7 @@ from suffice.cli.mail.options import filter_options, json_option, opened, termin
 @json_option
 def explain_command(
     message: str | None,
-    place: str | None,
+    path: str | None,
     shared: tuple[str, ...],
     label: str | None,
     top: int,
@@ -28,8 +35,8 @@ def explain_command(
     """Say which tokens decided what a message is. Their contributions add up to the log-odds."""
     from suffice.mail.explaining import explain
 
-    with opened(place, shared) as chosen:
-        why = explain(chosen, the_message(message), label)
+    with open_filter(path, shared) as chosen:
+        why = explain(chosen, read_one_message(message), label)
     if html is not None:
         from pathlib import Path
 

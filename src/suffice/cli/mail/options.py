@@ -1,4 +1,4 @@
-"""Options that the commands for mail share."""
+"""Options and input of the mail commands."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from suffice.cli.options import quiet_option as quiet_option
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter, Verdict
-    from suffice.mail.boxes import Letter
+    from suffice.mail.mailboxes import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-place_option = click.option(
+path_option = click.option(
     "--filter",
-    "place",
+    "path",
     type=click.Path(readable=False),
     envvar="SUFFICE_MAIL",
     metavar="FILE",
@@ -32,13 +32,13 @@ shared_option = click.option(
     multiple=True,
     type=click.Path(readable=False),
     metavar="FILE",
-    help="A filter below this one, such as a whole site's; it is only read. May be repeated.",
+    help="A shared filter to add to this one, such as a site's; it is only read. Can be repeated.",
 )
 
 
 def filter_options(command: F) -> F:
-    """Add what says which filters are asked."""
-    return place_option(shared_option(command))
+    """Add the options that name the filters."""
+    return path_option(shared_option(command))
 
 
 which_option = click.option(
@@ -46,89 +46,93 @@ which_option = click.option(
     type=click.Choice(["all", "error", "near"]),
     default="all",
     show_default=True,
-    help="Which messages to learn: all; those the filter is wrong about or unsure of; or less than certain of.",
+    help="Messages to learn: all; error: wrong or unsure verdicts; near: also verdicts that are not certain.",
 )
-exit_option = click.option("-e", "exit_zero", is_flag=True, help="Leave with 0 whatever the verdict.")
+exit_option = click.option("-e", "exit_zero", is_flag=True, help="Exit with 0 whatever the verdict.")
 
 
-def opened(place: str | None, shared: tuple[str, ...] = ()) -> MailFilter:
-    """Return the filter that is meant."""
+def open_filter(path: str | None, shared: tuple[str, ...] = ()) -> MailFilter:
+    """Return the filter that the options name."""
     from suffice.mail import MailFilter
 
-    return MailFilter(place, shared=shared)
+    return MailFilter(path, shared=shared)
 
 
-def given() -> bytes:
-    """Return what is on standard input."""
+def read_stdin() -> bytes:
+    """Return standard input."""
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 
-def given_messages() -> list[Letter]:
+def read_stdin_messages() -> list[Message]:
     """Return the messages on standard input: one, or those of an mbox."""
-    from suffice.mail.boxes import split
+    from suffice.mail.mailboxes.mbox import split_messages
 
-    data = given()
+    data = read_stdin()
     if not data.strip():
         raise click.ClickException("there is no message on standard input")
     try:
-        return split(data)
+        return split_messages(data)
     except ValueError as error:
         raise click.ClickException(f"standard input is {error}") from None
 
 
-def the_message(path: str | None) -> bytes:
-    """Return the message in a file, or the one of several that ``file:number`` names, or that on standard input."""
-    from suffice.mail.boxes import Letter, letters
+def read_one_message(path: str | None) -> bytes:
+    """Return the message of a file, the one that ``file:number`` names, or that on standard input."""
+    from suffice.mail.mailboxes import Message
+    from suffice.mail.mailboxes.streams import read_messages
 
     if path is None or path == "-":
-        message, *others = given_messages()
+        message, *others = read_stdin_messages()
         if others:
-            raise click.ClickException(f"standard input holds {1 + len(others)} messages: give one of them")
+            raise click.ClickException(f"standard input has {1 + len(others)} messages: give one of them")
         return message.data
-    place, _, number = path.rpartition(":")
-    within = number.isdecimal() and not os.path.lexists(path)
-    found: list[Letter] = []
+    file, _, number = path.rpartition(":")
+    is_numbered = number.isdecimal() and not os.path.lexists(path)
+    found: list[Message] = []
     why = f"there is no message {path}"
-    for each in letters([place if within else path]):
-        if not isinstance(each, Letter):
+    for each in read_messages([file if is_numbered else path]):
+        if not isinstance(each, Message):
             why = f"{each.where}: {each.why}"
-        elif not within:
+        elif not is_numbered:
             found.append(each)
-        elif each.where == path or (int(number) == 1 and each.where == place):
+        elif each.where == path or (int(number) == 1 and each.where == file):
             return each.data
-    if within or not found:
+    if is_numbered or not found:
         raise click.ClickException(why)
     if len(found) > 1:
-        raise click.ClickException(f"{path} holds {len(found)} messages: name one of them, such as {found[0].where}")
+        raise click.ClickException(f"{path} has {len(found)} messages: name one of them, such as {found[0].where}")
     return found[0].data
 
 
 def terminal_width() -> int | None:
-    """Return how wide the terminal is, if there is one."""
+    """Return the width of the terminal; None if standard output is not one."""
     import shutil
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """Return the messages in files and folders, each with where it was found; what is skipped is said."""
-    from suffice.mail.boxes import Letter, letters
-
+def iterate_messages(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Return the messages of files and folders with their locations; print a remark for each skipped file."""
     if not paths or "-" in paths:
-        yield from ((letter.where, letter.data) for letter in given_messages())
-    for found in letters([path for path in paths if path != "-"]):
-        if isinstance(found, Letter):
+        yield from ((message.where, message.data) for message in read_stdin_messages())
+    if all(path == "-" for path in paths):
+        return
+    from suffice.mail.mailboxes import Message
+    from suffice.mail.mailboxes.streams import read_messages
+
+    for found in read_messages([path for path in paths if path != "-"]):
+        if isinstance(found, Message):
             yield found.where, found.data
         else:
-            remark(f"skipped {found.where}: {found.why}")
+            print_remark(f"skipped {found.where}: {found.why}")
 
 
 def write_json(value: Any, *, lines: bool = False) -> None:
-    """Write a value to standard output as JSON, on one line if there will be many; in ASCII where it must be."""
+    """Write a value to standard output as JSON, on one line if ``lines``; in ASCII if the encoding requires it."""
     import json
 
     indent = None if lines else 2
-    value = _plain(value)
+    value = _replace_non_finite(value)
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -137,24 +141,24 @@ def write_json(value: Any, *, lines: bool = False) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: what is no number is null."""
+def _replace_non_finite(value: Any) -> Any:
+    """Return a value with None for numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _replace_non_finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_replace_non_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def remark(sentence: str) -> None:
-    """Write a remark to standard error; it may hold names of files, or parts of mail."""
+def print_remark(sentence: str) -> None:
+    """Write a remark to standard error; control characters of file names and mail are escaped."""
     from suffice.printable import printable
 
     sys.stderr.write(printable(sentence) + "\n")
 
 
-def code_of(verdict: Verdict) -> int:
-    """Return what a verdict leaves with."""
+def exit_code(verdict: Verdict) -> int:
+    """Return the exit code of a verdict."""
     from suffice.cli.mail import HAM, SPAM, UNSURE
 
     return {"spam": SPAM, "unsure": UNSURE}.get(verdict.label, HAM)

@@ -1,4 +1,4 @@
-"""suffice mail settings: how a filter decides and forgets."""
+"""suffice mail settings: show or change the settings of a filter."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ import sys
 
 import click
 
-from suffice.cli.mail.options import json_option, opened, place_option, write_json
+from suffice.cli.mail.options import json_option, open_filter, path_option, write_json
 
 
 @click.command("settings")
-@place_option
-@click.option("--ham-cut", type=float, metavar="P", help="Below this probability of spam a message is ham.")
-@click.option("--spam-cut", type=float, metavar="P", help="From this probability on it is spam.")
-@click.option("--half-life", metavar="DAYS", help="Days in which what was learned loses half its weight, or never.")
-@click.option("--tokens", type=click.IntRange(min=1000), help="How many tokens are kept at most.")
+@path_option
+@click.option("--ham-cut", type=float, metavar="P", help="A message is ham below this probability of spam.")
+@click.option("--spam-cut", type=float, metavar="P", help="A message is spam from this probability of spam on.")
+@click.option("--half-life", metavar="DAYS", help="Days in which the weight of a learned message halves, or never.")
+@click.option("--tokens", type=click.IntRange(min=1000), help="Largest number of tokens that are kept.")
 @json_option
 def settings_command(
-    place: str | None,
+    path: str | None,
     ham_cut: float | None,
     spam_cut: float | None,
     half_life: str | None,
     tokens: int | None,
     as_json: bool,
 ) -> None:
-    """Show or change how a filter decides and forgets."""
-    from suffice.mail.settling import change, days
+    """Show the settings of a filter, or change them."""
+    from suffice.mail.settings import change_settings, parse_half_life
 
-    with opened(place) as chosen:
+    with open_filter(path) as chosen:
         if any(value is not None for value in (ham_cut, spam_cut, half_life, tokens)):
-            change(chosen, ham_cut, spam_cut, None if half_life is None else days(half_life), tokens)
+            days = None if half_life is None else parse_half_life(half_life)
+            change_settings(chosen, ham_cut, spam_cut, days, tokens)
         store = chosen.store()
         settings = store.settings()
         found = {

@@ -1,18 +1,19 @@
-"""suffice mail sort: spam out of a Maildir, and lessons from what its reader moves."""
+"""suffice mail sort: move spam out of a Maildir, and learn from what the user moves."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, quiet_option, remark, write_json
+from suffice.cli.mail.options import filter_options, json_option, open_filter, print_remark, quiet_option, write_json
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter
-    from suffice.mail.filing import Sorted
+    from suffice.mail.sorter import SortResult
 
 
 @click.command("sort")
@@ -23,60 +24,61 @@ if TYPE_CHECKING:
     default="Junk",
     show_default=True,
     metavar="NAME",
-    help="Where spam is moved; ../NAME is a folder beside MAILDIR.",
+    help="Folder of spam; ../NAME is beside MAILDIR.",
 )
-@click.option("--unsure-folder", metavar="NAME", help="Where to move what may be spam. [default: it stays]")
-@click.option("--folder", "folders", multiple=True, nargs=2, metavar="CLASS NAME", help="Where a class of yours goes.")
-@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--watch", is_flag=True, help="Go on as mail comes and is moved, until stopped.")
+@click.option("--unsure-folder", metavar="NAME", help="Folder of unsure mail. [default: it stays in the inbox]")
+@click.option("--folder", "folders", multiple=True, nargs=2, metavar="CLASS NAME", help="Folder of another class.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+@click.option("--watch", is_flag=True, help="Continue as mail arrives and is moved, until interrupted.")
 @click.option("--only-new", is_flag=True, help="Judge only mail that no mail program has seen yet.")
-@click.option("--learn/--no-learn", default=True, help="Whether to learn from what was moved by hand.")
+@click.option("--learn/--no-learn", default=True, help="Whether to learn from messages that you moved.")
 @click.option(
     "--learn-strangers/--no-learn-strangers",
     default=None,
-    help="Whether to learn what others put into the spam folder. [default: what they put there after the first run]",
+    help="Whether to learn what other programs put into the spam folder. [default: only after the first run]",
 )
-@click.option("--force", is_flag=True, help="Move mail even if little was learned yet.")
+@click.option("--force", is_flag=True, help="Move mail even if too little was learned.")
 @json_option
 @quiet_option
 def sort_command(
-    maildir: str, place: str | None, shared: tuple[str, ...], watch: bool, force: bool, **how: Any
+    maildir: str, path: str | None, shared: tuple[str, ...], watch: bool, force: bool, **options: Any
 ) -> None:
-    """Move the spam of MAILDIR into a folder, and learn from what was moved by hand since the last time.
+    """Move the spam of MAILDIR into a folder, and learn from the messages that you moved since the last run.
 
-    Moving a message into the spam folder teaches that it is spam; moving it out, that it is not. Nothing is ever
-    deleted. With --dry-run, nothing is changed at all.
+    A message that you move into the spam folder is learned as spam, one that you move out of it as ham. No message is
+    deleted. With --dry-run, nothing is changed.
     """
-    with opened(place, shared) as chosen:
-        anyway = force or how["dry_run"]
+    with open_filter(path, shared) as chosen:
+        anyway = force or options["dry_run"]
 
         failed = 0
 
-        def once() -> None:
+        def sort_once() -> None:
             nonlocal failed
             _check_ready(chosen, anyway)
-            found = _sort(chosen, maildir, anyway, **how)
+            found = _sort(chosen, maildir, anyway, **options)
             failed = found.failed
-            _say(found, how["as_json"], how["quiet"] or watch, how["dry_run"])
+            _print(found, options["as_json"], options["quiet"] or watch, options["dry_run"])
             sys.stdout.flush()
 
         if watch:
-            from suffice.mail.watching import watch as keep_watching
+            from suffice.mail.watcher import watch_folders
 
-            keep_watching([maildir, *_beside(maildir, how["spam_folder"], how["unsure_folder"])], once)
+            beside = _folders_beside(maildir, options["spam_folder"], options["unsure_folder"])
+            watch_folders([maildir, *beside], sort_once)
         else:
-            once()
+            sort_once()
         if failed:
-            raise click.ClickException(f"{failed} messages could not be moved: they are where they were")
+            raise click.ClickException(f"{failed} messages could not be moved: they are still in the inbox")
 
 
-def _beside(maildir: str, *names: str | None) -> list[str]:
-    """Return the folders beside a Maildir that mail is moved to, as far as there are."""
-    from suffice.mail.maildir import Maildir
+def _folders_beside(maildir: str, *names: str | None) -> list[str]:
+    """Return the target folders that are beside a Maildir and exist."""
+    from suffice.mail.mailboxes.maildir import Maildir
 
     box = Maildir(maildir)
-    places = [box.locate(name) for name in names if name]
-    return [str(place) for place in places if not place.is_relative_to(box.path) and (place / "cur").is_dir()]
+    paths = [box.locate(name) for name in names if name]
+    return [str(path) for path in paths if not path.is_relative_to(box.path) and (path / "cur").is_dir()]
 
 
 def _check_ready(chosen: MailFilter, anyway: bool) -> None:
@@ -100,16 +102,16 @@ def _sort(
     learn_strangers: bool | None,
     as_json: bool,
     quiet: bool,
-) -> Sorted:
-    from suffice.mail.ledger import FilterJudge, StoredLedger
-    from suffice.mail.maildir import Maildir
-    from suffice.mail.sorting import sort
+) -> SortResult:
+    from suffice.mail.ledger import StoredLedger
+    from suffice.mail.mailboxes.maildir import Maildir
+    from suffice.mail.sorter import FilterJudge, sort_mailbox
 
     box = Maildir(maildir)
     for label, _ in folders:
         if label not in chosen.classes:
-            raise click.ClickException(f"there is no class {label!r}: the filter knows {', '.join(chosen.classes)}")
-    return sort(
+            raise click.ClickException(f"there is no class {label!r}: the filter has {', '.join(chosen.classes)}")
+    return sort_mailbox(
         box,
         FilterJudge(chosen, anyway=anyway),
         StoredLedger(chosen, Path(maildir)),
@@ -120,29 +122,29 @@ def _sort(
         learn=learn,
         learn_strangers=learn_strangers,
         only_new=only_new,
-        report=None if as_json or quiet else _line(dry_run),
+        report=None if as_json or quiet else _event_printer(dry_run),
     )
 
 
-def _line(dry_run: bool) -> Any:
-    """Return what says what happens to each message."""
-    from suffice.mail.filing import Learned, Moved
+def _event_printer(dry_run: bool) -> Callable[[Any], None]:
+    """Return a function that prints what is done with a message."""
+    from suffice.mail.sorter import Learned, Moved
     from suffice.printable import printable
 
     would = "would be " if dry_run else ""
 
-    def line(each: Any) -> None:
-        if isinstance(each, Moved):
-            sys.stdout.write(f"{would}moved to {each.folder} (p={each.probability:.4f})  {printable(each.where)}\n")
-        elif isinstance(each, Learned):
-            sys.stdout.write(f"{would}learned as {each.label}  {printable(each.where)}\n")
+    def print_event(event: Any) -> None:
+        if isinstance(event, Moved):
+            sys.stdout.write(f"{would}moved to {event.folder} (p={event.probability:.4f})  {printable(event.where)}\n")
+        elif isinstance(event, Learned):
+            sys.stdout.write(f"{would}learned as {event.label}  {printable(event.where)}\n")
         else:
-            remark(f"skipped {each.where}: {each.why}")
+            print_remark(f"skipped {event.where}: {event.why}")
 
-    return line
+    return print_event
 
 
-def _say(found: Sorted, as_json: bool, quiet: bool, dry_run: bool) -> None:
+def _print(found: SortResult, as_json: bool, quiet: bool, dry_run: bool) -> None:
     if as_json:
         write_json(
             {

@@ -1,4 +1,4 @@
-"""suffice mail status, suffice mail doctor: what was learned, and whether all is well."""
+"""suffice mail status: what a filter has learned."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, opened, write_json
+from suffice.cli.mail.options import filter_options, json_option, open_filter, write_json
 
 
 @click.command("status")
 @filter_options
 @json_option
-def status_command(place: str | None, shared: tuple[str, ...], as_json: bool) -> None:
-    """Say how many messages of each class were learned, when last, and whether the filter is ready to act."""
+def status_command(path: str | None, shared: tuple[str, ...], as_json: bool) -> None:
+    """Show how many messages of each class were learned, when last, and whether that is enough to filter."""
     from suffice.mail.health import status
 
-    with opened(place, shared) as chosen:
+    with open_filter(path, shared) as chosen:
         found = status(chosen)
     if as_json:
         return write_json(found.as_dict())
@@ -32,23 +32,3 @@ def status_command(place: str | None, shared: tuple[str, ...], as_json: bool) ->
     ]
     sys.stdout.write("".join(f"{name:<13} {value}".rstrip() + "\n" for name, value in lines))
     return None
-
-
-@click.command("doctor")
-@filter_options
-@json_option
-def doctor_command(place: str | None, shared: tuple[str, ...], as_json: bool) -> None:
-    """Check permissions, the database and what was learned; leave with 3 if something is wrong."""
-    from suffice.cli.mail import ERROR
-    from suffice.mail.health import examine
-
-    with opened(place, shared) as chosen:
-        findings = examine(chosen)
-    if as_json:
-        write_json([{"level": each.level, "what": each.what, "cure": each.cure} for each in findings])
-    else:
-        for each in findings:
-            cure = f"\n        {each.cure}" if each.cure else ""
-            sys.stdout.write(f"{each.level:<7} {each.what}{cure}\n")
-    if any(each.level == "wrong" for each in findings):
-        raise click.exceptions.Exit(ERROR)

@@ -7,7 +7,7 @@ moves them between folders. A new kind of mailbox implements them in a module of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, Self
 
 #: Bytes of a message that are kept; the rest is cut off.
@@ -80,8 +80,8 @@ class SortableMailbox(Mailbox, Protocol):
     def folder_name(self, name: str) -> str:
         """Return the canonical name of the folder that the user calls ``name``; the mailbox itself is INBOX."""
 
-    def folders(self, targets: Mapping[str, str]) -> dict[str, str]:
-        """Return the locations of the account's other folders by canonical name; ``targets`` are folders in use."""
+    def folders(self, targets: Iterable[str] = ()) -> dict[str, str]:
+        """Return the locations of the other folders by canonical name, those near the folders ``targets`` included."""
 
     def at(self, location: str) -> Self:
         """Return the folder at a location that :meth:`folders` returned."""

@@ -17,9 +17,9 @@ _NOT_MAIL = re.compile(r"\.|dovecot[.-](uid|keywords|index|mailbox|acl)|maildir(
 class Directory:
     """A directory of mail: its files in the order of their names, then those of its subdirectories.
 
-    A directory with ``cur`` and ``new`` is a Maildir, one with ``.mh_sequences`` an MH folder. Mail folders within them,
-    such as Junk, are skipped: they are read if they are named. Any other directory is read with all that is in it,
-    except hidden files. Symbolic links are followed, and each directory is read once.
+    A directory with ``cur`` and ``new`` is a Maildir, one with ``.mh_sequences`` an MH folder. Mail folders within
+    them, such as Junk, are skipped: they are read if they are named. Any other directory is read with all that is in
+    it, except hidden files. Symbolic links are followed, and each directory is read once.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +19,7 @@ from suffice.mail.mailboxes.mbox import read_message
 #: Precedes the flags in a file's name. File names on Windows have no colon.
 INFO = "!2," if os.name == "nt" else ":2,"
 _PARTS = ("tmp", "new", "cur")
-#: UID of the message on an IMAP server, which mbsync (U) and OfflineIMAP (U, FMD5) add to the name; valid in one folder.
+#: UID on an IMAP server, which mbsync (U) and OfflineIMAP (U, FMD5) add to the name; it is valid in one folder.
 _UID = re.compile(r",(?:U|FMD5)=[^,]*")
 _Result = TypeVar("_Result")
 
@@ -108,13 +108,13 @@ class Maildir:
         """
         return self._retry_renamed(entry, lambda here: read_message(here.path, limit=limit, follow=False))
 
-    def folders(self, targets: Mapping[str, str]) -> dict[str, str]:
+    def folders(self, targets: Iterable[str] = ()) -> dict[str, str]:
         """Return the paths of the Maildirs in this one by name: ``.Work`` as mail servers write it, or ``Work``.
 
-        If one of ``targets`` is beside this Maildir, return those beside it, too, named by their paths.
+        If one of the folders ``targets`` is beside this Maildir, return those beside it, too, named by their paths.
         """
         found = self._list_folders(self.path)
-        if any(self.locate(name).parent == self.path.parent for name in targets.values()):
+        if any(self.locate(name).parent == self.path.parent for name in targets):
             found |= self._list_folders(Path(os.path.normpath(self.path / "..")))
         return found
 

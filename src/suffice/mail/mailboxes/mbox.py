@@ -311,7 +311,7 @@ class MboxParser:
             self._read_chunk()
 
     def _stated_end(self, begin: int) -> tuple[int, int] | None:
-        """Return the end of the message by its Content-Length and the offset of the separator there, if there is one."""
+        """Return the end of a message by its Content-Length and the offset of the separator there, if there is one."""
         first = self._at + begin
         blank = b"\n\r\n" if self._data[first - 2 : first] == b"\r\n" else b"\n\n"
         while (headers := self._data.find(blank, self._at + begin - 1)) < 0:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
 from tests.mail.samples import message, stream
 
 SECRET = message("secret", "kumquat kumquats lunch cheap")
@@ -25,7 +25,7 @@ def texts(path: Path, mail: MailFilter) -> bytes:
     """Return all that is in a filter's files, inflated too."""
     raw = b"".join(each.read_bytes() for each in path.parent.glob(path.name + "*"))
     store = mail.store()
-    packed = [row[0] for table in ("names", "journal") for row in store.ask(f"SELECT {COLUMN[table]} FROM {table}")]
+    packed = [row[0] for table in ("names", "journal") for row in store.query(f"SELECT {COLUMN[table]} FROM {table}")]
     return raw + b"".join(zlib.decompress(each) for each in packed)
 
 
@@ -37,15 +37,15 @@ def test_words_that_only_the_forgotten_had_are_gone(mine, folded):
     mine.learn_all(stream(60))
     mine.learn(SECRET, "ham")
     if folded:
-        mine.store().fold()
+        mine.store().compact()
     assert b"kumquat" in texts(mine.path, mine)
     before = len(mine.store().state())
     assert mine.forget(SECRET)
     assert b"kumquat" not in texts(mine.path, mine)
     assert len(mine.store().state()) < before
-    hashes = np.frombuffer(read([SECRET]).hashes(0), np.uint64)
+    hashes = np.frombuffer(extract_features([SECRET]).hashes(0), np.uint64)
     kept = set(np.frombuffer(mine.store().state().columns()["hashes"], np.uint64).tolist())
-    names = read([SECRET]).tokens(0)
+    names = extract_features([SECRET]).tokens(0)
     assert {name for name, code in zip(names, hashes.tolist(), strict=True) if code not in kept} == {
         "kumquat",
         "kumquats",
@@ -69,6 +69,6 @@ def test_weights_that_others_share_stay(mine):
     mine.learn_all(stream(60))
     mine.learn(SECRET, "ham")
     assert mine.forget(SECRET)
-    letters = read([message("x", "lunch")])
+    letters = extract_features([message("x", "lunch")])
     place = letters.tokens(0).index("lunch")
     assert mine.store().state().seen(letters, 0)[2 * place] > 0

@@ -29,7 +29,7 @@ def site(tmp_path, learned):
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
 def test_an_empty_filter_judges_as_the_site_does(tmp_path, labels):
     with taught(tmp_path / "site.db", stream(60, 9, labels)) as alone:
-        alone.store().fold()
+        alone.store().compact()
         expected = [alone.classify(data).log_odds for data, _ in stream(10, 3)]
     with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
         assert [mine.classify(data).log_odds for data, _ in stream(10, 3)] == pytest.approx(expected)

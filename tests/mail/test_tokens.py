@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
 
 
 def words(text: str) -> list[str]:
     """Return the distinct words of a message's text, in order."""
-    tokens = read([b"Content-Type: text/plain; charset=utf-8\n\n" + text.encode()]).tokens(0)
+    tokens = extract_features([b"Content-Type: text/plain; charset=utf-8\n\n" + text.encode()]).tokens(0)
     return tokens[tokens.index("part:charset=utf-8") + 1 :]
 
 
@@ -51,7 +51,7 @@ def test_words(text, found):
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\xad"])
 def test_characters_that_take_no_room_are_taken_out_and_told(unseen):
     assert words(f"Via{unseen}gra {unseen}x{unseen}") == ["look:unseen-characters", "Viagra", "x"]
-    subject = read([f"Subject: Via{unseen}gra\n\n".encode()]).tokens(0)
+    subject = extract_features([f"Subject: Via{unseen}gra\n\n".encode()]).tokens(0)
     assert subject[:3] == ["header:subject", "look:unseen-characters", "subject:Viagra"]
 
 
@@ -87,5 +87,5 @@ def test_no_word_has_space_in_it(text):
 
 def test_long_names_are_cut_between_characters():
     kinds = ("text/", "text/x", "text/xx")
-    found = read([f"Content-Type: {kind}{'é' * 100}\n\n".encode() for kind in kinds])
+    found = extract_features([f"Content-Type: {kind}{'é' * 100}\n\n".encode() for kind in kinds])
     assert not any("\ufffd" in token for i in range(len(kinds)) for token in found.tokens(i))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.header import decode_header
-from email.message import Message
+from email.message import Message as ParsedMessage
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
@@ -19,8 +19,9 @@ from urllib.parse import quote
 import pytest
 
 from suffice.demo import mailbox as demo
-from suffice.mail.boxes import Letter, letters
-from suffice.mail.reading import decoded, read, subject_of, threads
+from suffice.mail.features import available_cores, decode_charset, decode_subject, extract_features
+from suffice.mail.mailboxes import Message
+from suffice.mail.mailboxes.streams import read_messages
 from tests.mail.samples import pieces
 from tests.references.data import unpacked
 
@@ -65,7 +66,7 @@ each_charset = pytest.mark.parametrize("charset", SAID)
 
 def tokens(raw: bytes, tag: str = "") -> list[str]:
     """Return the words of a message that were found in one place; in its text if no place is named."""
-    found = read([raw]).tokens(0)
+    found = extract_features([raw]).tokens(0)
     return [token for token in found if (token.startswith(tag) if tag else ":" not in token)]
 
 
@@ -105,7 +106,7 @@ def test_html_that_says_its_charset_is_believed(charset):
 
 def test_charsets_that_are_none_are_guessed():
     for charset in ("x-nosuch", "zlib", "rot13", "idna", "unicode_escape", "punycode", "hex", "undefined", "mbcs"):
-        assert decoded(b"78da", charset) is None
+        assert decode_charset(b"78da", charset) is None
         raw = f"Content-Type: text/plain; charset={charset}\n\n".encode()
         assert tokens(raw + "Grüße \\x41".encode()) == tokens(raw + "Grüße \\x41".encode("cp1252")) == ["Grüße", "x41"]
 
@@ -114,8 +115,8 @@ def test_charsets_that_are_none_are_guessed():
 def test_a_charset_is_known_however_its_name_is_divided(name):
     text = "привет дорогой друг"
     raw = f"Content-Type: text/plain; charset={name}\n\n".encode() + text.encode("koi8-r")
-    assert {"привет", "дорогой"} <= set(read([raw]).tokens(0))
-    assert decoded(text.encode("koi8-r"), name) == text
+    assert {"привет", "дорогой"} <= set(extract_features([raw]).tokens(0))
+    assert decode_charset(text.encode("koi8-r"), name) == text
 
 
 def test_several_stretches_are_put_where_they_belong():
@@ -127,25 +128,25 @@ def test_several_stretches_are_put_where_they_belong():
 @pytest.mark.parametrize("charset", ["koi8-r", "gb2312", "iso-2022-jp"])
 def test_a_subject_is_shown_in_its_characters(charset):
     word = b64encode(SAID[charset].encode(charset)).decode()
-    assert subject_of(f"Subject: =?{charset}?b?{word}?=\n\n".encode()) == SAID[charset]
+    assert decode_subject(f"Subject: =?{charset}?b?{word}?=\n\n".encode()) == SAID[charset]
 
 
 def test_names_of_charsets_are_not_kept():
     before = len(encodings._cache)  # type: ignore[attr-defined]  # noqa: SLF001
-    read([b"Subject: =?x-nosuch%d?q?=E9?=\n\n" % i for i in range(100)])
+    extract_features([b"Subject: =?x-nosuch%d?q?=E9?=\n\n" % i for i in range(100)])
     assert len(encodings._cache) < before + 50  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def test_what_is_asked_too_late_is_an_error_at_most():
     program = """
 from suffice._native import mail
-from suffice.mail.reading import read
+from suffice.mail.features import extract_features
 raw = [b"x"]
-packed = [read(raw).packed(0)]
+packed = [extract_features(raw).packed(0)]
 for asked in (
-    lambda: read(raw).foreign(0),
-    lambda: read(raw).foreigners(),
-    lambda: read(raw).finish(1),
+    lambda: extract_features(raw).foreign(0),
+    lambda: extract_features(raw).foreigners(),
+    lambda: extract_features(raw).finish(1),
     lambda: mail.Letters.unpacked(packed).finish(1),
 ):
     try:
@@ -158,12 +159,12 @@ for asked in (
 
 def test_many_are_read_as_one_by_one():
     raw = [texted("text/plain", charset, text) for charset, text in SAID.items()] * 3
-    together = read(raw, threads=threads())
-    assert [together.tokens(i) for i in range(len(raw))] == [read([each]).tokens(0) for each in raw]
+    together = extract_features(raw, threads=available_cores())
+    assert [together.tokens(i) for i in range(len(raw))] == [extract_features([each]).tokens(0) for each in raw]
 
 
 def test_a_message_without_a_subject_says_so():
-    assert subject_of(b"From: a\n\nx") == "(no subject)"
+    assert decode_subject(b"From: a\n\nx") == "(no subject)"
 
 
 OURS = {"", "us-ascii", "utf-8", "iso-8859-1", "windows-1252"}
@@ -179,25 +180,25 @@ def guessed(data: bytes, charset: str) -> str:
     return "".join(bytes([byte]).decode("cp1252", "replace").replace("\ufffd", chr(byte)) for byte in data)
 
 
-def charset_of(part: Message) -> str:
+def charset_of(part: ParsedMessage) -> str:
     charset = part.get_param("charset")
     return charset.strip().lower() if isinstance(charset, str) else ""
 
 
-def leaves(message: Message, kind: str) -> Iterator[Message]:
+def leaves(message: ParsedMessage, kind: str) -> Iterator[ParsedMessage]:
     for part in message.walk():
         if not part.is_multipart() and part.get_content_type() == kind:
             yield part
 
 
-def same_text(raw: bytes, message: Message) -> bool:
+def same_text(raw: bytes, message: ParsedMessage) -> bool:
     """Tell whether plain text is what Python finds."""
     found = [text for kind, name, text in pieces(raw) if (kind, name) == ("text", "plain")]
     theirs = [guessed(part.get_payload(decode=True), charset_of(part)) for part in leaves(message, "text/plain")]
     return "".join("".join(found).split()) == "".join("".join(theirs).split())
 
 
-def same_head(raw: bytes, message: Message) -> bool:
+def same_head(raw: bytes, message: ParsedMessage) -> bool:
     """Tell whether fields have the names and values that Python finds."""
 
     def even(text: str) -> str:
@@ -234,7 +235,7 @@ class Page(HTMLParser):
         self.text += "" if self.skipping else data
 
 
-def same_page(raw: bytes, message: Message) -> bool:
+def same_page(raw: bytes, message: ParsedMessage) -> bool:
     """Tell whether all letters of HTML are seen or hidden."""
     said = "".join(
         text
@@ -260,7 +261,7 @@ def agreeing(found: list[bytes]) -> tuple[int, int, int, int]:
 
 
 def test_the_demo_is_read_as_python_reads_it():
-    found = [each.data for which in ("ham", "spam", "new") for each in letters([demo(which)])]
+    found = [each.data for which in ("ham", "spam", "new") for each in read_messages([demo(which)])]
     all_, text, head, page = agreeing(found)
     assert all_ >= len(found) - 1 > 100
     assert text == head == page == all_
@@ -270,7 +271,7 @@ def test_the_demo_is_read_as_python_reads_it():
 def test_real_mail_is_read_as_python_reads_it():
     corpus: Path = unpacked("spamassassin")
     folders = [corpus / name for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2")]
-    found = [each.data for each in letters(folders) if isinstance(each, Letter)]
+    found = [each.data for each in read_messages(folders) if isinstance(each, Message)]
     all_, text, head, page = agreeing(found)
     assert all_ > 0.95 * len(found)
     assert text > 0.99 * all_  # Python takes uuencoded files for text

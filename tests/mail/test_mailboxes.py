@@ -19,8 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.mail import mbox
-from suffice.mail.boxes import Letter, Skipped, count, letters, read
+from suffice.mail.mailboxes import Message, Skipped, mbox
+from suffice.mail.mailboxes.mbox import read_message
+from suffice.mail.mailboxes.streams import read_messages, total_size
 from tests.references.data import unpacked
 from tests.rights import open_folder, without_rights
 
@@ -30,11 +31,11 @@ posix = pytest.mark.needs("posix")
 
 
 def texts(*paths: Path, limit: int = 1 << 26) -> list[bytes]:
-    return [each.data for each in letters(paths, limit=limit) if isinstance(each, Letter)]
+    return [each.data for each in read_messages(paths, limit=limit) if isinstance(each, Message)]
 
 
 def skipped(*paths: Path) -> dict[str, str]:
-    return {Path(each.where).name: each.why for each in letters(paths) if isinstance(each, Skipped)}
+    return {Path(each.where).name: each.why for each in read_messages(paths) if isinstance(each, Skipped)}
 
 
 def written(messages: list[bytes], newline: bytes = b"\n") -> bytes:
@@ -83,7 +84,6 @@ def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, d
     path.write_bytes(written(given_messages))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mbox, "CHUNK", chunk)
-        patch.setattr("suffice.mail.boxes.CHUNK", chunk)
         assert texts(path) == given_messages
 
 
@@ -155,7 +155,7 @@ def test_lines_that_separate(tmp_path, line):
     box = tmp_path / "box"
     box.write_bytes(line + b"\n" + MESSAGE + b"\n" + line + b"\n" + MESSAGE)
     assert texts(box) == [MESSAGE, MESSAGE]
-    assert [each.where for each in letters([box])] == [f"{box}:1", f"{box}:2"]
+    assert [each.where for each in read_messages([box])] == [f"{box}:1", f"{box}:2"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_lines_that_do_not_separate(tmp_path, line):
     message = MESSAGE + b"\n" + line + b"\nmore\n"
     box.write_bytes(FROM + message)
     assert texts(box) == [message]
-    assert [each.where for each in letters([box])] == [str(box)]
+    assert [each.where for each in read_messages([box])] == [str(box)]
 
 
 def test_no_blank_line_no_separator(tmp_path):
@@ -193,7 +193,7 @@ def test_a_message_is_split_only_in_an_mbox(tmp_path):
     only = next((tmp_path / "Mail" / "new").iterdir())
     only.write_bytes(FROM + message)  # as some programs deliver it
     assert texts(tmp_path / "Mail") == [message]
-    assert read(only) == Letter(message, str(only))
+    assert read_message(only) == Message(message, str(only))
 
 
 @pytest.mark.parametrize(("pack", "ending"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
@@ -205,14 +205,14 @@ def test_compressed_mailboxes_are_read(tmp_path, pack, ending):
     (tmp_path / "short").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "bad").write_bytes(pack(MESSAGE)[:12] + b"rubbish" * 9)
     assert set(skipped(tmp_path)) == {"short", "bad"}
-    assert skipped(tmp_path)["short"].startswith("damaged, or no ")
+    assert skipped(tmp_path)["short"].startswith("damaged, or not a ")
 
 
 @pytest.mark.parametrize("start", [FROM, b""])
 def test_what_unpacks_without_end_is_stopped(tmp_path, start):
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(start + MESSAGE + b"\0" * (1 << 25)))
-    found = list(letters([bomb], limit=1 << 16))
+    found = list(read_messages([bomb], limit=1 << 16))
     if start:
         assert [type(each) for each in found] == [Skipped]
         assert "200 times" in found[0].why
@@ -240,7 +240,7 @@ def test_an_mbox_is_not_read_whole(tmp_path):
             file.write(written([MESSAGE + b"word " * 20_000 + b"\n"]))
     tracemalloc.start()
     try:
-        assert sum(1 for _ in letters([box])) == 400
+        assert sum(1 for _ in read_messages([box])) == 400
         assert tracemalloc.get_traced_memory()[1] < 8 << 20 < box.stat().st_size
     finally:
         tracemalloc.stop()
@@ -260,7 +260,7 @@ def test_a_maildir_is_read(tmp_path):
     for name in ("dovecot-uidlist", ".subscriptions", "dovecot.index", "cur/.hidden"):
         (home / name).write_bytes(MESSAGE)
     assert sorted(texts(home)) == [f"Subject: {i}\n\n".encode() for i in range(3)]
-    assert skipped(home) == {".Junk": "a folder within a folder of mail: name it to read it"}
+    assert skipped(home) == {".Junk": "a folder within a mail folder: name it to read it"}
     assert texts(home / ".Junk") == [b"Subject: junk\n\n"]
     assert len(texts(home / "new")) == 2
     assert sorted(texts(tmp_path)) == sorted(texts(home))
@@ -351,7 +351,7 @@ def test_pipes_and_sockets_are_never_opened(tmp_path, monkeypatch):
         listening.bind("sock")
         assert set(skipped(tmp_path)) == {"pipe", "sock"}
         assert set(skipped(tmp_path / "pipe", Path("/dev/zero"))) == {"pipe", "zero"}
-    assert isinstance(read(tmp_path / "pipe"), Skipped)
+    assert isinstance(read_message(tmp_path / "pipe"), Skipped)
 
 
 @posix
@@ -373,7 +373,7 @@ def test_what_may_not_be_read():
 def test_a_link_that_leads_to_itself_is_skipped_where_it_is_named(tmp_path):
     (tmp_path / "round").symlink_to(tmp_path / "round")
     assert skipped(tmp_path / "round") == {"round": "too many levels of symbolic links"}
-    assert count([tmp_path / "round"]) == 0
+    assert total_size([tmp_path / "round"]) == 0
 
 
 @pytest.mark.needs("linux")
@@ -384,33 +384,33 @@ def test_a_file_that_fails_to_be_read_is_skipped():
 def test_a_missing_path_is_refused_before_anything_is_read(tmp_path):
     (tmp_path / "a").write_bytes(MESSAGE)
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder '.*nothing'"):
-        letters([tmp_path / "a", tmp_path / "nothing"])
+        read_messages([tmp_path / "a", tmp_path / "nothing"])
     with pytest.raises(FileNotFoundError, match="no file or folder"):
-        letters(["a\0b"])
-    assert [type(each) for each in letters(str(tmp_path))] == [Letter]
+        read_messages(["a\0b"])
+    assert [type(each) for each in read_messages(str(tmp_path))] == [Message]
 
 
 @posix
 def test_no_file_stays_open(tmp_path):
     (tmp_path / "box").write_bytes(written([MESSAGE] * 3))
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208
-    reading = letters([tmp_path])
+    reading = read_messages([tmp_path])
     next(reading)
     reading.close()
-    read(tmp_path / "box")
+    read_message(tmp_path / "box")
     assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
 
 
 def test_count_is_about_the_bytes_that_come(tmp_path):
     for i in range(5):
         (tmp_path / f"{i}").write_bytes(MESSAGE)
-    assert count([tmp_path]) == sum(map(len, texts(tmp_path)))
+    assert total_size([tmp_path]) == sum(map(len, texts(tmp_path)))
     (tmp_path / "x.gz").write_bytes(gzip.compress(MESSAGE))
-    assert count([tmp_path]) is None
+    assert total_size([tmp_path]) is None
 
 
 def test_importing_mailbox_readers_loads_no_slow_library():
-    modules = ("boxes", "maildir", "sorting", "watching")
+    modules = ("mailboxes.streams", "mailboxes.maildir", "sorter", "watcher")
     code = "import suffice, sys; b = set(sys.modules); " + "; ".join(f"import suffice.mail.{name}" for name in modules)
     code += "; print(sorted({'numpy', 'sklearn', 'email', 'mailbox', 'ctypes', 'gzip', 'lzma'} & set(sys.modules) - b))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -420,7 +420,9 @@ def test_importing_mailbox_readers_loads_no_slow_library():
 def test_all_messages_of_the_spamassassin_corpus_are_read():
     corpus = unpacked("spamassassin")
     found = [
-        each for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2") for each in letters([corpus / name])
+        each
+        for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2")
+        for each in read_messages([corpus / name])
     ]
     assert len(found) == 6047
-    assert all(isinstance(each, Letter) for each in found)
+    assert all(isinstance(each, Message) for each in found)

@@ -23,9 +23,10 @@ from pathlib import Path
 
 import pytest
 
-from suffice.mail.maildir import Entry, Maildir
-from suffice.mail.sorting import BATCH, INBOX, MOVING, Learned, Moved, Sorted, sort
-from suffice.mail.watching import watch
+from suffice.mail.mailboxes import Entry
+from suffice.mail.mailboxes.maildir import Maildir
+from suffice.mail.sorter import BATCH, INBOX, MOVING, Learned, Moved, SortResult, sort_mailbox
+from suffice.mail.watcher import watch_folders
 from tests.requirements import require
 from tests.rights import open_folder, without_rights
 
@@ -82,23 +83,23 @@ class Book:
         self.writes += 1
         self.database.execute(command, values)
 
-    def filed(self, identity: str) -> str | None:
+    def folder_of(self, identity: str) -> str | None:
         row = self.database.execute("SELECT folder FROM filed WHERE id = ?", (identity,)).fetchone()
         return row and row[0]
 
-    def marked(self, identity: str) -> bool:
+    def was_marked(self, identity: str) -> bool:
         return False
 
-    def file(self, identity: str, folder: str) -> None:
+    def set_folder(self, identity: str, folder: str) -> None:
         self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
 
-    def settled(self, folder: str) -> Mapping[str, str]:
+    def known_files(self, folder: str) -> Mapping[str, str]:
         return dict(self.database.execute("SELECT key, id FROM settled WHERE folder = ?", (folder,)))
 
-    def settle(self, folder: str, key: str, identity: str) -> None:
+    def add_file(self, folder: str, key: str, identity: str) -> None:
         self._write("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", folder, key, identity)
 
-    def unsettle(self, folder: str, keys: Iterable[str]) -> None:
+    def remove_files(self, folder: str, keys: Iterable[str]) -> None:
         for key in keys:
             self._write("DELETE FROM settled WHERE folder = ? AND key = ?", folder, key)
 
@@ -114,7 +115,7 @@ class Desk:
 
     def __init__(self, place: Path) -> None:
         self.box = Maildir(place / "Mail", create=True)
-        self.judge, self.book = Words(place / "judge.db"), Book(place / "book.db")
+        self.judge, self.ledger = Words(place / "judge.db"), Book(place / "book.db")
         self._number = itertools.count()
 
     def arrive(self, words: str, folder: str = INBOX, received: str = "") -> bytes:
@@ -122,8 +123,8 @@ class Desk:
         self.box.folder(folder).deliver(data)
         return data
 
-    def sort(self, **settings: object) -> Sorted:
-        return sort(self.box, self.judge, self.book, **settings)
+    def sort(self, **settings: object) -> SortResult:
+        return sort_mailbox(self.box, self.judge, self.ledger, **settings)
 
     def find(self, data: bytes) -> tuple[str, Entry]:
         (found,) = ((name, entry) for name, entry, each in self.all() if each == data)
@@ -145,7 +146,7 @@ class Desk:
     def where(self, data: bytes) -> str:
         return self.find(data)[0]
 
-    def labels(self, result: Sorted) -> list[str]:
+    def labels(self, result: SortResult) -> list[str]:
         return [label for _, label in result.learned]
 
 
@@ -167,7 +168,7 @@ def test_spam_is_moved_and_the_rest_stays(desk):
     assert [(each.folder, each.probability) for each in result.moved] == [("Junk", 0.99)]
     assert told == result.moved
     assert (result.kept, result.learned, result.skipped, result.gone) == (2, [], [], 0)
-    assert desk.sort() == Sorted()
+    assert desk.sort() == SortResult()
 
 
 def test_folders_of_other_classes(desk):
@@ -211,7 +212,7 @@ def test_what_a_move_teaches(desk, server, words, to, label):
     assert desk.labels(result) == [label] * (label is not None)
     assert result.moved == []
     assert desk.where(message) == to
-    assert desk.sort(**settings) == Sorted()
+    assert desk.sort(**settings) == SortResult()
     assert desk.judge.taught() == ({desk.judge.identity(message): label} if label else {})
     assert desk.judge.identity(other) not in desk.judge.taught()
 
@@ -227,7 +228,7 @@ def test_there_and_back_again(desk, server):
 
 def test_the_first_sort_learns_nothing(desk):
     old, work = desk.arrive("from before", "Junk"), desk.arrive("money", "Work")
-    assert desk.sort() == Sorted()
+    assert desk.sort() == SortResult()
     stranger = desk.arrive("another filter's", "Junk")
     assert desk.labels(desk.sort()) == ["spam"]
     assert desk.judge.taught() == {desk.judge.identity(stranger): "spam"}
@@ -250,11 +251,11 @@ def test_learning_may_wait(desk):
     message = desk.arrive("money")
     desk.sort()
     desk.move(message, INBOX)
-    assert desk.sort(learn=False) == Sorted()
+    assert desk.sort(learn=False) == SortResult()
     assert desk.where(message) == INBOX
     assert desk.labels(desk.sort()) == ["ham"]
     desk.arrive("money", "Junk")
-    assert desk.sort(learn=False) == Sorted()
+    assert desk.sort(learn=False) == SortResult()
     assert desk.labels(desk.sort()) == ["spam"]
 
 
@@ -272,25 +273,25 @@ def test_what_comes_back_from_a_folder_of_the_reader_teaches_nothing(desk):
 def test_dry_run_changes_nothing(desk, tmp_path):
     desk.sort()
     desk.arrive("money")
-    before = sorted(tmp_path.rglob("*")), desk.book.everything()
+    before = sorted(tmp_path.rglob("*")), desk.ledger.everything()
     result = desk.sort(dry_run=True)
     assert [each.folder for each in result.moved] == ["Junk"]
-    assert (sorted(tmp_path.rglob("*")), desk.book.everything()) == before
+    assert (sorted(tmp_path.rglob("*")), desk.ledger.everything()) == before
     assert desk.sort().moved == result.moved
 
 
 def test_dry_run_changes_nothing_of_what_lies_in_other_folders(desk):
     desk.arrive("lunch", "Work")
     desk.sort(dry_run=True)
-    assert desk.book.everything() == []
+    assert desk.ledger.everything() == []
     desk.sort()
     spam = desk.arrive("money")
     desk.sort()
     desk.arrive("dinner", "Work")
     desk.box.deliver(spam, "S")  # a copy, which teaches nothing
-    before = desk.book.everything()
-    assert desk.sort(dry_run=True) == Sorted()
-    assert desk.book.everything() == before
+    before = desk.ledger.everything()
+    assert desk.sort(dry_run=True) == SortResult()
+    assert desk.ledger.everything() == before
 
 
 def test_only_new(desk):
@@ -305,7 +306,7 @@ def test_only_new(desk):
 def test_deleted_messages_are_left_alone(desk):
     message = desk.box.deliver(b"Subject: x\n\nmoney\n", flags="T")
     desk.arrive("money", "Junk")
-    assert desk.sort() == Sorted()
+    assert desk.sort() == SortResult()
     assert Path(message.path).exists()
 
 
@@ -315,12 +316,12 @@ def test_a_copy_that_is_deleted_in_the_old_place_is_a_move(desk):
     junk = desk.box.folder("Junk")
     (entry,) = junk.entries()
     desk.box.deliver(message, "S")
-    assert desk.sort() == Sorted()  # the reader copied it: nothing is learned, and it stays
+    assert desk.sort() == SortResult()  # the reader copied it: nothing is learned, and it stays
     os.rename(entry.path, junk.path / "cur" / f"{entry.key}:2,ST")  # noqa: PTH104
     Path(junk.path / "cur" / f"{entry.key}:2,ST").unlink()
     assert desk.labels(desk.sort()) == ["ham"]
     assert desk.where(message) == INBOX
-    assert desk.sort() == Sorted()
+    assert desk.sort() == SortResult()
 
 
 def test_one_of_two_copies_is_rescued(desk, server):
@@ -331,7 +332,7 @@ def test_one_of_two_copies_is_rescued(desk, server):
     desk.move(one, INBOX, server)
     assert desk.labels(desk.sort()) == ["ham"]
     for _ in range(2):
-        assert desk.sort() == Sorted()
+        assert desk.sort() == SortResult()
     assert desk.where(one) == INBOX
 
 
@@ -357,7 +358,7 @@ def test_copies_within_a_run_are_no_rescues(desk):
         desk.box.deliver(one.replace(b"by a", server))
     result = desk.sort()
     assert (len(result.moved), result.learned) == (2 * BATCH + 3, [])
-    assert desk.sort() == Sorted()
+    assert desk.sort() == SortResult()
 
 
 def test_the_same_bytes_delivered_again_are_judged(desk):
@@ -381,7 +382,7 @@ def test_folders_beside_the_maildir(desk):
     assert {Path(entry.path).read_bytes() for place in (desk.box, archive) for entry in place.entries()} == set(
         messages
     )
-    assert desk.sort(spam_folder="../Junk") == Sorted()
+    assert desk.sort(spam_folder="../Junk") == SortResult()
 
 
 def test_a_number_of_the_server_stays_behind(desk):
@@ -481,10 +482,10 @@ def test_known_messages_are_not_read_again(desk):
     desk.sort()
     for _, entry, _ in desk.all():
         Path(entry.path).write_bytes(b"")  # would be reported, if it were read
-    assert desk.sort() == Sorted()
-    writes = desk.book.writes
+    assert desk.sort() == SortResult()
+    writes = desk.ledger.writes
     desk.sort()
-    assert desk.book.writes == writes
+    assert desk.ledger.writes == writes
 
 
 def test_random_moves_of_a_reader_lose_no_message_and_teach_only_what_was_moved(desk):
@@ -531,8 +532,8 @@ def killed_at(place: Path, step: int, far: str | None) -> bool:
 
             return counted
 
-        for name in ("file", "settle", "unsettle", "flush"):
-            setattr(desk.book, name, after(getattr(desk.book, name)))
+        for name in ("set_folder", "add_file", "remove_files", "flush"):
+            setattr(desk.ledger, name, after(getattr(desk.ledger, name)))
         desk.judge.learn = after(desk.judge.learn)
         for name in ("rename", "unlink", "mkdir"):
             setattr(Path, name, after(getattr(Path, name)))
@@ -546,9 +547,9 @@ def killed_at(place: Path, step: int, far: str | None) -> bool:
 def kill_at_steps(place: Path, far: str | None, first: int, every: int) -> None:
     """Kill a sort at each or some of its steps, let another one finish, and print what is wrong then."""
     if far:
-        from suffice.mail import renaming
+        from suffice.mail import atomic_files
 
-        renaming._exclusive_rename = lambda: None  # so that each rename is a step  # noqa: SLF001
+        atomic_files._system_rename = lambda: None  # so that each rename is a step  # noqa: SLF001
     for step in itertools.count(first, every):
         here = place / str(step)
         here.mkdir()
@@ -561,16 +562,16 @@ def kill_at_steps(place: Path, far: str | None, first: int, every: int) -> None:
         desk.move(spotted, there or "Junk")
         spam, ham = [desk.arrive("money") for _ in range(3)], [desk.arrive("lunch") for _ in range(2)]
         desk.judge.database.close()
-        desk.book.database.close()
+        desk.ledger.database.close()
         killed = killed_at(here, step, there)
         desk = Desk(here)
         desk.sort(spam_folder=there or "Junk")
-        final = [desk.sort(spam_folder=there or "Junk") == Sorted()]
+        final = [desk.sort(spam_folder=there or "Junk") == SortResult()]
         final.append(sorted(Path(e.path).read_bytes() for e in desk.box.entries()) == sorted([rescued, *ham]))
         final.append(sorted(Path(e.path).read_bytes() for e in junk.entries()) == sorted([spotted, *spam]))
         taught = {desk.judge.identity(rescued): "ham", desk.judge.identity(spotted): "spam"}
         final.append(desk.judge.taught() == taught)
-        final.append(not any(MOVING in row[1] for row in desk.book.everything()))
+        final.append(not any(MOVING in row[1] for row in desk.ledger.everything()))
         if not all(final):
             print(json.dumps([step, final]))  # noqa: T201
         if not killed:
@@ -584,7 +585,7 @@ def test_a_kill_at_any_step_loses_no_message(tmp_path, across, first, every):
     far = Path("/dev/shm", f"suffice-{os.getpid()}") if across else None
     if far:
         require("file systems")
-    code = "import sys; from pathlib import Path; from tests.mail.test_sorting import kill_at_steps as k; "
+    code = "import sys; from pathlib import Path; from tests.mail.test_sorter import kill_at_steps as k; "
     code += f"k(Path({str(tmp_path)!r}), {far and str(far)!r}, {first}, {every})"
     if far:
         far.mkdir()
@@ -602,11 +603,11 @@ def test_a_kill_at_any_step_loses_no_message(tmp_path, across, first, every):
 WATCHER = """
 import sys
 from pathlib import Path
-from tests.mail.test_sorting import Desk, watch
+from tests.mail.test_sorter import Desk, watch_folders
 desk = Desk(Path(sys.argv[1]))
 def on_change():
     print(len(desk.sort().moved), flush=True)
-watch([desk.box.path], on_change, poll=0.1, told=sys.argv[2] == "told")
+watch_folders([desk.box.path], on_change, poll=0.1, notify=sys.argv[2] == "notified")
 print("done", flush=True)
 """
 
@@ -622,11 +623,11 @@ def wait_for(what, seconds=10.0):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("told", ["told", "polled"])
-def test_watch_sorts_after_every_change(desk, tmp_path, told):
+@pytest.mark.parametrize("how", ["notified", "polled"])
+def test_watch_sorts_after_every_change(desk, tmp_path, how):
     first = desk.arrive("money")
     with subprocess.Popen(
-        [sys.executable, "-c", WATCHER, str(tmp_path), told], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WATCHER, str(tmp_path), how], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             wait_for(lambda: desk.where(first) == "Junk")
@@ -651,8 +652,8 @@ def test_watch_sorts_after_every_change(desk, tmp_path, told):
 
 
 def test_watch_refuses_a_folder_that_is_no_maildir(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is no Maildir"):
-        watch([tmp_path], lambda: None)
+    with pytest.raises(FileNotFoundError, match="is not a Maildir"):
+        watch_folders([tmp_path], lambda: None)
 
 
 class StopWatching(Exception):  # noqa: N818
@@ -672,8 +673,8 @@ def calls(count: int, act=lambda: None):
     return on_change
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, told):
+@pytest.mark.parametrize("notify", [True, False])
+def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, notify):
     path = desk.box.path
 
     def vanish() -> None:
@@ -682,17 +683,17 @@ def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, told):
         raise FileNotFoundError(path)
 
     with pytest.raises(StopWatching):
-        watch([path], calls(2, vanish), poll=0.02, told=told)
+        watch_folders([path], calls(2, vanish), poll=0.02, notify=notify)
 
 
 def test_watch_ends_where_another_file_is_missing(desk):
     with pytest.raises(FileNotFoundError, match="another"):
-        watch([desk.box.path], lambda: Path("another").read_bytes())
+        watch_folders([desk.box.path], lambda: Path("another").read_bytes())
 
 
 def test_watch_in_a_thread_ends_with_an_exception(desk):
     with ThreadPoolExecutor(1) as pool, pytest.raises(StopWatching):
-        pool.submit(watch, [desk.box.path], calls(1)).result(10)
+        pool.submit(watch_folders, [desk.box.path], calls(1)).result(10)
 
 
 @pytest.mark.needs("linux")
@@ -703,7 +704,9 @@ def test_watch_looks_itself_where_a_folder_cannot_be_watched():
             path.chmod(0o777)
         (box.path / ".Closed").mkdir(0o111)
         with pytest.raises(StopWatching):
-            without_rights(lambda: watch([box.path], calls(2, lambda: box.deliver(b"Subject: x\n\n")), poll=0.02))
+            without_rights(
+                lambda: watch_folders([box.path], calls(2, lambda: box.deliver(b"Subject: x\n\n")), poll=0.02)
+            )
 
 
 @pytest.mark.needs("linux")
@@ -713,7 +716,7 @@ def test_watch_looks_itself_where_the_system_tells_no_more_users_of_changes(desk
         with ExitStack() as opened:
             for number in iter(system.inotify_init, -1):
                 opened.callback(os.close, number)
-            watch([desk.box.path], calls(2, lambda: desk.arrive("money")), poll=0.02)
+            watch_folders([desk.box.path], calls(2, lambda: desk.arrive("money")), poll=0.02)
 
     with pytest.raises(StopWatching):
         use_up()
@@ -736,7 +739,7 @@ def test_a_move_that_was_cut_short_is_finished_or_left_to_the_reader(desk, to):
     desk.box.folder("Work")
     desk.sort()
     data = desk.arrive("money")
-    desk.book.file(desk.judge.identity(data), MOVING + "Junk")
+    desk.ledger.set_folder(desk.judge.identity(data), MOVING + "Junk")
     if to != INBOX:
         desk.move(data, to)
     desk.sort()
@@ -750,7 +753,7 @@ def test_a_move_that_was_cut_short_and_cannot_be_finished_is_told():
         desk.sort()
         data = desk.arrive("money")
         entry = desk.find(data)[1]
-        desk.book.file(desk.judge.identity(data), MOVING + "Junk")
+        desk.ledger.set_folder(desk.judge.identity(data), MOVING + "Junk")
         shutil.copy(entry.path, desk.box.folder("Junk").path / "new")
         for path in place.rglob("*"):
             path.chmod(0o777 if path.is_dir() else 0o666)

@@ -10,9 +10,9 @@ import pytest
 
 from suffice import demo
 from suffice.mail import MailError, MailFilter
-from suffice.mail.portable import dump, load, merge
-from suffice.mail.reading import read
-from suffice.mail.settling import change
+from suffice.mail.dump import dump_filter, load_dump, merge_filters
+from suffice.mail.features import extract_features
+from suffice.mail.settings import change_settings
 from tests.mail.samples import TOPICS, counted, demo_mail, message, stream
 from tests.rights import open_folder, without_rights
 
@@ -49,11 +49,11 @@ def test_a_dump_loaded_into_an_empty_file_is_dumped_the_same(mine, other, labels
     for data, label in stream(10, 1, labels):
         mine.learn(data, label)
     mine.forget(stream(80, 0, labels)[3][0])
-    change(mine, half_life=45.0, tokens=5000)
-    lines = list(dump(mine))
+    change_settings(mine, half_life=45.0, tokens=5000)
+    lines = list(dump_filter(mine))
     assert not any("\n" in line for line in lines)
-    load(other, lines)
-    assert list(dump(other)) == lines
+    load_dump(other, lines)
+    assert list(dump_filter(other)) == lines
     for data, _ in stream(20, 2, labels):
         assert other.classify(data) == mine.classify(data)
     for data, label in stream(80, 0, labels)[4:]:
@@ -66,33 +66,33 @@ def test_a_dump_of_real_mail_is_dumped_the_same(mine, other):
     pairs = [(data, label) for label in ("ham", "spam") for data in demo_mail(label)]
     random.Random(0).shuffle(pairs)
     mine.learn_all(pairs)
-    lines = list(dump(mine))
-    load(other, [line + "\n" for line in lines])
-    assert list(dump(other)) == lines
+    lines = list(dump_filter(mine))
+    load_dump(other, [line + "\n" for line in lines])
+    assert list(dump_filter(other)) == lines
 
 
 def test_an_empty_filter_takes_the_cuts_too(mine, other):
     mine.learn_all(stream(10))
     mine.cuts = (0.1, 0.99)
-    load(other, dump(mine))
+    load_dump(other, dump_filter(mine))
     assert other.cuts == (0.1, 0.99)
 
 
 def test_a_token_that_was_pruned_and_came_back_counts_once(mine, other):
-    mine.store(make=True).put("tokens", 1000)
+    mine.store(create=True).put_setting("tokens", 1000)
     for i in range(40):
         mine.learn(message(i, " ".join(f"w{i}x{k}" for k in range(30))), "ham")
-    mine.store().fold()
+    mine.store().compact()
     known = set(mine.store().state().known(mine.store().names()).decode().splitlines())
     gone = next(word for word in (f"w{i}x1" for i in range(40)) if word not in known)
     for i in range(30):
         mine.learn(message(f"again{i}", gone), "ham")
-    load(other, dump(mine))
+    load_dump(other, dump_filter(mine))
     assert seen(other, gone) == [30, 0]
 
 
 def seen(mail: MailFilter, word: str) -> list[float]:
-    letters = read([message("x", word)])
+    letters = extract_features([message("x", word)])
     at = letters.tokens(0).index(word)
     return mail.store().state().seen(letters, 0)[2 * at : 2 * at + 2]
 
@@ -101,7 +101,7 @@ def test_counts_of_two_filters_add_up(mine, other, tmp_path):
     first, second = stream(40, 1), stream(30, 2)
     mine.learn_all(first)
     other.learn_all(second)
-    (found,) = merge(mine, [other])
+    (found,) = merge_filters(mine, [other])
     assert (found["messages"], found["both"]) == (30, 0)
     with MailFilter(tmp_path / "both.db") as both:
         both.learn_all([*first, *second])
@@ -113,7 +113,7 @@ def test_counts_of_two_filters_add_up(mine, other, tmp_path):
 def test_classes_find_their_own_when_filters_are_merged(mine, other):
     mine.learn_all([(message("n", "headline"), "news"), *stream(40, 1)])
     other.learn_all(stream(60, 2, ("ham", "spam", "work")))
-    merge(mine, [other])
+    merge_filters(mine, [other])
     assert set(mine.classes) == {"ham", "spam", "news", "work"}
     expected = {name: sum(label == name for _, label in stream(60, 2, ("ham", "spam", "work"))) for name in TOPICS}
     messages = dict(zip(mine.classes, mine.store().state().messages, strict=True))
@@ -126,14 +126,14 @@ def test_classes_find_their_own_when_filters_are_merged(mine, other):
 def test_messages_that_both_have_learned_are_told(mine, other):
     mine.learn_all(stream(10))
     other.learn_all(stream(15))
-    assert merge(mine, [other])[0]["both"] == 10
+    assert merge_filters(mine, [other])[0]["both"] == 10
 
 
 def test_a_filter_is_not_merged_with_itself(mine):
     mine.learn_all(stream(10))
     before = counted(mine.store())
     with MailFilter(mine.path) as same, pytest.raises(MailError, match=str(mine.path)):
-        merge(mine, [same])
+        merge_filters(mine, [same])
     assert counted(mine.store()) == before
 
 
@@ -143,18 +143,18 @@ def test_filters_are_merged_all_or_none(mine, other, tmp_path):
     (tmp_path / "bad.db").write_bytes(b"no filter" * 1000)
     before = counted(mine.store())
     with MailFilter(tmp_path / "bad.db") as bad, pytest.raises(MailError, match=r"bad\.db cannot be read as a filter"):
-        merge(mine, [other, bad])
+        merge_filters(mine, [other, bad])
     assert counted(mine.store()) == before
 
 
 def test_a_dump_is_of_one_moment(mine, other):
     mine.learn_all(stream(10))
-    lines = dump(mine)
+    lines = dump_filter(mine)
     begun = [next(lines)]
     with MailFilter(mine.path) as meanwhile:
         meanwhile.learn(message("meanwhile"), "ham")
-    load(other, [*begun, *lines])
-    assert other.store().ask("SELECT COUNT(*) FROM learned") == [(sum(other.store().state().messages),)]
+    load_dump(other, [*begun, *lines])
+    assert other.store().query("SELECT COUNT(*) FROM learned") == [(sum(other.store().state().messages),)]
 
 
 def test_a_filter_that_cannot_be_written_is_dumped():
@@ -162,11 +162,11 @@ def test_a_filter_that_cannot_be_written_is_dumped():
         with MailFilter(place / "site.db") as mail:
             for data, label in stream(10):
                 mail.learn(data, label)
-            expected = list(dump(mail))
+            expected = list(dump_filter(mail))
         (place / "site.db").chmod(0o444)
         place.chmod(0o555)
         with MailFilter(place / "site.db") as site:
-            assert without_rights(lambda: list(dump(site))) == expected
+            assert without_rights(lambda: list(dump_filter(site))) == expected
 
 
 def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeypatch):
@@ -175,11 +175,11 @@ def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeyp
     now = 20_000 * 86400
     monkeypatch.setattr(time, "time", lambda: now)
     mine.learn(message("m", "lunch"), "ham")
-    change(mine, half_life=10.0)
+    change_settings(mine, half_life=10.0)
     other.learn(message("o", "lunch"), "ham")
-    change(other, half_life=20.0)
+    change_settings(other, half_life=20.0)
     now += 10 * 86400
-    merge(mine, [other])
+    merge_filters(mine, [other])
     assert seen(mine, "lunch")[0] == pytest.approx(0.5 + 0.5**0.5, rel=1e-6)
 
 
@@ -227,22 +227,22 @@ DAMAGED = {
 @pytest.mark.parametrize("before", [0, 12])
 def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, before):
     mine.learn_all(stream(20))
-    whole = list(dump(mine))
-    other.store(make=True)
+    whole = list(dump_filter(mine))
+    other.store(create=True)
     other.learn_all(stream(before, 5))
-    as_it_was = list(dump(other))
+    as_it_was = list(dump_filter(other))
     for what, damage in DAMAGED.items():
         with pytest.raises(MailError, match=r"the dump('s settings are| is) damaged"):
-            load(other, changed(whole, *damage))
-        assert list(dump(other)) == as_it_was, what
+            load_dump(other, changed(whole, *damage))
+        assert list(dump_filter(other)) == as_it_was, what
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_dump_that_was_cut_is_refused(mine, other, share):
     mine.learn_all(stream(40))
-    lines = list(dump(mine))
-    with pytest.raises(MailError, match="the dump is cut short: it ends at line"):
-        load(other, lines[: int(share * len(lines))])
+    lines = list(dump_filter(mine))
+    with pytest.raises(MailError, match="the dump is truncated: line"):
+        load_dump(other, lines[: int(share * len(lines))])
 
 
 @pytest.mark.parametrize(
@@ -251,20 +251,22 @@ def test_a_dump_that_was_cut_is_refused(mine, other, share):
 )
 def test_the_damaged_line_is_told(mine, other, what):
     mine.learn_all(stream(20))
-    whole = list(dump(mine))
+    whole = list(dump_filter(mine))
     lines = changed(whole, *DAMAGED[what])
     number = next(i for i, (a, b) in enumerate(zip(whole, lines, strict=True), 1) if a != b)
     with pytest.raises(MailError, match=rf"line {number}\b"):
-        load(other, lines)
+        load_dump(other, lines)
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["hello"], ["#suffice-mail 2"], ["a b c d"], ["x 1 2"]])
 def test_what_is_no_dump_is_refused(mine, lines):
     mine.learn_all(stream(5))
-    before = list(dump(mine))
-    with pytest.raises(MailError, match=r"is neither of a dump of ours nor of bogoutil|does not say how many messages"):
-        load(mine, lines)
-    assert list(dump(mine)) == before
+    before = list(dump_filter(mine))
+    with pytest.raises(
+        MailError, match=r"is neither of a dump of suffice nor of bogoutil|has no number of learned messages"
+    ):
+        load_dump(mine, lines)
+    assert list(dump_filter(mine)) == before
 
 
 # bogofilter
@@ -284,7 +286,7 @@ caf\u00e9 2 9 20240104
 
 
 def test_what_bogofilter_learned_is_taken(mine):
-    found = load(mine, BOGOFILTER.splitlines(keepends=True))
+    found = load_dump(mine, BOGOFILTER.splitlines(keepends=True))
     assert found == {"messages": 200, "tokens": 5, "both": 0, "unknown": 3}
     assert mine.store().state().messages == [80, 120]
     assert seen(mine, "cheap") == [1, 60]
@@ -296,22 +298,22 @@ def test_what_bogofilter_learned_is_taken(mine):
 
 
 def test_large_counts_of_bogofilter_are_exact(mine):
-    load(mine, [".MSG_COUNT 2000003 3000001 20240101", "cheap 1234567 7654321 20240101"])
+    load_dump(mine, [".MSG_COUNT 2000003 3000001 20240101", "cheap 1234567 7654321 20240101"])
     assert seen(mine, "cheap") == [7654321, 1234567]
 
 
 @pytest.mark.parametrize("line", ["cheap x 1 20240101", "cheap", "cheap nan 1 20240101", "cheap -1 2 20240101"])
 def test_a_damaged_line_of_bogofilter_s_is_told(mine, line):
     mine.learn_all(stream(5))
-    before = list(dump(mine))
+    before = list(dump_filter(mine))
     with pytest.raises(MailError, match="line 2"):
-        load(mine, [".MSG_COUNT 2 3 20240101", line])
-    assert list(dump(mine)) == before
+        load_dump(mine, [".MSG_COUNT 2 3 20240101", line])
+    assert list(dump_filter(mine)) == before
 
 
 def test_without_a_number_of_messages_bogofilter_s_counts_say_nothing(mine):
     with pytest.raises(MailError, match="MSG_COUNT"):
-        load(mine, ["cheap 1 2 20240101"])
+        load_dump(mine, ["cheap 1 2 20240101"])
 
 
 @pytest.mark.needs("bogofilter")
@@ -322,7 +324,7 @@ def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
     text = subprocess.run(
         ["bogoutil", "-d", tmp_path / "wordlist.db"], capture_output=True, check=True, timeout=60
     ).stdout.decode("utf-8", "replace")
-    found = load(mine, text.splitlines(keepends=True))
+    found = load_dump(mine, text.splitlines(keepends=True))
     spam, ham = len(demo_mail("spam")), len(demo_mail("ham"))
     assert found["messages"] == spam + ham
     assert mine.store().state().messages == [ham, spam]
@@ -337,6 +339,6 @@ def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
 
 
 def test_tokens_of_bogofilter_may_hold_other_blanks(mine):
-    found = load(mine, [".MSG_COUNT 5 7 20260101\n", "caf\u00a0e\u2003au 4 0 20260101\n", "\u00a0 1 1 20260101\n"])
+    found = load_dump(mine, [".MSG_COUNT 5 7 20260101\n", "caf\u00a0e\u2003au 4 0 20260101\n", "\u00a0 1 1 20260101\n"])
     assert found["tokens"] == 2
-    assert any(line.startswith("caf\u00a0e\u2003au\t") for line in dump(mine))
+    assert any(line.startswith("caf\u00a0e\u2003au\t") for line in dump_filter(mine))

@@ -7,8 +7,15 @@ import random
 
 import pytest
 
-from suffice.mail import MailError, MailFilter, evaluating
-from suffice.mail.evaluating import folded, gathered, index_of, indexed, online, shuffled
+from suffice.mail import MailError, MailFilter, evaluation
+from suffice.mail.evaluation import (
+    cross_validate,
+    evaluate_online,
+    extract_corpus,
+    read_index,
+    read_indexed,
+    shuffle_order,
+)
 from tests.mail.samples import message, stream
 
 
@@ -31,52 +38,52 @@ def test_online_is_judging_then_learning_by_hand(mine, labels, train):
     pairs = stream(120, 4, labels)
     with MailFilter(mine.path) as made:
         for label in labels:
-            made.store(make=True).class_index(label)
+            made.store(create=True).class_index(label)
     by_hand = []
     for data, label in pairs:
         by_hand.append(mine.classify(data).log_odds)
         mine.learn(data, label, train=train)
-    corpus = gathered([*pairs])
+    corpus = extract_corpus([*pairs])
     assert corpus.classes[:2] == ("ham", "spam")
-    outcome = online(corpus, train=train)
+    outcome = evaluate_online(corpus, train=train)
     assert outcome.score.tolist() == pytest.approx(by_hand, rel=1e-5, abs=1e-7)
     assert outcome.spam.tolist() == [label == "spam" for _, label in pairs]
     assert (sum(mine.store().state().messages) < 120) == (train == "error")
 
 
 def test_cuts_are_where_they_are_asked_for(mine):
-    corpus = gathered(stream(60))
-    outcome = online(corpus, cuts=(0.2, 0.8))
+    corpus = extract_corpus(stream(60))
+    outcome = evaluate_online(corpus, cuts=(0.2, 0.8))
     assert outcome.cut == pytest.approx(math.log(4))
     assert outcome.unsure == pytest.approx((-math.log(4), math.log(4)))
-    assert online(corpus, cuts=(0.0, 1.0)).sm == 100
-    assert online(corpus, cuts=(0.0, 0.0)).hm == 100
+    assert evaluate_online(corpus, cuts=(0.0, 1.0)).sm == 100
+    assert evaluate_online(corpus, cuts=(0.0, 0.0)).hm == 100
 
 
 def test_an_order_of_ones_own(tmp_path):
     pairs = stream(50)
-    corpus = gathered(pairs)
-    order = shuffled(corpus, 3)
+    corpus = extract_corpus(pairs)
+    order = shuffle_order(corpus, 3)
     assert sorted(order) == list(range(50))
-    assert order == shuffled(corpus, 3) != shuffled(corpus, 4)
-    directly = online(gathered([pairs[k] for k in order]))
-    assert online(corpus, order).score.tolist() == directly.score.tolist()
+    assert order == shuffle_order(corpus, 3) != shuffle_order(corpus, 4)
+    directly = evaluate_online(extract_corpus([pairs[k] for k in order]))
+    assert evaluate_online(corpus, order).score.tolist() == directly.score.tolist()
 
 
 def test_many_heaps_are_one(monkeypatch):
     pairs = stream(50)
-    whole = gathered(pairs)
-    monkeypatch.setattr(evaluating, "TOGETHER", 7)
-    parts = gathered(pairs)
-    assert len(parts.heaps) == 8
-    order = shuffled(whole, 1)
-    assert online(parts, order).score.tolist() == online(whole, order).score.tolist()
-    assert folded(parts, 5).score.tolist() == folded(whole, 5).score.tolist()
+    whole = extract_corpus(pairs)
+    monkeypatch.setattr(evaluation, "BATCH", 7)
+    parts = extract_corpus(pairs)
+    assert len(parts.batches) == 8
+    order = shuffle_order(whole, 1)
+    assert evaluate_online(parts, order).score.tolist() == evaluate_online(whole, order).score.tolist()
+    assert cross_validate(parts, 5).score.tolist() == cross_validate(whole, 5).score.tolist()
 
 
 def test_folds_judge_what_they_have_not_learned(tmp_path):
     pairs = stream(30)
-    outcome = folded(gathered(pairs), 3, seed=5)
+    outcome = cross_validate(extract_corpus(pairs), 3, seed=5)
     order = list(range(30))
     random.Random(5).shuffle(order)
     for fold in range(3):
@@ -91,13 +98,13 @@ def test_folds_judge_what_they_have_not_learned(tmp_path):
 @pytest.mark.parametrize("folds", [0, 1, 31])
 def test_folds_that_make_no_sense(folds):
     with pytest.raises(MailError, match=f"folds must be from 2 to the number of messages, 30; got {folds}"):
-        folded(gathered(stream(30)), folds)
+        cross_validate(extract_corpus(stream(30)), folds)
 
 
 def test_one_class_is_not_enough():
     for pairs in ([], [(message(1), "ham")], [(message(i), "spam") for i in range(5)]):
         with pytest.raises(MailError, match="two classes"):
-            gathered(pairs)
+            extract_corpus(pairs)
 
 
 # Indices
@@ -112,13 +119,13 @@ def test_an_index_names_files_beside_it_and_elsewhere(tmp_path):
     (near / "a message.eml").write_bytes(message(2))
     index = tmp_path / "corpus" / "index"
     index.write_text(f"# classes and files\n\nSPAM {far / '1.eml'}\nham  data/a message.eml  \nham ../far/1.eml\r\n")
-    assert index_of(index) == [
+    assert read_index(index) == [
         ("spam", far / "1.eml"),
         ("ham", near / "a message.eml"),
         ("ham", tmp_path / "corpus" / ".." / "far" / "1.eml"),
     ]
     skipped = []
-    assert list(indexed(index, skipped.append)) == [(message(1), "spam"), (message(2), "ham"), (message(1), "ham")]
+    assert list(read_indexed(index, skipped.append)) == [(message(1), "spam"), (message(2), "ham"), (message(1), "ham")]
     assert skipped == []
 
 
@@ -128,7 +135,7 @@ def test_what_an_index_names_is_one_message_each_or_skipped(tmp_path):
     index = tmp_path / "index"
     index.write_text("ham empty\nspam one\n")
     skipped = []
-    assert list(indexed(index, skipped.append)) == [(message(1), "spam")]
+    assert list(read_indexed(index, skipped.append)) == [(message(1), "spam")]
     assert [each.why for each in skipped] == ["empty"]
 
 
@@ -137,18 +144,18 @@ def test_an_index_that_names_nothing(tmp_path, text):
     index = tmp_path / "index"
     index.write_text(text)
     with pytest.raises(MailError, match="names no messages"):
-        index_of(index)
+        read_index(index)
 
 
 def test_a_line_of_an_index_that_is_none(tmp_path):
     index = tmp_path / "index"
     index.write_text("ham a\nspam\n")
     with pytest.raises(MailError, match=r"line 2 of .*index is not a class and a path: 'spam'"):
-        index_of(index)
+        read_index(index)
 
 
 def test_a_file_that_an_index_names_is_missing(tmp_path):
     index = tmp_path / "index"
     index.write_text("ham none.eml\n")
     with pytest.raises(FileNotFoundError, match=r"none\.eml"):
-        list(indexed(index, lambda _: None))
+        list(read_indexed(index, lambda _: None))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.mail import MailFilter
-from suffice.mail.marking import FIELD, field, marked
-from suffice.mail.verdict import Verdict, judged
+from suffice.mail.message import FIELD, format_header_field, set_header_field
+from suffice.mail.verdict import Verdict, make_verdict
 from tests.each import for_each
 from tests.mail.hostile import HOSTILE, bad_mail, letter, mails, mutated
 
@@ -47,18 +47,18 @@ def test_a_field_that_was_sent_is_replaced(forged, newline):
         return re.sub(rb"\r?\n", newline, letter(b"X-Suffice: text\n\nX-Suffice: text\n", *fields))
 
     forgery = message(forged, b"X-Last: 1", forged)
-    assert marked(forgery, LINE) == LINE.encode() + newline + message(b"X-Last: 1")
-    assert marked(forgery, None) == message(b"X-Last: 1")
+    assert set_header_field(forgery, LINE) == LINE.encode() + newline + message(b"X-Last: 1")
+    assert set_header_field(forgery, None) == message(b"X-Last: 1")
 
 
 @for_each("name", HOSTILE)
 def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
     raw = bad_mail(name)
-    out = marked(raw, LINE)
+    out = set_header_field(raw, LINE)
     newline = b"\r\n" if out.startswith(b"\r\n", len(LINE)) else b"\n"
     rest = out.replace(LINE.encode() + newline, b"", 1)
     assert out.count(LINE.encode()) == 1
-    assert rest == marked(raw, None)
+    assert rest == set_header_field(raw, None)
     if not re.search(rb"(?im)^x-suffice", raw[: head_end(raw)].replace(b"\r", b"\n")):
         assert rest == raw
 
@@ -66,14 +66,14 @@ def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
 @given(mails(), st.integers(0, 2**32))
 def test_marking_again_replaces_the_mark(raw, seed):
     for message in (raw, mutated(raw, Random(seed))):
-        once = marked(message, LINE)
-        assert marked(once, LINE) == once
-        assert marked(once, None) == marked(message, None)
+        once = set_header_field(message, LINE)
+        assert set_header_field(once, LINE) == once
+        assert set_header_field(once, None) == set_header_field(message, None)
 
 
 @given(mails())
 def test_a_mark_is_on_top_and_the_only_one(raw):
-    out = marked(b"Received: by example.net\n" + raw, LINE)
+    out = set_header_field(b"Received: by example.net\n" + raw, LINE)
     assert out.startswith(LINE.encode())
     assert marks(out) == [LINE.removeprefix("X-Suffice: ")]
 
@@ -82,18 +82,18 @@ def test_a_mark_is_on_top_and_the_only_one(raw):
 def test_the_body_stays_as_it_was(raw):
     raw = b"Subject: x\n" + raw
     body = raw[head_end(raw) :]
-    assert marked(raw, LINE).endswith(body)
+    assert set_header_field(raw, LINE).endswith(body)
 
 
 def test_the_line_that_mailboxes_begin_with_stays_first():
-    assert marked(b"From a@example.org Thu\nSubject: x\n\n", LINE) == (
+    assert set_header_field(b"From a@example.org Thu\nSubject: x\n\n", LINE) == (
         b"From a@example.org Thu\n" + LINE.encode() + b"\nSubject: x\n\n"
     )
 
 
 @pytest.mark.parametrize("raw", [b" spam; p=1\nSubject: x\n\nbody", b"\tspam\n\nbody", b" spam"])
 def test_no_line_of_the_message_goes_on_with_our_field(raw):
-    found = marks(marked(raw, LINE))
+    found = marks(set_header_field(raw, LINE))
     assert found == [LINE.removeprefix("X-Suffice: ")]
 
 
@@ -102,22 +102,22 @@ anything = st.text(st.characters(codec="utf-8"), max_size=20)
 
 @given(anything, st.lists(st.tuples(anything, anything), max_size=3), st.floats(0, 1), st.floats(allow_nan=False))
 def test_nothing_in_a_verdict_gets_out_of_the_field(label, trouble, probability, log_odds):
-    line = field(Verdict(label, probability, log_odds, {}, tuple(trouble)))
+    line = format_header_field(Verdict(label, probability, log_odds, {}, tuple(trouble)))
     assert line.isascii()
     assert line.isprintable()
     assert line.startswith(f"{FIELD}: ")
-    out = marked(b"Subject: x\n\nbody\n", line)
+    out = set_header_field(b"Subject: x\n\nbody\n", line)
     assert out == line.encode() + b"\nSubject: x\n\nbody\n"
     assert message_from_bytes(out).keys() == [FIELD, "Subject"]
     assert len(line.split("; ")) == 3 + bool(trouble)
 
 
 def test_trouble_is_told_by_name():
-    verdict = judged([0.0], ("ham", "spam"), trouble=[("parts", "more than 200 parts"), ("nul", "...")])
-    assert field(verdict) == "X-Suffice: unsure; p=0.5000; log-odds=0.00; trouble=parts,nul"
+    verdict = make_verdict([0.0], ("ham", "spam"), trouble=[("parts", "more than 200 parts"), ("nul", "...")])
+    assert format_header_field(verdict) == "X-Suffice: unsure; p=0.5000; log-odds=0.00; trouble=parts,nul"
 
 
 def test_a_filter_that_is_not_ready_says_so_in_the_field(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mail:
         mail.learn(b"Subject: x\n\nlunch\n", "ham")
-        assert field(mail.classify(b"Subject: y\n\nlunch\n")).endswith("; not-ready")
+        assert format_header_field(mail.classify(b"Subject: y\n\nlunch\n")).endswith("; not-ready")
