@@ -24,6 +24,7 @@ from suffice.data.dataset import (
     open_location,
     text_columns,
 )
+from suffice.data.frames import select_columns
 from suffice.data.sample import draw_rows, merge_samples, stack_rows
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
@@ -157,9 +158,7 @@ def part_weights(piece: Piece) -> FloatArray:
 
 def _with_columns(names: list[str], piece: Piece) -> Piece:
     """Return a part without the columns that a model does not read."""
-    x = piece["X"]
-    fit = hasattr(x, "columns") and set(names) <= set(x.columns)
-    return {**piece, "X": x[names]} if fit else piece
+    return {**piece, "X": select_columns(piece["X"], names)}
 
 
 def _right(model: Any, piece: Piece) -> FloatArray:

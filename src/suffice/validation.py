@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, column_or_1d, validate_data
 
 from suffice.data.dataset import is_in_parts
+from suffice.data.frames import data_frame, numbers_of
 from suffice.data.refusals import refused_in_parts
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError, check_host_memory
@@ -53,7 +54,10 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     if is_foreign(x):
         return _foreign(model, x, reset)
     checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
+    frame = None if hasattr(x, "iloc") else data_frame(x)
     try:
+        if frame is not None and 0 not in frame.shape:
+            return _frame(model, x, frame, reset)
         read = validate_data(model, x, reset=reset, **checks)
     except (TypeError, ValueError) as error:
         raise _no_number(model, x) or error from None
@@ -91,14 +95,14 @@ def check_finite(x: Any) -> None:
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
     """Return the error for the first string or date in X; None if there is none."""
-    names = [str(name) for name in getattr(x, "columns", ())]
-    if names and hasattr(x, "dtypes"):
-        for name, kind in zip(names, x.dtypes, strict=True):
-            if getattr(kind, "kind", "") in "mM":
-                return ValueError(
-                    f"column {name!r} of X has dates or times ({kind}): {type(model).__name__} needs numbers; convert "
-                    "the column to numbers, such as days, or drop it"
-                )
+    frame = data_frame(x)
+    names = [] if frame is None else [str(name) for name in frame.columns]
+    for name, kind in {} if frame is None else frame.schema.items():
+        if kind.is_temporal():
+            return ValueError(
+                f"column {name!r} of X has dates or times ({kind}): {type(model).__name__} needs numbers; convert the "
+                "column to numbers, such as days, or drop it"
+            )
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
     if cells.ndim != 2 or cells.dtype.kind not in "USO":
         return None
@@ -116,6 +120,16 @@ def _is_plain(x: Any) -> bool:
     """Whether x needs no conversion and has no column names: a numeric NumPy or CSR matrix that is not empty."""
     known = type(x) is np.ndarray or (is_sparse(x) and x.format == "csr")
     return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
+
+
+def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:
+    """Return the numbers of a data frame of Arrow, Polars and the like."""
+    numbers = numbers_of(frame)
+    if numbers is None:
+        raise ValueError(f"X holds columns that are no numbers, and {type(model).__name__} needs numbers")
+    _check_feature_names(model, x, reset=reset)
+    _check_n_features(model, x, reset=reset)
+    return numbers
 
 
 def _foreign(model: Any, x: Any, reset: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -306,7 +307,7 @@ def test_columns_that_a_regression_cannot_read_are_named(tmp_path: Path) -> None
     path = tmp_path / "rows.parquet"
     for column, words in (
         (np.where(FRAME.a > 0, "u", "v"), r"X\[0, 1\] is '[uv]' in column 'c': LogisticRegression needs numbers"),
-        (pd.Timestamp("2020-01-01"), r"column 'c' of X has dates or times \(datetime64.*: LogisticRegression needs"),
+        (pd.Timestamp("2020-01-01"), r"column 'c' of X has dates or times \(Datetime.*: LogisticRegression needs"),
     ):
         write_parquet(FRAME[["a"]].assign(c=column, sold=FRAME.sold), path)
         with pytest.raises(ValueError, match=words):
@@ -401,6 +402,7 @@ def test_a_map_of_memory_with_a_column_far_from_zero_is_not_copied(tmp_path: Pat
 
 
 WITHOUT_PANDAS = """
+import json
 import sys
 
 class Absent:
@@ -409,14 +411,64 @@ class Absent:
             raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
 
 sys.meta_path.insert(0, Absent())
+import numpy as np
 import suffice
-suffice.LinearRegression().fit(sys.argv[1], "y")
+from suffice.selection import cross_validate
+
+numbers, *files = sys.argv[1:]
+linear = suffice.LinearRegression().fit(numbers, ["visits", "b"], sample_weight="weight")
+found = {"names": linear.feature_names_in_.tolist(), "coef": linear.coef_.tolist()}
+for model in (suffice.GaussianNB(), suffice.LogisticRegression(), suffice.MixedNB()):
+    model.fit(files, "sold", sample_weight="weight")
+    assert model.feature_names_in_.tolist() == ["a", "b", "year", "visits"]
+    answers = np.concatenate(list(model.predict_proba(files)))
+    found[type(model).__name__] = answers.tolist(), model.score(files, "sold")
+found["folds"] = cross_validate(suffice.GaussianNB(), files, "sold").scores.tolist()
+print(json.dumps(found))
 """
 
 
-def test_the_package_that_files_need_is_named(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("a,y\n1,0\n2,1\n3,1\n4,0\n")
-    call = [sys.executable, "-c", WITHOUT_PANDAS, tmp_path / "rows.csv"]
-    found = subprocess.run(call, check=False, capture_output=True, text=True)
-    assert "through pandas, which is not installed" in found.stderr
-    assert "pip install pandas, or use suffice.fit" in found.stderr
+def test_files_are_rows_without_pandas(tmp_path: Path) -> None:
+    write_csv(FRAME.iloc[:100], tmp_path / "first.csv")
+    write_csv(FRAME.iloc[100:], tmp_path / "second.csv")
+    write_parquet(FRAME.drop(columns="sold"), tmp_path / "numbers.parquet")
+    files = [tmp_path / name for name in ("numbers.parquet", "first.csv", "second.csv")]
+    call = [sys.executable, "-c", WITHOUT_PANDAS, *files]
+    run = subprocess.run(call, check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    linear = LinearRegression().fit(FRAME[["a", "year"]], FRAME[["visits", "b"]], FRAME.weight)
+    assert found["names"] == ["a", "year"]
+    np.testing.assert_allclose(found["coef"], linear.coef_, rtol=1e-9)
+    x = FRAME[["a", "b", "year", "visits"]]
+    for model in (GaussianNB(), LogisticRegression(), MixedNB()):
+        model.fit(x, FRAME.sold, FRAME.weight)
+        answers, score = found[type(model).__name__]
+        np.testing.assert_allclose(answers, model.predict_proba(x), rtol=1e-6)
+        assert score == pytest.approx(model.score(x, FRAME.sold))
+    expected = cross_validate(GaussianNB(), FRAME.drop(columns="sold"), FRAME.sold).scores
+    np.testing.assert_allclose(found["folds"], expected)
+
+
+@pytest.mark.parametrize("library", [pa.Table.from_pandas, pl.from_pandas])
+def test_cells_that_are_no_numbers_are_named_in_frames_of_any_library(library: Callable[[Any], Any]) -> None:
+    rows = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    words = r"X\[0, 1\] is 'x' in column 'b': GaussianNB needs numbers"
+    for frame in (rows, library(rows)):
+        with pytest.raises(ValueError, match=words):
+            GaussianNB().fit(frame, [0, 1])
+    dates = rows.assign(b=pd.to_datetime(["2020-01-01", "2021-01-01"]))
+    for frame in (dates, library(dates)):
+        with pytest.raises(ValueError, match="column 'b' of X has dates or times"):
+            GaussianNB().fit(frame, [0, 1])
+
+
+@pytest.mark.parametrize("library", [pa.Table.from_pandas, pl.from_pandas])
+def test_frames_of_any_library_are_the_same_rows(library: Callable[[Any], Any]) -> None:
+    rows = FRAME[["a", "year"]].assign(late=FRAME.b > 0)
+    expected = GaussianNB().fit(rows.astype(float), FRAME.sold)
+    found = GaussianNB().fit(library(rows), FRAME.sold)
+    np.testing.assert_array_equal(found.theta_, expected.theta_)
+    assert found.feature_names_in_.tolist() == ["a", "year", "late"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        found.predict(library(rows[["year", "a", "late"]]))

@@ -16,9 +16,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from suffice.data.sample import draw_rows, merge_samples
+from suffice.data.frames import column_names, select_columns, split_columns
+from suffice.data.sample import draw_rows, merge_samples, take_rows
 from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
-from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, taken
+from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, is_sparse, taken
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import Statistics
 
@@ -136,12 +137,12 @@ def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> 
         The column of X, or the columns, that are such an entry.
     """
     if named:
-        there = list(getattr(x, "columns", ()))
-        for name in listed(named.values()):
+        taken, there = listed(named.values()), column_names(x) or []
+        for name in taken:
             if name not in there:
                 raise ValueError(f"X has no column {name!r}; its columns are {there}")
-        also = {**also, **{key: x[column] for key, column in named.items()}}
-        x = x.drop(columns=listed(named.values()))
+        also = {**also, **{key: split_columns(x, column) for key, column in named.items()}}
+        x = select_columns(x, [name for name in there if name not in taken])
     for key, value in also.items():
         if length(value) != length(x):
             raise ValueError(f"X has {length(x)} rows in this part and {key} has {length(value)}")
@@ -189,9 +190,7 @@ def first_rows(x: Any) -> Any:
     >>> first_rows([[1.0], [2.0], [3.0]])
     [[1.0], [2.0]]
     """
-    if hasattr(x, "iloc"):
-        return x.iloc[:2]
-    return x[:2] if isinstance(x, list | np.ndarray) else x  # a sparse matrix may be broken: it is checked first
+    return x if is_sparse(x) else take_rows(x, slice(2))  # a sparse matrix may be broken: it is checked first
 
 
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice.data.frames import data_frame, stack_frames
 from suffice.kernels.libraries import is_sparse
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def merge_samples(
     split = len(one[1])
     first = int(np.searchsorted(places, split))  # rows are taken before they are stacked: of both, half are left out
     both = {
-        key: stack_rows([_taken(one[0][key], places[:first]), _taken(two[0][key], places[first:] - split)])
+        key: stack_rows([take_rows(one[0][key], places[:first]), take_rows(two[0][key], places[first:] - split)])
         for key in one[0]
     }
     return both, np.full(len(places), each)
@@ -57,7 +58,7 @@ def _thinned(piece: Piece, stands_for: npt.NDArray[np.float64], most: int) -> tu
     if chosen is None:
         return piece, stands_for
     places, each = chosen
-    return {key: _taken(value, places) for key, value in piece.items()}, np.full(len(places), each)
+    return {key: take_rows(value, places) for key, value in piece.items()}, np.full(len(places), each)
 
 
 def _choose(stands_for: npt.NDArray[np.float64], most: int) -> tuple[npt.NDArray[np.intp], float] | None:
@@ -79,12 +80,22 @@ def _width(x: Any) -> int:
     return max(int(shape[1]), 1) if len(shape) > 1 else 20  # a text is more than one number
 
 
-def _taken(column: Any, places: npt.NDArray[np.intp]) -> Any:
+def take_rows(column: Any, places: npt.NDArray[np.intp] | slice) -> Any:
+    """Return some rows of an array, a list, a sparse matrix or a data frame; None where there is none.
+
+    Examples
+    --------
+    >>> take_rows([5, 6, 7], np.array([0, 2])), take_rows(np.arange(3), slice(2))
+    ([5, 7], array([0, 1]))
+    """
     if column is None:
         return None
     if isinstance(column, list):
-        return [column[place] for place in places]
-    return column.iloc[places] if hasattr(column, "iloc") else column[places]
+        return column[places] if isinstance(places, slice) else [column[place] for place in places]
+    if hasattr(column, "iloc"):
+        return column.iloc[places]
+    frame = data_frame(column)
+    return column[places] if frame is None else frame[places].to_native()
 
 
 def stack_rows(columns: Sequence[Any]) -> Any:
@@ -102,8 +113,5 @@ def stack_rows(columns: Sequence[Any]) -> Any:
         return list(chain.from_iterable(columns))
     if is_sparse(first):
         return sparse.vstack(columns, format="csr")
-    if hasattr(first, "iloc"):
-        import pandas as pd
-
-        return pd.concat(columns, ignore_index=True)
-    return np.concatenate(columns)
+    is_frame = hasattr(first, "iloc") or data_frame(first) is not None
+    return stack_frames(columns) if is_frame else np.concatenate(columns)

@@ -14,6 +14,8 @@ from zlib import crc32
 import numpy as np
 
 from suffice.data.dataset import Dataset, Piece, columns_of_piece, first_rows, length
+from suffice.data.frames import as_frame, cells_of, column_names, select_columns
+from suffice.data.sample import take_rows
 from suffice.data.spill import Spill
 from suffice.user_warnings import warn_user
 
@@ -253,8 +255,8 @@ class _Passes:
 def _fingerprint(piece: Piece) -> int:
     """Return a checksum of the first row of a piece, its target and weight included."""
     columns = [value for name, value in piece.items() if name != "place"]
-    firsts = [value.iloc[:1].to_numpy() if hasattr(value, "iloc") else value[:1] for value in columns]
-    return crc32(pickle.dumps(firsts))
+    firsts = [take_rows(value, slice(1)) for value in columns]
+    return crc32(pickle.dumps([cells_of(first) for first in firsts]))
 
 
 def _changed(what: str) -> ValueError:
@@ -334,30 +336,16 @@ def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any)
     if "X" not in entries:
         raise ValueError(f"a batch of the stream must hold X; it holds {', '.join(map(str, entries)) or 'nothing'}")
     x = entries.pop("X")
-    if callable(getattr(x, "to_pandas", None)):  # Arrow, Polars
-        x = _as_pandas(x)
-    piece = columns_of_piece(x, {name: value for name, value in entries.items() if value is not None}, named)
-    if needs_targets and "y" not in piece and hasattr(piece["X"], "columns"):
-        raise ValueError(
-            f"y is missing: give the name of the column of X that holds it; its columns are {list(piece['X'].columns)}"
-        )
+    piece = columns_of_piece(as_frame(x), {name: value for name, value in entries.items() if value is not None}, named)
+    columns = column_names(piece["X"]) if needs_targets and "y" not in piece else None
+    if columns is not None:
+        raise ValueError(f"y is missing: give the name of the column of X that holds it; its columns are {columns}")
     if needs_targets and "y" not in piece:
         raise ValueError(
             f"a batch of the stream must be a tuple (X, y) or (X, y, sample_weight), or a dictionary with both; got "
             f"{_described(batch)}"
         )
     return piece if length(piece["X"]) else None
-
-
-def _as_pandas(x: Any) -> Any:
-    """Return a batch of Arrow or Polars as a data frame of pandas, whose columns models know by name."""
-    try:
-        return x.to_pandas()
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"estimators read files, Arrow and Polars batches through pandas, which is not installed ({error}): "
-            "pip install pandas, or use suffice.fit, which does without it"
-        ) from None
 
 
 def _entries(batch: Any) -> dict[str, Any]:
@@ -387,8 +375,5 @@ def _less(names: tuple[str, ...], piece: Piece) -> Piece:
 
 
 def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Piece) -> Any:
-    x = piece["X"]
-    if features is not None and hasattr(x, "columns"):
-        piece = {**piece, "X": x[features]}
-    answer = function(piece)
+    answer = function(piece if features is None else {**piece, "X": select_columns(piece["X"], features)})
     return tuple(map(np.asarray, answer)) if isinstance(answer, tuple) else np.asarray(answer)

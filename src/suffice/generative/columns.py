@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from suffice.column_kinds import FEATURE_KINDS, IGNORE, TRUTH_WORDS, CellType, InferredKind, infer_kind
+from suffice.data.frames import data_frame
 from suffice.generative.categories import is_known
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import is_foreign, is_sparse
@@ -59,12 +60,6 @@ class Column:
 
 
 # Reading.
-
-
-def data_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library, or None where X is none."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def read_columns(X: Any) -> list[Column]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from suffice import partitioned, validation
 from suffice.column_kinds import FEATURE_KINDS, IGNORE
 from suffice.data import Dataset
+from suffice.data.frames import data_frame
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
@@ -141,7 +142,7 @@ class MixedNB(PriorsGiven):
             return X
         X = X if reset else self._in_order(X)
         table = tables.read_columns(X)
-        frame = tables.data_frame(X)
+        frame = data_frame(X)
         rows = np.empty((len(table[0].values), len(table)), dtype=bool)
         _check_feature_names(self, rows if frame is None else X, reset=reset)
         _check_n_features(self, rows, reset=reset)
@@ -159,7 +160,7 @@ class MixedNB(PriorsGiven):
 
     def _in_order(self, X: Any) -> Any:
         """Return a data frame with its columns in the order of the first; others as they are."""
-        frame = tables.data_frame(X)
+        frame = data_frame(X)
         names = getattr(self, "feature_names_in_", None)
         if frame is None or names is None or set(frame.columns) != set(names):
             return X

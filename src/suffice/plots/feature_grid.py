@@ -9,7 +9,8 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
-from suffice.generative.columns import Column, data_frame, read_columns
+from suffice.data.frames import data_frame
+from suffice.generative.columns import Column, read_columns
 from suffice.plots.inputs import Array
 from suffice.statistics.base import FloatArray
 
