@@ -38,10 +38,13 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if not isinstance(x, np.ndarray) and is_in_parts(x):
         raise refused_in_parts("rows in memory", type(model).__name__, x)
-    if isinstance(x, np.ndarray) or is_sparse(x):
+    if isinstance(x, np.ndarray):
         if x.ndim == 2:
             check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
-        x = intact_sparse(x) if is_sparse(x) else x
+    elif is_sparse(x):
+        if x.ndim == 2:
+            check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
+        x = intact_sparse(x)
     if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
         if reset:
             model.n_features_in_ = x.shape[1]
@@ -118,7 +121,7 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
 
 def _is_plain(x: Any) -> bool:
     """Whether x needs no conversion and has no column names: a numeric NumPy or CSR matrix that is not empty."""
-    known = type(x) is np.ndarray or (is_sparse(x) and x.format == "csr")
+    known = type(x) is np.ndarray or (not isinstance(x, np.ndarray) and is_sparse(x) and x.format == "csr")
     return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
 
 
@@ -178,7 +181,8 @@ def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
 
     Codes of integers on a device stay on the device.
     """
-    found = discovered(y) if is_foreign(y) and y.shape[0] == rows else None
+    on_device = not isinstance(y, np.ndarray) and is_foreign(y)
+    found = discovered(y) if on_device and y.shape[0] == rows else None
     if found is not None:
         return *found, to_host(y[:0])
     column = targets(y, rows)
@@ -187,21 +191,23 @@ def coded(y: Any, rows: int) -> tuple[Labels, Any, npt.NDArray[Any]]:
 
 def beside_rows(x: Any, y: Any) -> Any:
     """Return the targets of rows x on the device of x if they are there, else on the host."""
-    return to_host(y) if is_foreign(y) and not are_together(x, y) else y
+    on_device = not isinstance(y, np.ndarray) and is_foreign(y)
+    return to_host(y) if on_device and not are_together(x, y) else y
 
 
 def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
     """Return y as :func:`numbers` does; finite numbers on a device stay on the device."""
-    if is_foreign(y) and y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows and all_finite(y):
-        return y
-    return numbers(y, rows, several)
+    if isinstance(y, np.ndarray) or not is_foreign(y):
+        return numbers(y, rows, several)
+    is_shaped = y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows
+    return y if is_shaped and all_finite(y) else numbers(to_host(y), rows, several)
 
 
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
     """Return y in float64: one number per row, (n,), or with ``several`` also several, (n, t)."""
     if y is None:
         raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
-    if is_foreign(y):
+    if not isinstance(y, np.ndarray) and is_foreign(y):
         y = to_host(y)
     if np.asarray(y).dtype.kind in "USO":
         y = _numbers_of(np.asarray(y))
@@ -370,8 +376,8 @@ def priors(given: Any, labels: Labels, name: str = "priors") -> FloatArray:
 
 def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     """Return the classes as scikit-learn's ``classes_``, in the type of the user's labels."""
-    if len({isinstance(name, str) for name in labels}) > 1 or (like is not None and like.dtype.kind == "O"):
-        mixed = np.empty(len(labels), dtype=object)
+    if len({isinstance(name, str) for name in labels.names}) > 1 or (like is not None and like.dtype.kind == "O"):
+        mixed = np.empty(len(labels.names), dtype=object)
         mixed[:] = labels.names
         return mixed
     plain = np.array(labels.names)

@@ -27,8 +27,8 @@ from suffice import (
     MixedNB,
 )
 from suffice.data import ClusterError
+from suffice.discriminative.base import CollinearityWarning
 from suffice.discriminative.separation import SeparationWarning
-from suffice.discriminative.solver_settings import CollinearityWarning
 from suffice.selection import cross_validate
 from suffice.solvers.truncated_newton import TruncatedNewton
 

@@ -14,8 +14,8 @@ from scipy import sparse, special
 
 from suffice import GLM, LinearRegression, LogisticRegression
 from suffice.discriminative import summary
+from suffice.discriminative.base import CollinearityWarning
 from suffice.discriminative.inference import Inference
-from suffice.discriminative.solver_settings import CollinearityWarning
 from suffice.solvers import BatchGradient
 
 RNG = np.random.default_rng(7)

@@ -14,7 +14,7 @@ import statsmodels.api as sm
 
 import suffice
 from suffice import LinearRegression
-from suffice.discriminative.solver_settings import PrecisionWarning
+from suffice.discriminative.base import PrecisionWarning
 from suffice.tables.pushdown.estimators import fit_in_database
 
 X = np.random.default_rng(0).normal(size=(100, 2))

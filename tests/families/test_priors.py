@@ -50,7 +50,7 @@ def test_pseudo_mean_of_no_rows_is_the_base():
 
 def test_pooled_moments_are_those_of_all_rows(diagonal):
     x = np.random.default_rng(2).normal(1e8, 1.0, size=(30, 2))
-    mean, variance = priors.pooled_moments(diagonal(x[:4], np.zeros((0, 2)), x[4:]))
+    mean, variance = diagonal(x[:4], np.zeros((0, 2)), x[4:]).pooled()
     np.testing.assert_allclose(mean, x.mean(axis=0), rtol=1e-15)
     np.testing.assert_allclose(variance, x.var(axis=0), rtol=1e-6)
 
@@ -59,7 +59,7 @@ def test_pooled_moments_are_those_of_all_known_cells(gappy):
     x = np.random.default_rng(2).normal(1e8, 1.0, size=(30, 4))
     x[np.random.default_rng(3).random(x.shape) < 0.4] = np.nan
     x[:12, 1] = x[12:, 2] = x[:, 3] = np.nan
-    mean, variance = priors.pooled_moments(gappy(x[:4], x[4:12], x[12:]))
+    mean, variance = gappy(x[:4], x[4:12], x[12:]).pooled()
     np.testing.assert_allclose(mean[:3], np.nanmean(x[:, :3], axis=0), rtol=1e-15)
     np.testing.assert_allclose(variance[:3], np.nanvar(x[:, :3], axis=0), rtol=1e-6)
     assert (mean[3], variance[3]) == (0, 0)

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 import suffice
-from suffice.families.priors import pooled_moments
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
 from suffice.statistics import DiagonalMoments
@@ -27,7 +26,7 @@ class NegativeBinomialNB(PriorsGiven):
 
     def _conditional(self, statistics: Any) -> Linear:
         variance = statistics.spread.sum(axis=0) / statistics.weight  # within classes
-        mean, _ = pooled_moments(statistics)
+        mean, _ = statistics.pooled()
         theta = mean**2 / np.maximum(variance - mean, 1e-3 * mean)
         rates = statistics.mean + 1e-3
         partition = theta * np.log1p(rates / theta)

@@ -1,5 +1,6 @@
 """Models of p(y | x): the linear family and its neighbours."""
 
+from suffice.discriminative.base import CollinearityWarning
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
@@ -9,7 +10,6 @@ from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
 from suffice.discriminative.separation import Separation, SeparationWarning
-from suffice.discriminative.solver_settings import CollinearityWarning
 from suffice.discriminative.summary import Summary
 
 __all__ = [

@@ -14,7 +14,15 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from suffice import partitioned, validation
 from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows, read_again
-from suffice.discriminative.base import LinearPredictor
+from suffice.discriminative.base import (
+    CollinearityWarning,
+    LinearPredictor,
+    PrecisionWarning,
+    dependence,
+    solver_of,
+    warn_unless_converged,
+    warn_unsolved,
+)
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
@@ -24,14 +32,6 @@ from suffice.discriminative.objective import NegativeLogLikelihood, predictors_o
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.regression import COVARIANCES, check_penalties, solvers_read, solvers_written
 from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.solver_settings import (
-    CollinearityWarning,
-    PrecisionWarning,
-    dependence,
-    solver_of,
-    warn_unless_converged,
-    warn_unsolved,
-)
 from suffice.families import Response
 from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
@@ -513,8 +513,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return found
 
     def _solved(self) -> LeastSquares:
-        self._check_fitted()
+        """Return the solution of the normal equations, which is computed once."""
         if self._solution is None:
+            self._check_fitted()
             params = self._params
             self._solution = solve(
                 self._memory, params.fit_intercept, params.l2, params.l1, self._found, self._residual
@@ -531,12 +532,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _as_solution(self) -> Solution:
         """Return what normal equations give as the solution of a solver: one pass, and a gradient of 0."""
-        theta = self._solved().theta
-        value = 0.5 * float(np.trace(self._solved().residual)) + 0.5 * self._params.l2 * float((self.coef_**2).sum())
+        found = self._solved()
+        theta, coef = found.theta, found.theta[int(self._params.fit_intercept) :]
+        value = 0.5 * float(np.trace(found.residual)) + 0.5 * self._params.l2 * float((coef**2).sum())
         step = Step(1.0, value, 0.0, 0.0, theta)
-        solved = self._solved().solved
-        reason = "the normal equations are solved" if solved else "the conditions for a minimum do not hold"
-        return Solution(theta, value, np.zeros_like(theta), solved, reason, (step,), weight=self._memory.weight)
+        reason = "the normal equations are solved" if found.solved else "the conditions for a minimum do not hold"
+        return Solution(theta, value, np.zeros_like(theta), found.solved, reason, (step,), weight=self._memory.weight)
 
     @property
     def statistics_(self) -> NormalEquations:

@@ -124,22 +124,23 @@ class LinearClassifier(ScoredClasses, Regression):
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         if reset and self._announced is None:
-            self._labels, codes, like = validation.coded(y, rows)
+            labels, codes, like = validation.coded(y, rows)
         else:
             column = validation.targets(y, rows)
             known = self._labels if self._announced is None else self._announced
-            self._labels, codes = validation.known_codes(known, column, fixed=True)
+            labels, codes = validation.known_codes(known, column, fixed=True)
             like = column[:0]
-        labels = self._labels
-        if len(labels) < 2:
+        self._set_labels(labels)
+        classes = len(labels.names)
+        if classes < 2:
             raise ValueError(
                 f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
             )
-        if self.penalty == "firth" and len(labels) > 2:
-            raise ValueError(f"penalty='firth' is for two classes; y has {len(labels)}: give l2 > 0")
+        if self.penalty == "firth" and classes > 2:
+            raise ValueError(f"penalty='firth' is for two classes; y has {classes}: give l2 > 0")
         if reset:
             self.classes_ = validation.classes_array(labels, like)
-        return (_floats(codes), 1) if self._two else (codes, len(labels))
+        return (_floats(codes), 1) if self._two else (codes, classes)
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         if self.class_weight is None:

@@ -516,7 +516,9 @@ class NBLogisticRegression(ScoredClasses):
         first = int(self.fit_intercept)
         response = Response.of("bernoulli" if self._two else "multinomial")
         scales = np.concatenate([np.ones((first, scale.shape[1])), scale])
-        likelihood = NegativeLogLikelihood(data, response, bool(first), symmetric=not self._two)
+        likelihood = NegativeLogLikelihood(
+            data, response, bool(first), symmetric=not self._two, predictors=1 if self._two else len(self._labels)
+        )
         objective = ScaledObjective(likelihood, scales, self.l2_)
         theta, tol = np.zeros_like(scales), float(np.sqrt(self.tol))
         self.gap_, self.n_iter_ = np.inf, 0
@@ -536,7 +538,7 @@ class NBLogisticRegression(ScoredClasses):
             raise ValueError(
                 f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
             )
-        self._labels = labels
+        self._set_labels(labels)
         self.classes_ = validation.classes_array(labels, like)
 
     def _choose_penalty(self, texts: Texts) -> None:

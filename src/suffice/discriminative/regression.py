@@ -17,7 +17,15 @@ from sklearn.base import clone
 from suffice import monitoring, partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_parts, no_rows
-from suffice.discriminative.base import LinearPredictor
+from suffice.discriminative.base import (
+    CollinearityWarning,
+    LinearPredictor,
+    dependence,
+    read_solver,
+    solver_of,
+    warn_unless_converged,
+    write_solver,
+)
 from suffice.discriminative.facts import Facts, facts_of
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
@@ -32,14 +40,6 @@ from suffice.discriminative.separation import (
     can_separate,
     find_separation,
     separable_rows,
-)
-from suffice.discriminative.solver_settings import (
-    CollinearityWarning,
-    dependence,
-    read_solver,
-    solver_of,
-    warn_unless_converged,
-    write_solver,
 )
 from suffice.families import Response
 from suffice.families.links import Link
@@ -464,8 +464,9 @@ class Regression(LinearPredictor):
 
     def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
         """Return all rows as kernels read them, kept between passes, and how many classes or parts y has."""
-        if data.in_memory is not None:  # one part: its classes are all there are
-            batch, levels = self._rows(**{name: data.in_memory.get(name) for name in COLUMNS}, reset=True)
+        part = data.in_memory
+        if part is not None:  # its classes are all there are
+            batch, levels = self._rows(**{name: part.get(name) for name in COLUMNS}, reset=True)
             return EncodedDataset.of_batch(batch, self._engine), levels
         validation.features(self, data.example(), reset=True)
         encoded = data.map_parts(partial(_encode_part, model_for_parts(self, data), self._reads_classes()))

@@ -15,10 +15,11 @@ from suffice.families import links
 from suffice.families.base import TINY, Distribution, RandomState, Size, positive, positive_root, require
 from suffice.families.gamma_functions import gamma_remainders
 from suffice.families.links import Link
-from suffice.families.priors import EPSILON, check_alpha, pseudo_mean, require_evidence, require_spread
+from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_spread
 from suffice.families.row_likelihood import Curve, ShareLikelihood, held_inside
 from suffice.statistics.base import FloatArray
 from suffice.statistics.labels import Labels
+from suffice.statistics.moments import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments

@@ -12,7 +12,6 @@ from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, positive
 from suffice.families.priors import (
     check_alpha,
-    pooled_moments,
     pseudo_mean,
     require_evidence,
     require_known,
@@ -137,7 +136,7 @@ class Exponential(Distribution):
         strength = check_alpha(alpha, statistics.mean.shape[1])
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         require_known(statistics.labels, statistics.observed + strength, "mean is")
-        pooled_mean, _ = pooled_moments(statistics)
+        pooled_mean, _ = statistics.pooled()
         base = np.where(statistics.observed.sum(axis=0) > 0, pooled_mean, 1.0)  # without rows the rate is arbitrary
         mean = pseudo_mean(statistics.mean, statistics.observed, base, strength)
         require_spread(statistics.labels, mean > 0, "mean is 0 and its rate is")

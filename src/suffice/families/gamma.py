@@ -14,14 +14,13 @@ from suffice.families import links
 from suffice.families.base import TINY, Distribution, RandomState, Size, positive, positive_root, require
 from suffice.families.exponential import ExponentialLikelihood
 from suffice.families.priors import (
-    EPSILON,
     check_alpha,
-    pooled_moments,
     pseudo_mean,
     require_evidence,
     require_spread,
 )
 from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
@@ -164,7 +163,7 @@ class Gamma(Distribution):
         features = statistics.mean.shape[1] // 2
         strength = check_alpha(alpha, features)
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "shape is")
-        pooled_mean = pooled_moments(statistics)[0][features:]
+        pooled_mean = statistics.pooled()[0][features:]
         base = np.concatenate([np.log(pooled_mean) + digamma(1.0), pooled_mean])
         mean = pseudo_mean(statistics.mean, statistics.weights[:, None], base, np.tile(strength, 2))
         mean_log, mean = mean[:, :features], mean[:, features:]

@@ -14,8 +14,6 @@ from suffice.families.base import Distribution, RandomState, Size, finite, posit
 from suffice.families.links import LARGEST_EXPONENT, Link
 from suffice.families.priors import (
     check_alpha,
-    never_varies,
-    pooled_moments,
     pseudo_mean,
     require_evidence,
     require_known,
@@ -23,6 +21,7 @@ from suffice.families.priors import (
 )
 from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms
 from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import never_varies
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments
@@ -189,7 +188,7 @@ class Gaussian(_Normal):
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         evidence = statistics.observed + strength
         require_known(statistics.labels, evidence, "mean is")
-        pooled_mean, pooled_variance = pooled_moments(statistics)
+        pooled_mean, pooled_variance = statistics.pooled()
         sigma2 = (statistics.spread + strength * pooled_variance) / evidence
         sigma2 = np.where((strength > 0) & never_varies(pooled_mean, pooled_variance), 1.0, sigma2)
         mu = np.where(statistics.observed > 0, statistics.mean, pooled_mean)
@@ -262,5 +261,5 @@ class GaussianKnownVariance(_Normal):
         strength = check_alpha(alpha, statistics.mean.shape[1])
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         require_known(statistics.labels, statistics.observed + strength, "mean is")
-        pooled_mean, _ = pooled_moments(statistics)
+        pooled_mean, _ = statistics.pooled()
         return cls(pseudo_mean(statistics.mean, statistics.observed, pooled_mean, strength), known)

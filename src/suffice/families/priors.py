@@ -12,9 +12,7 @@ from suffice.statistics.base import FloatArray
 from suffice.statistics.labels import Labels
 
 if TYPE_CHECKING:
-    from suffice.statistics.moments import DiagonalMoments
-
-EPSILON = float(np.finfo(np.float64).eps)
+    pass
 
 
 def check_alpha(alpha: npt.ArrayLike, features: int) -> FloatArray:
@@ -114,47 +112,6 @@ def pseudo_mean(mean: FloatArray, weight: FloatArray, base: FloatArray, alpha: F
     """
     share = alpha / (weight + alpha)
     return np.where(weight > 0, mean + share * (base - mean), base)  # without rows the mean is undefined
-
-
-def pooled_moments(statistics: DiagonalMoments) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
-
-    Both are of the rows in which the feature is known; 0 where there are none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suffice.statistics import DiagonalMoments
-    >>> one_row_each = DiagonalMoments(Labels((0, 1)), np.ones(2), np.array([[1.0], [3.0]]), np.zeros((2, 1)))
-    >>> pooled_moments(one_row_each)
-    (array([2.]), array([1.]))
-    """
-    if not statistics.weight > 0:
-        raise ValueError("there are no rows in any class: nothing can be estimated")
-    weights = statistics.cells if statistics.misses_cells else statistics.weights  # (k, d) or (k,)
-
-    def over_classes(table: FloatArray) -> FloatArray:
-        return np.asarray((weights * table).sum(axis=0) if statistics.misses_cells else weights @ table)
-
-    observed, total = statistics.observed, weights.sum(axis=0)
-    total = np.where(total > 0, total, 1.0)
-    # Averaged about one class's mean, so that a large offset costs no digits.
-    anchor = np.take_along_axis(statistics.mean, observed.argmax(axis=0)[None, :], axis=0)[0]
-    mean = anchor + over_classes(np.where(observed > 0, statistics.mean - anchor, 0.0)) / total
-    between = over_classes((statistics.mean - mean) ** 2)
-    return mean, (statistics.spread.sum(axis=0) + between) / total
-
-
-def never_varies(mean: FloatArray, variance: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return where a variance is no more than the rounding of its mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> never_varies(np.array([0.0, 1e8, 1e8]), np.array([0.0, 1e-15, 1.0]))
-    array([ True,  True, False])
-    """
-    return variance <= (4 * EPSILON * np.abs(mean)) ** 2
 
 
 def shrink_covariance(covariance: npt.ArrayLike, shrinkage: npt.ArrayLike) -> FloatArray:

@@ -18,8 +18,16 @@ from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanations
 from suffice.generative.joint import Joint, What, read_many
-from suffice.generative.running_sum import HeldRows, RunningSum, copy_rows, count_values, is_small, stack_held
-from suffice.generative.summed_classifier import Codes, SummedClassifier
+from suffice.generative.summed_classifier import (
+    Codes,
+    HeldRows,
+    RunningSum,
+    SummedClassifier,
+    copy_rows,
+    count_values,
+    is_small,
+    stack_held,
+)
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
@@ -94,7 +102,8 @@ class GenerativeClassifier(SummedClassifier):
         return self._sum(batch.x, batch.y, batch.weight, labels)
 
     def _sum(self, x: Any, codes: Codes, weight: FloatArray | None, labels: Labels) -> Statistics:
-        return engine_for(self._engine, x).accumulate(self._summariser(labels), Batch(x, codes, weight))
+        summariser = self._summariser(labels)
+        return engine_for(self._engine, x).accumulate(summariser, Batch(x, codes, weight))
 
     def _sum_shape(self) -> dict[str, Any]:
         """Return the settings that change what is summed: models must agree on them to be merged."""
@@ -168,9 +177,10 @@ class GenerativeClassifier(SummedClassifier):
 
     def _fit(self, data: Dataset, unlabelled: Dataset | None, unlabelled_weight: float) -> Self:
         self._chosen = {}
-        if data.in_memory is not None:
-            rows = self._prepare(*(data.in_memory.get(name) for name in ("X", "y", "sample_weight")))
-            if unlabelled is not None or self._wants_tuning():
+        part, is_tuned = data.in_memory, self._wants_tuning()
+        if part is not None:
+            rows = self._prepare(part["X"], part.get("y"), part.get("sample_weight"))
+            if unlabelled is not None or is_tuned:
                 rows = rows.with_codes_here()
             labels, like = rows.labels, np.asarray(rows.like)
             statistics, trace = self._first_sum(rows)
@@ -182,8 +192,8 @@ class GenerativeClassifier(SummedClassifier):
             self.em_trace_ = trace
         if unlabelled is not None:
             self._learn_unlabelled(data, unlabelled, unlabelled_weight)
-        if self._wants_tuning():
-            self._tune(rows if data.in_memory is not None else self._rows_of(labels, sample_rows(data)))
+        if is_tuned:
+            self._tune(rows if part is not None else self._rows_of(labels, sample_rows(data)))
         _ = self._joint  # what cannot be read from the sum is said now, not at the first prediction
         return self
 
@@ -234,7 +244,8 @@ class GenerativeClassifier(SummedClassifier):
             raise ValueError(f"models of the features {names[0]!r} and {names[1]!r} cannot be merged")
 
     def _wants_tuning(self) -> bool:
-        return any(is_auto(getattr(self._params, name)) for name in (*self._tuned, "temperature"))
+        params = self._params
+        return any(is_auto(getattr(params, name)) for name in (*self._tuned, "temperature"))
 
     def _tune(self, rows: Rows) -> None:
         """Choose the settings that are "auto" by how well they predict rows held out."""

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
-from suffice.families.priors import check_alpha, pooled_moments, pseudo_mean, require_evidence, require_known
+from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_known
 from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
@@ -188,7 +188,7 @@ class Members(Linear):
         strength = check_alpha(alpha, statistics.mean.shape[1])
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         require_known(statistics.labels, statistics.observed + strength, "mean is")
-        pooled, _ = pooled_moments(statistics)
+        pooled, _ = statistics.pooled()
         mean = pseudo_mean(statistics.mean, statistics.observed, pooled, strength)
         low, high = family.mean_range
         silent = (pooled <= low) | (pooled >= high)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import Gaussian
-from suffice.families.priors import check_alpha, never_varies, pooled_moments
+from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.base import PriorsGiven
@@ -20,6 +20,7 @@ from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import never_varies
 
 #: Smoothing is a share of the largest variance, but of no more than this many times the feature's own: a feature in
 #: small units is not drowned by one in large units.
@@ -102,7 +103,7 @@ class GaussianNB(PriorsGiven):
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         alpha = check_alpha(self._setting("alpha"), statistics.mean.shape[1])
-        constant = never_varies(*pooled_moments(statistics))
+        constant = never_varies(*statistics.pooled())
 
         def variances(weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
             added = _added(np.where(constant, 0.0, overall), self._params.var_smoothing)[:, None, :]
@@ -144,7 +145,7 @@ class GaussianNB(PriorsGiven):
 
 def added_variance(statistics: DiagonalMoments, share: float) -> FloatArray:
     """Return what is added to the variances of each feature, (d,)."""
-    mean, variance = pooled_moments(statistics)
+    mean, variance = statistics.pooled()
     variance = np.where(never_varies(mean, variance), 0.0, variance)
     return _added(variance, share)
 
@@ -162,12 +163,12 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: npt.ArrayLike) ->
     a cell of it, that was never seen is described by the feature over all rows.
     """
     strength = check_alpha(alpha, statistics.mean.shape[1])
-    pooled_mean, pooled_variance = pooled_moments(statistics)
+    pooled_mean, pooled_variance = statistics.pooled()
     constant = never_varies(pooled_mean, pooled_variance)
     observed = statistics.observed
     seen = observed > 0
     variance = (statistics.spread + strength * pooled_variance) / np.where(seen, observed + strength, 1.0)
-    added = added_variance(statistics, share)
+    added = _added(np.where(constant, 0.0, pooled_variance), share)
     mean = np.where(seen, statistics.mean, pooled_mean)
     variance = np.where(seen, variance, pooled_variance) + added
     variance = np.where(constant, np.where(added > 0, added, 1.0), variance)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.families.priors import never_varies
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, TiedMoments
 from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import never_varies
 
 
 class Structure(NamedTuple):

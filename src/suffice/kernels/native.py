@@ -457,14 +457,18 @@ def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: boo
     With softmax, theta has a column less than there are classes, or as many where all are treated ``alike``.
     """
     theta = np.ascontiguousarray(theta, dtype=np.float64)
-    errors.check_theta(theta, batch.features + int(intercept))
+    parameters = batch.features + int(intercept)
+    if theta.ndim != 2 or theta.shape[0] != parameters or theta.shape[1] == 0:
+        raise errors.wrong_shape("theta", f"({parameters}, t)", theta.shape)
+    if family != _SOFTMAX and theta.shape[1] != 1:
+        raise errors.wrong_shape("theta", f"({parameters}, 1)", theta.shape)
     predictors = theta.shape[1]
-    if predictors < 1 or (family != _SOFTMAX and predictors != 1):
-        raise errors.wrong_shape("theta", f"({theta.shape[0]}, 1)", theta.shape)
-    errors.check_offset(batch.offset, predictors)
-    offset = None if batch.offset is None else read_column("offset", batch.offset, batch)
-    if offset is not None and offset.size != batch.rows * predictors:
-        offset = np.repeat(offset, predictors)
+    offset = None
+    if batch.offset is not None:
+        errors.check_offset(batch.offset, predictors)
+        offset = read_column("offset", batch.offset, batch)
+        if offset.size != batch.rows * predictors:
+            offset = np.repeat(offset, predictors)
     codes = read_codes(batch, predictors + (not alike)) if family == _SOFTMAX else None
     target = None if family == _SOFTMAX else np.ascontiguousarray(read_targets(batch), dtype=np.float64).reshape(-1)
     if target is not None and target.size != batch.rows:

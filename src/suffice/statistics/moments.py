@@ -297,6 +297,27 @@ class DiagonalMoments(KnownCells, ClassMoments):
         """Return the moments of one batch, whose y holds codes into ``labels``; with ``missing``, NaN is skipped."""
         return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels), missing))
 
+    def pooled(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
+
+        Both are of the rows in which the feature is known; 0 where there are none.
+
+        Examples
+        --------
+        >>> DiagonalMoments(Labels((0, 1)), np.ones(2), np.array([[1.0], [3.0]]), np.zeros((2, 1))).pooled()
+        (array([2.]), array([1.]))
+        """
+        if not self.weights.sum() > 0:
+            raise ValueError("there are no rows in any class: nothing can be estimated")
+        observed = self.observed  # (k, d)
+        total = observed.sum(axis=0)
+        total = np.where(total > 0, total, 1.0)
+        # Averaged about one class's mean, so that a large offset costs no digits.
+        anchor = np.take_along_axis(self.mean, observed.argmax(axis=0)[None, :], axis=0)[0]
+        mean = anchor + (observed * np.where(observed > 0, self.mean - anchor, 0.0)).sum(axis=0) / total
+        between = (observed * (self.mean - mean) ** 2).sum(axis=0)
+        return mean, (self.spread.sum(axis=0) + between) / total
+
     @property
     def _class_weights(self) -> FloatArray:
         return self.weights
@@ -397,3 +418,14 @@ class FullMoments(ClassMoments):
     def diagonal(self) -> DiagonalMoments:
         """Return the same rows' moments without the products of different features."""
         return DiagonalMoments(self.labels, self.weights, self.mean, self._variances(self.spread))
+
+
+def never_varies(mean: FloatArray, variance: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return where a variance is no more than the rounding of its mean.
+
+    Examples
+    --------
+    >>> never_varies(np.array([0.0, 1e8, 1e8]), np.array([0.0, 1e-15, 1.0]))
+    array([ True,  True, False])
+    """
+    return variance <= (4 * EPSILON * np.abs(mean)) ** 2

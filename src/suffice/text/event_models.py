@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
-from suffice.generative.running_sum import RunningSum
+from suffice.generative.summed_classifier import RunningSum
 from suffice.kernels import Engine
 from suffice.statistics import EventCounts
 from suffice.text import DocumentCounts
