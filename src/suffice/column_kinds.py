@@ -35,8 +35,6 @@ from suffice.statistics.base import FloatArray
 
 #: Kinds that have a distribution, in the order in which they are summed.
 FEATURE_KINDS = ("numeric", "count", "boolean", "category", "text")
-#: Kinds of the columns of a table; a date becomes several features.
-KINDS = ("numeric", "count", "boolean", "category", "date", "text", "ignore")
 IGNORE = "ignore"
 
 #: Spellings of false and true.

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import nan, sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from suffice.model_types import Task
 
 if TYPE_CHECKING:
     from suffice.statistics import Labels
@@ -20,8 +22,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-#: What a model predicts: classes, real numbers, or counts (0, 1, 2, …).
-Task = Literal["classes", "numbers", "counts"]
 #: The loss that models are chosen by, for each task.
 LOSSES: dict[Task, str] = {"classes": "log loss", "numbers": "squared error", "counts": "deviance"}
 #: Lower bounds: of the probability of the true class in the log loss, and of the expected count in the deviance.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import suffice as library
+from suffice.model_types import models_of
 from tests.cli.command import Ran, done, suffice, written
 
 #: Fewer fits, where it does not matter how well a model is judged.
@@ -98,7 +99,7 @@ def test_the_task_can_be_said(houses: Path) -> None:
     assert found["classes"] == sorted(found["classes"])
 
 
-@pytest.mark.parametrize("model", ["nb", "gda", "gda-full", "logistic", "softmax", "additive", "text"])
+@pytest.mark.parametrize("model", [name for name in models_of("classes") if name != "local"])
 def test_every_model_of_classes_can_be_asked_for(houses: Path, model: str) -> None:
     ignored = ("--ignore", "listed", "--ignore", "built", "--ignore", "energy")
     found = done("fit", houses, "-t", "sold_fast", "-m", model, *FEW_FOLDS, *ignored, "--json").json
@@ -106,7 +107,7 @@ def test_every_model_of_classes_can_be_asked_for(houses: Path, model: str) -> No
     assert 0.6 < found["candidates"][0]["measures"]["accuracy"] < 1
 
 
-@pytest.mark.parametrize("model", ["poisson", "linear", "additive"])
+@pytest.mark.parametrize("model", [name for name in models_of("counts") if name != "local"])
 def test_every_model_of_counts_can_be_asked_for(houses: Path, model: str) -> None:
     words = ("fit", houses, "-t", "viewings", "-m", model, *FEW_FOLDS, *FEW_COLUMNS, "--json")
     assert done(*words).json["model"] == model

@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import suffice
 import suffice.demo
+from suffice.model_types import MODEL_TYPES
 from suffice.report import boundary_section as boundary_module
 from suffice.report import data_section as data_module
 from suffice.report import learning_curve_section as learning_module
@@ -30,8 +31,7 @@ from suffice.report.learning_curve_section import counterpart, learning_curve, l
 from suffice.report.metrics_section import baselines, metrics_section, thin_curve
 from suffice.report.report_data import ReportData
 from suffice.tables import TableError, open_table
-from suffice.tables.model_types import MODEL_TYPES
-from tests.report.conftest import MARKUP, fitted, wine
+from suffice.model_types import MODEL_TYPES
 from tests.report.html_page import Page
 
 

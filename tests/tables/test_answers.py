@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 import suffice
+from suffice.model_types import models_of
 from suffice.store import StoreError
 from suffice.tables import TableError, TableModel
 from tests.tables.tables_data import KINDS, houses, near
@@ -27,7 +28,7 @@ TABLE = houses(150, missing=0.1).assign(
 SMALL = TABLE[:30][["area", "rooms", "garden", "price", "sold", "note"]]
 #: Every form, with a target it can predict and the task.
 MODEL_TYPES = [
-    *((form, "sold", None) for form in ("nb", "gda", "gda-full", "logistic", "softmax", "additive", "local", "text")),
+    *((form, "sold", None) for form in models_of("classes")),
     *((form, "street", None) for form in ("nb", "gda", "softmax", "logistic", "additive")),
     *((form, "price", None) for form in ("linear", "additive", "local")),
     *((form, "rooms", "counts") for form in ("poisson", "linear", "additive", "local")),

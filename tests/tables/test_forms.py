@@ -17,10 +17,10 @@ from sklearn.metrics import mean_poisson_deviance, r2_score
 
 import suffice
 from suffice.discriminative import LocallyWeightedRegression
+from suffice.model_types import MODEL_TYPES
 from suffice.statistics import Labels
 from suffice.tables import TableError, scan
 from suffice.tables.encoding import Block, names
-from suffice.tables.model_types import MODEL_TYPES
 from suffice.tables.predictors import make_predictor
 from suffice.tables.schema import Feature
 from suffice.text import TextClassifier

@@ -10,10 +10,11 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from suffice import TextClassifier
+from suffice.model_types import TEXT_MODEL_TYPES
 from suffice.text import Features, HashedVocabulary
 
-GENERATIVE = ("multinomial", "boolean", "bernoulli", "complement")
-DISCRIMINATIVE = ("nb_logistic", "logistic")
+GENERATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.generative)
+DISCRIMINATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if not model.generative)
 
 #: Words of several scripts and cases; the first ones lean to the first class, and so on.
 WORDS = [

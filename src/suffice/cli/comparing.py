@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from suffice.cli.options import (
-    MODELS,
     Named,
     json_option,
     kinds_of,
@@ -18,12 +17,13 @@ from suffice.cli.options import (
     table_argument,
     table_options,
 )
+from suffice.model_types import MODEL_TYPES
 
 
 @click.command()
 @table_argument
 @schema_options
-@click.option("-m", "--model", "models", multiple=True, type=Named(MODELS[1:]), help="A model; may be repeated.")
+@click.option("-m", "--model", "models", multiple=True, type=Named(MODEL_TYPES), help="A model; may be repeated.")
 @click.option(
     "--measure",
     help="'log loss' (by which fit chooses) or error of classes; 'squared error' of numbers; deviance of counts.",

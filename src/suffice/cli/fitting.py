@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from suffice.cli.options import (
-    MODELS,
     Named,
     file_size,
     json_option,
@@ -20,6 +19,7 @@ from suffice.cli.options import (
     table_argument,
     table_options,
 )
+from suffice.model_types import MODEL_TYPES
 
 #: With fewer rows than these, held-out rows say little.
 _FEW = 20
@@ -40,7 +40,9 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
 @click.command()
 @table_argument
 @schema_options
-@click.option("-m", "--model", type=Named(MODELS), default="auto", show_default=True, help="Which model to fit.")
+@click.option(
+    "-m", "--model", type=Named(["auto", *MODEL_TYPES]), default="auto", show_default=True, help="Which model to fit."
+)
 @model_output_option("Where to save the model, such as model.suffice.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
 @click.option(

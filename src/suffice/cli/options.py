@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-F = TypeVar("F", bound=Callable[..., Any])
+from suffice.model_types import KINDS, TASKS
 
-KINDS = ("numeric", "count", "boolean", "category", "date", "text", "ignore")
-MODELS = ("auto", "nb", "gda", "gda-full", "logistic", "softmax", "linear", "poisson", "additive", "local", "text")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def table_options(command: F) -> F:
@@ -146,7 +145,7 @@ def schema_options(command: F) -> F:
         ),
         click.option(
             "--task",
-            type=Named(["classes", "numbers", "counts"]),
+            type=Named(TASKS),
             help="What the target is; found out otherwise.",
         ),
     ):

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from suffice.cli.options import Named, check_file, json_option, model_output_option, quiet_option, save
+from suffice.model_types import TEXT_MODEL_TYPES
 from suffice.printable import printable
 
 #: So many files that could not be read are named.
 _NAMED = 10
-FORMS = ("multinomial", "boolean", "bernoulli", "complement", "nb_logistic", "logistic", "auto")
 
 
 class _Group(click.Group):
@@ -45,7 +45,14 @@ separator_option = click.option(
 
 @text.command("fit")
 @documents_argument
-@click.option("-m", "--model", type=Named(FORMS), default="auto", show_default=True, help="Which model to fit.")
+@click.option(
+    "-m",
+    "--model",
+    type=Named(["auto", *TEXT_MODEL_TYPES]),
+    default="auto",
+    show_default=True,
+    help="Which model to fit.",
+)
 @click.option(
     "--features",
     type=Named(["words", "bigrams", "characters"]),

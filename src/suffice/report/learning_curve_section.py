@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import LOSSES, row_losses
+from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.plots import LearningCurveDisplay
 from suffice.report.elements import Column, Section, Table, make_figure
 from suffice.report.formats import format_names, format_share, format_value
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
+from suffice.tables.candidates import candidates
 from suffice.tables.encoding import Block
-from suffice.tables.model_types import MODEL_TYPES, ModelType, candidates
 from suffice.tables.predictors import make_predictor
 
 #: Rows of the sample that a learning curve needs, and rows that it uses at most.

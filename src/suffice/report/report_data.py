@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import Evaluation, poisson_deviances
+from suffice.model_types import Task
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
 from suffice.tables.encoding import Block, Names
@@ -18,7 +19,7 @@ from suffice.tables.errors import listed
 from suffice.tables.prefetch import ahead
 from suffice.tables.row_sample import Sample, hash_rows
 from suffice.tables.scan import rows_of
-from suffice.tables.schema import Schema, Task
+from suffice.tables.schema import Schema
 from suffice.tables.sources.base import Watch, arrow
 
 if TYPE_CHECKING:

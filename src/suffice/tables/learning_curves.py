@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import row_losses
+from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics.base import FloatArray
 from suffice.tables import scan
+from suffice.tables.candidates import find_model_type
 from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.model_search import Trial, fold_of, held_out, temperature_of
-from suffice.tables.model_types import MODEL_TYPES, ModelType, find_model_type
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table

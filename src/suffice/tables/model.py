@@ -16,17 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice.explain import Explanation
 from suffice.metrics import Evaluation
+from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics import Labels, NormalEquations, Parts
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored
 from suffice.tables import scan
+from suffice.tables.candidates import candidates, find_model_type
 from suffice.tables.encoding import Bins, Block, Targets, ranges_of
 from suffice.tables.errors import TableError
 from suffice.tables.explanation import explain_rows
 from suffice.tables.imputation import imputed
 from suffice.tables.ledger import Ledger, UnknownRowError
 from suffice.tables.model_search import Candidate, judge
-from suffice.tables.model_types import MODEL_TYPES, ModelType, candidates, find_model_type
 from suffice.tables.predictors import Predictor, make_predictor, restore_predictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import Description, NaiveBayesPredictor, cells_of, take_out

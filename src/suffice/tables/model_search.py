@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import LOSSES, row_losses
+from suffice.model_types import ModelType, Task
 from suffice.selection.tuning import best_temperature
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
-from suffice.tables.model_types import ModelType
 from suffice.tables.predictors import Predictor, make_predictor
-from suffice.tables.schema import Task
 from suffice.tables.sources.base import Watch
 
 #: Rows that may sharpen posteriors, and not only soften them.

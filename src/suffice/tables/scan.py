@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
+from suffice.model_types import ModelType
 from suffice.statistics import Labels
 from suffice.tables.cells import combine_chunks
 from suffice.tables.compact_rows import CompactRows
 from suffice.tables.encoding import Bins, Block, KindError, Targets
 from suffice.tables.errors import TableError
 from suffice.tables.ledger import Ledger
-from suffice.tables.model_types import ModelType
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import ahead

@@ -10,21 +10,18 @@ import numpy as np
 
 from suffice.column_kinds import (
     FEW_CELLS,
-    KINDS,
     NEARLY_ALL,
     SMALLEST_COUNT,
     CellType,
     find_truth_words,
     infer_kind,
 )
-from suffice.metrics import Task as Task
+from suffice.model_types import KINDS, TASKS, Task
 from suffice.tables.cells import column_cell_type, finite_numbers, mark_missing
 from suffice.tables.errors import TableError, UsageError, listed, nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-TASKS = ("classes", "numbers", "counts")
 
 #: What a date's parts are, as features.
 PARTS = {"time": "numeric", "month": "category", "weekday": "category", "hour": "category"}

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
 from suffice.generative.summed_classifier import RunningSum
 from suffice.kernels import Engine
+from suffice.model_types import TEXT_MODEL_TYPES, TextModelName
 from suffice.statistics import EventCounts
 from suffice.text import DocumentCounts
 from suffice.validation import classes_array
 
-Form = Literal["multinomial", "bernoulli", "complement", "boolean", "nb_logistic", "logistic"]
-GENERATIVE: tuple[Form, ...] = ("multinomial", "bernoulli", "complement", "boolean")
-DISCRIMINATIVE: tuple[Form, ...] = ("nb_logistic", "logistic")
+Form = TextModelName
+GENERATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.generative)
+DISCRIMINATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if not model.generative)
 #: The forms that look at how often a word occurs; the others at whether it does.
-COUNTING: tuple[Form, ...] = ("multinomial",)
+COUNTING = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.counts_words)
 
 
 def naive_bayes(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
 from suffice.store import Contents, Stored
-from suffice.tables.model_types import MODEL_TYPES, ModelType
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.predictors.text import TextPredictor
-from suffice.tables.schema import Task
 
 __all__ = ["Effects", "EncodedRows", "Predictor", "make_predictor", "quiet", "restore_predictor"]
 

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
-from suffice.tables.model_types import ModelType
-from suffice.tables.schema import Task
 
 if TYPE_CHECKING:
     from suffice.tables.predictors.naive_bayes import Description

@@ -16,6 +16,7 @@ from scipy import sparse
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
 from suffice.kernels.errors import host_memory
+from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import EPSILON, ClassMoments
@@ -24,11 +25,9 @@ from suffice.tables.compact_rows import free_temporary_space
 from suffice.tables.design_matrix import Design, about_zero, design_of, left_of
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
-from suffice.tables.model_types import ModelType
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import ahead
-from suffice.tables.schema import Task
 
 #: How far predictors may be from the optimum where a solver stops: far below what rows can tell.
 _CLOSE = 1e-6

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from suffice.kernels.sql.dialect import Dialect
+from suffice.model_types import MODEL_TYPES
 from suffice.tables.cells import cell_type
 from suffice.tables.errors import TableError, UsageError
-from suffice.tables.model_types import MODEL_TYPES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from suffice.kernels.sql.dialect import quoted
+from suffice.model_types import ModelType
 from suffice.statistics import Labels, Parts, Statistics
 from suffice.tables.cells import combine_chunks
 from suffice.tables.encoding import Bins, Targets
 from suffice.tables.errors import TableError
-from suffice.tables.model_types import ModelType
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import ahead
 from suffice.tables.pushdown.columns import Columns
