@@ -31,7 +31,7 @@ from suffice.report.learning_curve_section import counterpart, learning_curve, l
 from suffice.report.metrics_section import baselines, metrics_section, thin_curve
 from suffice.report.report_data import ReportData
 from suffice.tables import TableError, open_table
-from suffice.model_types import MODEL_TYPES
+from tests.report.conftest import MARKUP, fitted, wine
 from tests.report.html_page import Page
 
 
