@@ -1,56 +1,56 @@
-# make demo and make test do all the set-up they need. PYTHON chooses the interpreter for the virtual environment.
+# Every target creates the virtual environment that it needs. PYTHON is the interpreter of that environment.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*.* native/*/*)
-# One process more than there are cores: tests of clusters and browsers wait for others.
+# One process more than there are cores, since tests of clusters and browsers often wait.
 PROCESSES := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 SANITIZED := .venv-sanitize
 OLDEST := .venv-oldest
 SANITIZERS := address,undefined
-# Python itself is not instrumented: the sanitizers' libraries go in first, its own leaks are not ours to report, and
-# memory that there is not is an error to raise.
+# Python is not instrumented: preload the sanitizers' libraries, do not report its leaks, and let a failed allocation
+# return null, so that it raises MemoryError.
 WITH_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 $(SANITIZED)/bin/python
-# Seconds that make fuzz gives each target, and the seed of its cases.
+# Time of each fuzz target in seconds, and the seed of the cases.
 TIME ?= 60
 SEED ?= 0
-# Tests start many processes: compiled modules are kept for the next one, also where the environment says otherwise.
+# Tests start many processes: keep compiled modules, even if the environment disables that.
 export PYTHONDONTWRITEBYTECODE :=
-# Words in the names or areas of the faults that make mutants seeds; all if none.
+# make mutants seeds the faults with one of these words in their name or area; all if empty.
 FAULTS ?=
 
 .PHONY: help demo test test-all coverage lint types check format hooks bench sanitize fuzz mutants wheel wheel-test test-oldest docs clean
 
 help:
-	@echo "make demo         take the two-minute tour: a table, some text, a mailbox, a report"
-	@echo "make test         run the tests; what was skipped is listed at the end, with what enables it"
+	@echo "make demo         run a two-minute tour: a table, text, a mailbox, a report"
+	@echo "make test         run the tests; list the skipped ones, with the missing requirements"
 	@echo "make test-all     run the slow tests too"
-	@echo "make test-oldest  run the core of the suite with the oldest dependencies that pyproject.toml allows"
+	@echo "make test-oldest  run the core tests with the oldest dependencies that pyproject.toml allows"
 	@echo "make coverage     run the tests and list the lines and branches that none of them runs"
 	@echo "make check        style, types, import layers, examples in docstrings and pages"
-	@echo "make lint         style alone           (make types: types alone)"
-	@echo "make format       put the code into its style"
+	@echo "make lint         style only            (make types: types only)"
+	@echo "make format       format the code"
 	@echo "make hooks        check style and types before each git commit"
-	@echo "make bench        measure against other libraries and the machine's limits"
+	@echo "make bench        measure speed and memory against other libraries and the limits of the machine"
 	@echo "make sanitize     run the kernels' tests under address and undefined-behaviour sanitizers"
 	@echo "make fuzz         fuzz mail, text, sparse rows and files under these sanitizers: TIME=60 seconds each, SEED=0"
-	@echo "make mutants      seed faults, one at a time, and report which of them the tests notice"
+	@echo "make mutants      seed faults, one at a time, and report those that no test notices"
 	@echo "make wheel        build the source archive and the wheel into dist"
-	@echo "make wheel-test   install that wheel without a compiler into an empty environment, and run its demo there"
+	@echo "make wheel-test   install the wheel into an empty environment, without a compiler, and run the demo"
 	@echo "make docs         build the site into docs/_build/html"
 	@echo "make clean        remove everything that was built"
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "suffice needs Python 3.11 or later; choose one with: make PYTHON=python3.12 ..."; exit 1; }
+	  { echo "suffice needs Python 3.11 or later: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-# One stamp per set of extras, so that `make demo` installs no more than a user needs.
-# The tools that build the kernels are installed beside the package: in an environment of their own, which pip makes anew
-# each time, nothing that was compiled before could be used again.
+# One stamp per extra, so that `make demo` installs only what a user needs.
+# The build tools are installed into the same environment: with build isolation pip would create a new environment each
+# time, and compile everything again.
 $(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build.txt
 	$(PIP) --requirement $(VENV)/build.txt
@@ -59,7 +59,7 @@ $(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(PIP) --no-build-isolation --editable .
 	touch $@
 
-# What an extra names, without building the kernels again.
+# The dependencies of an extra, without a build.
 $(VENV)/installed-%: $(VENV)/installed
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $(VENV)/$*.txt
 	$(PIP) --requirement $(VENV)/$*.txt
@@ -109,8 +109,8 @@ $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 	  -Ccmake.define.SUFFICE_SANITIZE=$(SANITIZERS) -Cbuild-dir=build/sanitize ".[test]"
 	touch $@
 
-# Clusters and servers run no kernels in this process, and their own do not start with the sanitizers' libraries. Limits
-# of time hold without sanitizers.
+# Clusters and servers run no kernels in this process, and do not start with the preloaded libraries. Time limits are
+# for runs without sanitizers.
 sanitize: $(SANITIZED)/installed
 	$(WITH_SANITIZERS) -m pytest -q -n $(PROCESSES) --dist loadfile --max-worker-restart=0 --capture=sys \
 	    -p no:cacheprovider -m "not slow" --ignore-glob='tests/data/test_cluster*' \
@@ -133,8 +133,8 @@ wheel: $(VENV)/installed-package
 wheel-test: wheel
 	PYTHON=$(PYTHON) .ci/test-wheel
 
-# The oldest versions of what pyproject.toml names; what these in turn need is as new as they allow. The oldest
-# scikit-learn hands arrays of other libraries to scipy only where scipy is told to take them.
+# The oldest versions of direct dependencies, with the newest indirect ones. The oldest scikit-learn passes arrays of
+# other libraries to scipy only with SCIPY_ARRAY_API.
 test-oldest:
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python .ci/oldest.py pyproject.toml > $(OLDEST)/oldest.txt
@@ -143,7 +143,7 @@ test-oldest:
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
-	@echo "the site is in docs/_build/html/index.html"
+	@echo "the site: docs/_build/html/index.html"
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) $(OLDEST) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

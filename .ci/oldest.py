@@ -1,4 +1,4 @@
-"""Print constraints that ask for the oldest version that pyproject.toml allows of each package that it names.
+"""Print pip constraints with the oldest version of each dependency that pyproject.toml allows.
 
 Usage: ``python .ci/oldest.py pyproject.toml > oldest.txt``.
 """

@@ -1,1 +1,1 @@
-"""Side by side with other libraries and with what the machine can do."""
+"""Benchmarks against other libraries and the limits of the machine."""

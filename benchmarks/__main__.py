@@ -1,4 +1,4 @@
-"""Measure, print the table, and store it where the documentation shows it."""
+"""Run the benchmarks, print the table, and store it for the documentation."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ RESULTS = Path(__file__).with_name("results.json")
 
 
 def main() -> None:
-    """Run the sections or tasks with the given words in their name; take them into the stored table."""
+    """Run the sections or tasks with one of the given words in their name, and update the stored table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("only", nargs="*", default=[""], help="run only what has one of these in its name")
+    parser.add_argument("only", nargs="*", default=[""], help="run only tasks with one of these words in their name")
     only = parser.parse_args().only
     stored = from_json(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
     for section, tasks in SECTIONS.items():

@@ -1,8 +1,8 @@
-"""Fits on clusters beside what the clusters bring: Spark beside MLlib, Dask beside dask-ml and dask-glm.
+"""Fits on clusters, compared with the clusters' own libraries: MLlib on Spark, dask-ml and dask-glm on Dask.
 
-``python -m benchmarks.clusters`` writes rows to Parquet, starts a cluster of two workers of one core each, lets both
-sides fit the same rows in turn, best of several, and stores the table. One part of it: ``spark``, ``dask`` or
-``scaling``. With ``--rows`` less than the default it is a trial, and nothing is stored.
+``python -m benchmarks.clusters`` writes rows to Parquet, starts a cluster of two workers of one core each, fits the
+same rows with both libraries in turn, best of several, and stores the table. One part of it: ``spark``, ``dask`` or
+``scaling``. With ``--rows`` below the default nothing is stored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Work = Callable[[], Any]
 
 
 def write(folder: Path, rows: int) -> None:
-    """Write rows of two classes and a number that both depend on the features."""
+    """Write rows with a binary and a numeric target that depend on the features."""
     random = np.random.default_rng(0)
     theta = random.normal(size=FEATURES) / np.sqrt(FEATURES)
     for number in range(FILES):
@@ -49,7 +49,7 @@ def write(folder: Path, rows: int) -> None:
 
 @contextmanager
 def spark_session(workers: int = 2) -> Iterator[Any]:
-    """Start Spark with executors in processes of their own."""
+    """Start Spark with executors in separate processes."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -74,7 +74,7 @@ def spark_session(workers: int = 2) -> Iterator[Any]:
 
 
 def spark_tasks(spark: Any, folder: Path) -> dict[str, dict[str, Work]]:
-    """Return what is fitted on Spark, by whom."""
+    """Return the fits on Spark, by task and library."""
     from pyspark.ml import classification, regression
     from pyspark.ml.feature import VectorAssembler
 
@@ -104,7 +104,7 @@ def spark_tasks(spark: Any, folder: Path) -> dict[str, dict[str, Work]]:
 
 
 def spark_limit(spark: Any, folder: Path) -> float:
-    """Return the seconds in which Spark hands all rows to Python, which drops them: no fit there takes less."""
+    """Return the seconds that Spark takes to pass all rows to Python, a lower bound for any fit in Python."""
     rows = spark.read.parquet(str(folder)).select(*NAMES, "label")
     return min(_timed(lambda: rows.mapInArrow(_dropped, "rows long").collect()) for _ in range(ROUNDS))
 
@@ -121,7 +121,7 @@ def _timed(work: Work) -> float:
 
 @contextmanager
 def dask_cluster(workers: int = 2) -> Iterator[Any]:
-    """Start Dask with workers in processes of their own."""
+    """Start Dask with workers in separate processes."""
     from dask.distributed import Client, LocalCluster
 
     with (
@@ -132,7 +132,7 @@ def dask_cluster(workers: int = 2) -> Iterator[Any]:
 
 
 def dask_rows(folder: Path) -> tuple[Any, Any, Any]:
-    """Return the rows as Dask arrays that the workers hold."""
+    """Return the rows as Dask arrays, persisted on the workers."""
     import dask
     import dask.dataframe as dd
     from dask.distributed import wait
@@ -145,7 +145,7 @@ def dask_rows(folder: Path) -> tuple[Any, Any, Any]:
 
 
 def dask_tasks(folder: Path) -> dict[str, dict[str, Work]]:
-    """Return what is fitted on Dask, by whom."""
+    """Return the fits on Dask, by task and library."""
     from dask_ml.linear_model import LinearRegression as TheirLinear
     from dask_ml.linear_model import LogisticRegression as TheirLogistic
     from dask_ml.naive_bayes import GaussianNB as TheirBayes
@@ -170,7 +170,7 @@ def dask_tasks(folder: Path) -> dict[str, dict[str, Work]]:
 
 
 def measured(tasks: dict[str, dict[str, Work]]) -> dict[str, dict[str, float]]:
-    """Return the best time of each contender, in turn; say how far answers are apart."""
+    """Return the best time of each library, interleaved; print the largest difference of predictions."""
     best: dict[str, dict[str, float]] = {}
     for task, contenders in tasks.items():
         best[task] = dict.fromkeys(contenders, float("inf"))
@@ -187,7 +187,7 @@ def measured(tasks: dict[str, dict[str, Work]]) -> dict[str, dict[str, float]]:
 
 
 def scaling(folder: Path) -> dict[str, dict[str, float]]:
-    """Return the time of fits on one worker and on two, the rows being theirs already."""
+    """Return the time of fits on one worker and on two, with persisted rows."""
     best: dict[str, dict[str, float]] = {}
     for workers in (1, 2):
         with dask_cluster(workers):
@@ -217,7 +217,7 @@ def table(results: dict[str, Any]) -> str:
                 lines.append(f"| {task} | {best['suffice']:.2f} s | {rival} | {its} |")
         lines.append("")
         if part == "spark" and "limit" in results:
-            lines += [f"To hand the rows to Python, which drops them, takes Spark {results['limit']:.1f} s.", ""]
+            lines += [f"Spark takes {results['limit']:.1f} s to pass the rows to Python, without any computation.", ""]
     if "scaling" in results:
         lines += ["From one worker of Dask to two:", "", "| fit | one | two | ratio |", "|---|---:|---:|---:|"]
         for task, best in results["scaling"].items():
@@ -226,7 +226,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure the parts that are asked for."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.clusters", description=__doc__)
     parser.add_argument("parts", nargs="*", default=["spark", "dask", "scaling"])
     parser.add_argument("--rows", type=int, default=ROWS)

@@ -1,9 +1,10 @@
-"""Sums on a GPU beside plain torch and the card's own limits: python -m benchmarks.gpu, and --small without a card."""
+"""Sums on a GPU, compared with plain torch and the limits of the card: ``python -m benchmarks.gpu``."""
 
 from __future__ import annotations
 
 import argparse
 import gc
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,26 +28,26 @@ from suffice.statistics import (
 )
 
 RESULTS = Path(__file__).with_name("gpu.md")
-#: Rows on which sums are compared with those of the CPU, in float64.
+#: Number of rows on which sums are compared with those of the CPU, in float64.
 COMPARED = 1_000_000
 
 
 @dataclass
 class Card:
-    """A device, and how fast it copies and multiplies, measured here and now."""
+    """A device, and its rates of copying and multiplying, measured in the same run."""
 
     device: str
-    scale: int = 1  # what sizes are divided by
+    scale: int = 1  # the divisor of all sizes
     rounds: int = 5
     rates: dict[str, float] = field(default_factory=dict)  # bytes or operations a second
 
     @property
     def name(self) -> str:
-        """What the card is called."""
+        """The name of the card."""
         return torch.cuda.get_device_name() if self.device == "cuda" else "the CPU"
 
     def time(self, work: Callable[[], object]) -> float:
-        """Return the seconds that work takes, the best of several rounds after one to warm up."""
+        """Return the seconds of some work, best of several rounds after one to warm up."""
         best = float("inf")
         for number in range(self.rounds + 1):
             self.wait()
@@ -58,12 +59,12 @@ class Card:
         return best
 
     def wait(self) -> None:
-        """Wait until the device has done what it was told."""
+        """Wait until the device has finished."""
         if self.device == "cuda":
             torch.cuda.synchronize()
 
     def measure(self) -> None:
-        """Measure what nobody is faster than."""
+        """Measure the limits of the device."""
         numbers = torch.randn(2**31 // self.scale, device=self.device)
         room = torch.empty_like(numbers)
         self.rates["copy"] = 2 * numbers.nbytes / self.time(lambda: room.copy_(numbers))
@@ -84,7 +85,7 @@ class Card:
 
 
 class Sum(NamedTuple):
-    """One pass over rows: by us, by plain torch, and what it must at least read and multiply."""
+    """One pass over rows: with suffice, with plain torch, and its least amount of reading and multiplying."""
 
     name: str
     what: Any
@@ -159,7 +160,7 @@ def scatter(x: Any, size: str) -> Sum:
 
 
 def tied(x: Any, y: Any) -> object:
-    """Return the scatter about the class means, as one writes it in torch."""
+    """Return the scatter about the class means, in plain torch."""
     member = torch.nn.functional.one_hot(y, 2).float()
     mean = member.T @ x / member.sum(0)[:, None]
     z = x - mean[y]
@@ -199,7 +200,7 @@ def softmax(name: str, x: Any, classes: int) -> Sum:
 
 
 def error(what: Any, batch: Batch) -> float:
-    """Return how far sums of the first rows are from the CPU's in float64, beside the largest of their kind."""
+    """Return the difference of sums of the first rows from those of the CPU in float64, relative to the largest."""
     few = Batch(batch.x[:COMPARED], batch.y[:COMPARED])
     host = Batch(few.x.cpu().numpy(), few.y.cpu().numpy())
     ours = ArrayEngine().accumulate(what, few).to_arrays()
@@ -254,7 +255,7 @@ def fits(card: Card) -> Iterator[str]:
 
 
 def streams(card: Card) -> Iterator[str]:
-    """Yield how fast rows of the host are summed on the device."""
+    """Yield the rates at which rows on the host are summed on the device."""
     yield "| rows of the host | read | rate | of the bus |"
     yield "|---|---:|---:|---:|"
     count = 200_000_000 // card.scale
@@ -271,7 +272,7 @@ def streams(card: Card) -> Iterator[str]:
         engine.accumulate(what, Batch(x[: len(x) // 8], y[: len(x) // 8]))
         started = time.perf_counter()
         for _ in range(passes):
-            engine.accumulate(what, Batch(x, y[: len(x)]))  # another batch each time: nothing is kept there
+            engine.accumulate(what, Batch(x, y[: len(x)]))  # a new batch each time: nothing is cached on the device
         card.wait()
         seconds = time.perf_counter() - started
         read = passes * (batch.x.nbytes + batch.y.nbytes)
@@ -282,17 +283,20 @@ def streams(card: Card) -> Iterator[str]:
 
 
 def report(card: Card, sections: list[Callable[[Card], Iterator[str]]]) -> str:
-    """Measure, print as it comes, and return the page."""
+    """Measure, print the results as they are found, and return the page."""
     card.measure()
     rates = card.rates
     lines = [
         f"Card: {card.name}.",
         "",
-        f"torch {torch.__version__}. Measured in the same run: copying {rates['copy'] / 1e12:.2f} TB/s (read and "
-        f"written), reading {rates['read'] / 1e12:.2f} TB/s, matrix products {rates['float64'] / 1e12:.1f} TFLOP/s in "
-        f"float64, {rates['float32'] / 1e12:.1f} in float32, {rates['tf32'] / 1e12:.0f} in TF32, host to device "
-        f"{rates['host to device'] / 1e9:.1f} GB/s. Best of {card.rounds}. Everything of ours is summed in float64; "
-        "the error is that of the sums of 1e6 rows beside the CPU's in float64, relative to the largest.",
+        textwrap.fill(
+            f"torch {torch.__version__}. Measured in the same run: copying {rates['copy'] / 1e12:.2f} TB/s (read and "
+            f"written), reading {rates['read'] / 1e12:.2f} TB/s, matrix products {rates['float64'] / 1e12:.1f} TFLOP/s "
+            f"in float64, {rates['float32'] / 1e12:.1f} in float32, {rates['tf32'] / 1e12:.0f} in TF32, host to device "
+            f"{rates['host to device'] / 1e9:.1f} GB/s. Best of {card.rounds}. suffice sums in float64; the error is "
+            "the difference of the sums of 1e6 rows from those of the CPU in float64, relative to the largest.",
+            120,
+        ),
     ]
     print("\n".join(lines), flush=True)
     for section in sections:
@@ -303,7 +307,7 @@ def report(card: Card, sections: list[Callable[[Card], Iterator[str]]]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> str:
-    """Measure what is asked for; with --write, into the file of results."""
+    """Run the benchmark; with --write, store the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="a few thousand rows, on the CPU")
     parser.add_argument("--write", type=Path, nargs="?", const=RESULTS, help="where to write the page of results")

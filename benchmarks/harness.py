@@ -1,4 +1,4 @@
-"""Times contenders side by side: interleaved, best of several, with the peak memory of each."""
+"""Timing of several libraries on one task: interleaved, best of several rounds, with the peak memory of each."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from typing import Any
 Work = Callable[[], object]
 
 ROUNDS = 25
-PATIENCE = 5.0  # seconds a contender may take in all, once it has run twice
+PATIENCE = 5.0  # time limit of a library for all rounds after the second
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to be done, by us, by rivals, and (as far as the machine allows) by nobody faster than a limit."""
+    """A task for suffice and other libraries, with a lower bound of the time on this machine."""
 
     name: str
     ours: Work
     rivals: dict[str, Work]
     limits: dict[str, Work]
-    prepare: Work = lambda: None  # done once before, untimed: models are fitted, answers compared
+    prepare: Work = lambda: None  # runs once before, untimed: fits models, compares predictions
 
 
 @dataclass
 class Timing:
-    """The best time of a contender, in seconds, and the memory it took beyond what was there, in bytes."""
+    """The best time of a library, in seconds, and the memory that it allocated, in bytes."""
 
     best: float = float("inf")
     spent: float = 0.0
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def measure(task: Task) -> Outcome:
-    """Run every contender in turn, round after round, and keep the best time of each."""
+    """Run all libraries in turn, for several rounds, and keep the best time of each."""
     task.prepare()
     outcome = Outcome(
         task.name, Timing(), {name: Timing() for name in task.rivals}, {name: Timing() for name in task.limits}
@@ -60,7 +60,7 @@ def measure(task: Task) -> Outcome:
         *((work, outcome.rivals[name]) for name, work in task.rivals.items()),
         *((work, outcome.limits[name]) for name, work in task.limits.items()),
     ]
-    for work, timing in contenders:  # also the warm-up
+    for work, timing in contenders:  # also warms up
         timing.extra_memory = _extra_memory(work)
     for _ in range(ROUNDS):
         for work, timing in contenders:
@@ -77,13 +77,13 @@ def measure(task: Task) -> Outcome:
 
 
 def _extra_memory(work: Work) -> int | None:
-    """Return how far the process's memory rose above its level before the work; None where that cannot be told."""
+    """Return the increase of the process's peak memory during the work; None if it cannot be measured."""
     status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     gc.collect()
-    if platform.system() == "Linux":  # freed memory that is kept for later would hide what comes
+    if platform.system() == "Linux":  # memory that the allocator keeps would hide new allocations
         getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     try:
-        reset.write_text("5")  # the peak starts anew
+        reset.write_text("5")  # reset the peak
         before = _status(status, "VmRSS")
         work()
         return max(0, _status(status, "VmHWM") - before)
@@ -98,7 +98,7 @@ def _status(path: Path, name: str) -> int:
 
 
 def machine() -> str:
-    """Return the machine and the versions in words."""
+    """Return a description of the machine and the versions."""
     import os
 
     cpu = platform.processor() or platform.machine()
@@ -150,13 +150,13 @@ def _megabytes(timing: Timing | None) -> str:
 
 
 def to_json(sections: dict[str, list[Outcome]]) -> dict[str, Any]:
-    """Return everything measured, for machines to read."""
+    """Return all measurements as JSON values."""
     measured = {section: [asdict(outcome) for outcome in outcomes] for section, outcomes in sections.items()}
     return {"machine": machine(), "sections": measured}
 
 
 def from_json(data: dict[str, Any]) -> dict[str, list[Outcome]]:
-    """Return what :func:`to_json` wrote."""
+    """Return the outcomes that :func:`to_json` encoded."""
     return {section: [_outcome(each) for each in outcomes] for section, outcomes in data["sections"].items()}
 
 

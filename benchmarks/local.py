@@ -1,4 +1,4 @@
-"""Locally weighted regression beside a plain loop over queries and statsmodels."""
+"""Locally weighted regression, compared with a plain loop over queries and with statsmodels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SETTINGS = ((1, 0.1), (5, 1.0))  # features, bandwidth
 
 
 def waves(rows: int, features: int) -> tuple[Array, Array, Array]:
-    """Return rows, targets that wave along the first feature, and as many queries."""
+    """Return rows, targets that are a sine of the first feature, and as many queries."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(rows, features))
     return x, np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=rows), rng.normal(size=(rows, features))
 
 
 def loop(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
-    """Return local linear fits, query by query, by the normal equations: what one writes first."""
+    """Return local linear fits, query by query, by the normal equations in NumPy."""
     answers = np.empty(len(queries))
     for place, query in enumerate(queries):
         z = x - query
@@ -36,7 +36,7 @@ def loop(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
 
 
 def lstsq_loop(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
-    """Return the same by a least-squares solver, which also holds where neighbours lie in a line."""
+    """Return the same by a least-squares solver, which also handles collinear neighbours."""
     answers = np.empty(len(queries))
     for place, query in enumerate(queries):
         z = x - query
@@ -47,7 +47,7 @@ def lstsq_loop(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
 
 
 def kernel_reg(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
-    """Return the same by statsmodels."""
+    """Return the same with statsmodels."""
     from statsmodels.nonparametric.kernel_regression import KernelReg
 
     columns = x.shape[1]
@@ -57,18 +57,18 @@ def kernel_reg(x: Array, y: Array, queries: Array, bandwidth: float) -> Array:
 
 
 def tasks() -> Iterator[Task]:
-    """Yield all tasks; the rivals are asked the same queries."""
+    """Yield all tasks; all libraries get the same queries."""
     for features, bandwidth in SETTINGS:
         x, y, queries = waves(ROWS, features)
         far = np.linalg.norm(queries, axis=1) > 2 * np.sqrt(features)
-        queries[far] /= 10  # to where every rival has an answer
+        queries[far] /= 10  # where every library has a prediction
         model = LocallyWeightedRegression(bandwidth).fit(x, y)
         rivals = {"NumPy, query by query": loop, "NumPy lstsq, query by query": lstsq_loop, "KernelReg": kernel_reg}
 
         def prepare(model: Model = model, x: Array = x, y: Array = y, asked: Array = queries[:50]) -> None:
             for rival in (loop, lstsq_loop, kernel_reg):
                 theirs = rival(x, y, asked, model.bandwidth_)
-                assert np.allclose(model.predict(asked), theirs, rtol=1e-6), f"{rival.__name__} says otherwise"
+                assert np.allclose(model.predict(asked), theirs, rtol=1e-6), f"{rival.__name__} has other predictions"
 
         yield Task(
             f"LocallyWeightedRegression predict, {ROWS:,} × {features}, {ROWS:,} queries",

@@ -1,7 +1,7 @@
-"""The spam filter beside bogofilter: speed, size and how often both are wrong, on the same messages in the same run.
+"""The spam filter, compared with bogofilter: speed, file size and errors, on the same messages in the same run.
 
 ``python -m benchmarks.mail --index FOLDER/index`` measures and stores the table. The index has a line for each message:
-its class and its path. bogofilter (its SQLite build) is taken from the system.
+its class and its path. bogofilter (the SQLite build) must be installed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import NamedTuple
 from benchmarks.harness import machine
 
 RESULTS = Path(__file__).with_name("mail.md")
-#: Messages that are judged by a process each.
+#: Number of messages that are classified by one process each.
 ALONE = 100
 
 
 class Cost(NamedTuple):
-    """What something takes: seconds, and megabytes at the most."""
+    """The cost of some work: seconds, and peak memory in megabytes."""
 
     seconds: float
     memory: float = 0.0
 
     def then(self, other: Cost) -> Cost:
-        """Return what both take, one after the other."""
+        """Return the cost of both, one after the other."""
         return Cost(self.seconds + other.seconds, max(self.memory, other.memory))
 
 
 def ran(command: list[str], lines: list[Path] | None = None, message: Path | None = None, fine: int = 2) -> Cost:
-    """Return the seconds and the peak memory that a command takes, from its start to its end."""
+    """Return the seconds and the peak memory of a command."""
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{path}\n" for path in lines or []).encode())
         names.seek(0)
@@ -47,12 +47,12 @@ def ran(command: list[str], lines: list[Path] | None = None, message: Path | Non
             seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode > fine:
-        raise RuntimeError(f"{command} left with {process.returncode}")
+        raise RuntimeError(f"{command} has exit code {process.returncode}")
     return Cost(seconds, used.ru_maxrss / 1e3)
 
 
 class Rivals:
-    """Both filters, each with a file of its own."""
+    """Both filters, each with its own file."""
 
     def __init__(self, spam: list[Path], ham: list[Path], place: Path) -> None:
         self.spam, self.ham, self.place = spam, ham, place
@@ -67,42 +67,42 @@ class Rivals:
                 )
 
     def learn_ours(self) -> Cost:
-        """Learn all messages, into a new file."""
+        """Learn all messages into a new file."""
         for old in self.place.glob("mail.db*"):
             old.unlink()
         folders = ["--spam", str(self.place / "spam"), "--ham", str(self.place / "ham")]
         return ran([*self.suffice, "learn", "-q", *folders, "--filter", str(self.ours)], fine=0)
 
     def learn_theirs(self) -> Cost:
-        """Let bogofilter do the same."""
+        """Do the same with bogofilter."""
         shutil.rmtree(self.theirs, ignore_errors=True)
         self.theirs.mkdir()
         base = ["bogofilter", "-d", str(self.theirs), "-b"]
         return ran([*base, "-s"], self.spam).then(ran([*base, "-n"], self.ham))
 
     def classify_ours(self) -> Cost:
-        """Judge all messages."""
+        """Classify all messages."""
         folders = [str(self.place / "spam"), str(self.place / "ham")]
         return ran([*self.suffice, "classify", *folders, "--filter", str(self.ours)], fine=0)
 
     def classify_theirs(self) -> Cost:
-        """Let bogofilter do the same."""
+        """Do the same with bogofilter."""
         return ran(["bogofilter", "-d", str(self.theirs), "-b", "-t"], [*self.spam, *self.ham])
 
     def alone_ours(self) -> Cost:
-        """Judge some messages, with a process for each; per message."""
+        """Classify some messages, with a process for each; return the cost per message."""
         some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
         command = [*self.suffice, "classify", "--filter", str(self.ours)]
         return Cost(sum(ran(command, message=path).seconds for path in some) / len(some))
 
     def alone_theirs(self) -> Cost:
-        """Let bogofilter do the same."""
+        """Do the same with bogofilter."""
         some = [*self.spam[: ALONE // 2], *self.ham[: ALONE // 2]]
         command = ["bogofilter", "-d", str(self.theirs)]
         return Cost(sum(ran(command, message=path).seconds for path in some) / len(some))
 
     def resident(self) -> Cost:
-        """Judge all messages one by one in one process, on one core, as a server would."""
+        """Classify all messages one by one in one process, on one core, as a server would."""
         code = (
             "import os, sys, time\n"
             "if hasattr(os, 'sched_setaffinity'): os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
@@ -119,7 +119,7 @@ class Rivals:
 
 
 def best(work: dict[str, Callable[[], Cost]], repeats: int) -> dict[str, Cost]:
-    """Return the least seconds of each piece of work, which take turns."""
+    """Return the best time of each piece of work, interleaved."""
     found: dict[str, Cost] = {}
     for _ in range(repeats):
         for name, run in work.items():
@@ -130,7 +130,7 @@ def best(work: dict[str, Callable[[], Cost]], repeats: int) -> dict[str, Cost]:
 
 
 def bogofilter_online(index: list[tuple[str, Path]], place: Path) -> tuple[list[bool], list[float]]:
-    """Return what bogofilter says of each message before it learns it, as its spamicity's log-odds."""
+    """Return the log-odds of bogofilter's spamicity of each message before it learns the message."""
     import math
 
     folder = place / "online"

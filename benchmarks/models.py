@@ -1,4 +1,4 @@
-"""The models, from the call to the answer, beside scikit-learn's."""
+"""Whole fits and predictions of models, compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ARRIVALS = 200
 
 
 def fitting(name: str, x: Any, y: Codes, ours: Model, rivals: dict[str, Model], limits: dict[str, Work]) -> Task:
-    """Return the task of fitting a new model to rows."""
+    """Return the task of a fit."""
     works = {f"{rival}.fit": lambda make=make: make().fit(x, y) for rival, make in rivals.items()}
     return Task(name, lambda: ours().fit(x, y), works, limits)
 
@@ -36,7 +36,7 @@ def fitting(name: str, x: Any, y: Codes, ours: Model, rivals: dict[str, Model], 
 def asking(
     name: str, x: Any, y: Codes, ours: Model, rival: tuple[str, Model], limits: dict[str, Work], method: str = "predict"
 ) -> Task:
-    """Return the task of asking fitted models about the rows they know; they must answer alike."""
+    """Return the task of predicting the training rows; the predictions must agree."""
     mine, its = ours(), rival[1]()
 
     def prepare() -> None:
@@ -97,7 +97,7 @@ def events() -> Iterator[Task]:
 
 
 def topics(x: sp.csr_matrix) -> Codes:
-    """Return labels that depend on the words, the rare ones most, and on chance: the smoothing matters."""
+    """Return random labels that depend on the words, mostly rare ones, so that smoothing matters."""
     rng = np.random.default_rng(1)
     frequency = np.asarray(x.sum(axis=0)).reshape(-1) + 1
     lean = x @ (rng.normal(size=x.shape[1]) / np.sqrt(frequency))
@@ -105,7 +105,7 @@ def topics(x: sp.csr_matrix) -> Codes:
 
 
 def choosing(x: sp.csr_matrix, y: Codes) -> Iterator[Task]:
-    """Yield the task of choosing the smoothing by cross-validation; both must choose the same."""
+    """Yield the task of choosing the smoothing by cross-validation; both libraries must choose the same."""
     chosen: dict[str, Any] = {}
 
     def ours() -> None:
@@ -115,14 +115,14 @@ def choosing(x: sp.csr_matrix, y: Codes) -> Iterator[Task]:
         chosen["rival"] = GridSearchCV(scikit.MultinomialNB(), {"alpha": ALPHAS}, cv=5, refit=False).fit(x, y)
 
     yield Task("30 alphas × 5 folds of MultinomialNB, CSR 2e5 × 50,000", ours, {"GridSearchCV": rival}, {})
-    if chosen:  # the task was run
+    if chosen:  # set when the task has run
         mean, its = chosen["ours"].mean, chosen["rival"].cv_results_["mean_test_score"]
-        assert mean.max() > mean.min(), "all alphas predict alike: there is nothing to choose"
-        assert np.argmax(mean) == np.argmax(its), f"ours chose otherwise: {mean} and {its}"
+        assert mean.max() > mean.min(), "all alphas give the same predictions"
+        assert np.argmax(mean) == np.argmax(its), f"suffice chose another alpha: {mean} and {its}"
 
 
 def arriving(x: sp.csr_matrix, y: Codes) -> Iterator[Task]:
-    """Yield the tasks of documents that come one by one to a model that has learnt many."""
+    """Yield the tasks of single documents and a model that has learned many."""
     arrivals = [(x[row], y[row : row + 1]) for row in range(ARRIVALS)]
     last = x[ARRIVALS]
 
@@ -145,7 +145,7 @@ def arriving(x: sp.csr_matrix, y: Codes) -> Iterator[Task]:
         def prepare(mine: Any = mine, its: Any = its, live: Callable[[Any], None] = live) -> None:
             for model in (mine, its):
                 live(model.fit(x, y))
-            assert np.allclose(mine.predict_proba(x[:1000]), its.predict_proba(x[:1000])), "they learnt other things"
+            assert np.allclose(mine.predict_proba(x[:1000]), its.predict_proba(x[:1000])), "the models differ"
 
         yield Task(
             name,
@@ -157,7 +157,7 @@ def arriving(x: sp.csr_matrix, y: Codes) -> Iterator[Task]:
 
 
 def streaming() -> Iterator[Task]:
-    """Yield the task of rows that never are in memory together: 1.6 GB in batches of 40 MB."""
+    """Yield the task of a stream of 1.6 GB in batches of 40 MB."""
     template, y = two_classes(100_000, 50)
 
     def batches() -> Iterator[tuple[Array, Codes]]:
@@ -172,7 +172,7 @@ def streaming() -> Iterator[Task]:
 
     def prepare() -> None:
         mine, its = GaussianNB().fit(batches()), part_by_part(scikit.GaussianNB())
-        assert np.allclose(mine.theta_, its.theta_), "they learnt other things"
+        assert np.allclose(mine.theta_, its.theta_), "the models differ"
 
     yield Task(
         f"GaussianNB fit from {BATCHES} batches, 4e6 × 50 in all",

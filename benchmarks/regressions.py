@@ -1,6 +1,6 @@
-"""Regressions, from the call to the optimum, beside scikit-learn, its Intel extension, glum and statsmodels.
+"""Fits of regressions, compared with scikit-learn, its Intel extension, glum and statsmodels.
 
-All stop at the same optimum: the largest slope per row is 1e-8 at most, unless the task's name says otherwise.
+All stop at the same optimum: the largest gradient per row is at most 1e-8, unless the task's name says otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def tasks() -> Iterator[Task]:
 
 
 def quiet(work: Work) -> Work:
-    """Return work that keeps its warnings to itself."""
+    """Return the work without its warnings."""
 
     def run() -> object:
         with warnings.catch_warnings():
@@ -53,14 +53,14 @@ def fits(models: dict[str, Callable[[], Any]], x: Any, y: Any) -> dict[str, Work
 
 
 def intel(name: str) -> Any:
-    """Return a model of scikit-learn-intelex, which takes scikit-learn's place where it can."""
+    """Return a model of scikit-learn-intelex, which replaces scikit-learn where it can."""
     import sklearnex.linear_model
 
     return getattr(sklearnex.linear_model, name)
 
 
 def linear_predictor(random: np.random.Generator, x: Array) -> Array:
-    """Return a predictor with a spread of about 2."""
+    """Return a linear predictor with a standard deviation of about 2."""
     return x @ (random.normal(size=x.shape[1]) * 2 / np.sqrt(x.shape[1])) - 0.5
 
 
@@ -82,7 +82,7 @@ def dense(name: str, rows: int, features: int) -> Iterator[Task]:
     rivals = {
         "lbfgs": lambda: scikit.LogisticRegression(**plain),
         "newton-cholesky": lambda: scikit.LogisticRegression(solver="newton-cholesky", **plain),
-        "intelex": lambda: intel("LogisticRegression")(**{**plain, "C": 1e12}),  # it leaves no penalty to scikit-learn
+        "intelex": lambda: intel("LogisticRegression")(**{**plain, "C": 1e12}),  # C: else it is scikit-learn's
         "glum": lambda: GeneralizedLinearRegressor(family="binomial", alpha=0, gradient_tol=TOL),
     }
     errors: dict[str, Work] = {
@@ -106,7 +106,7 @@ def dense(name: str, rows: int, features: int) -> Iterator[Task]:
 
 
 def streamed() -> Task:
-    """Return logistic regression of a stream, to the optimum; its rivals go through it once, and stop short of that."""
+    """Return logistic regression of a stream, to the optimum; other libraries read it once, and do not converge."""
     random = np.random.default_rng(0)
     rows, batch = 500_000, 50_000
     x = random.normal(size=(rows, 30))
@@ -130,7 +130,7 @@ def streamed() -> Task:
 
 
 def reached(model: Any) -> Any:
-    """Return a model that has reached the optimum."""
+    """Return a converged model."""
     assert model.solution_.converged, model.solution_.reason
     assert model.solution_.trace[-1].gradient_norm <= TOL
     return model
@@ -211,7 +211,7 @@ def paths() -> Iterator[Task]:
 
 
 def texts() -> Iterator[Task]:
-    """Yield logistic regression on documents, to the same loss, where SUFFICE_DATA has 20 Newsgroups."""
+    """Yield logistic regression on documents, to the same loss, if SUFFICE_DATA has 20 Newsgroups."""
     folder = newsgroups()
     if folder is None:
         return
@@ -226,7 +226,7 @@ def texts() -> Iterator[Task]:
 
 
 def text(name: str, x: Any, y: Any) -> Task:
-    """Return logistic regression on CSR: every solver's loss is within 1e-6 of the least."""
+    """Return logistic regression on CSR: the loss of every solver is within 1e-6 of the minimum."""
     plain = {"C": 1.0, "fit_intercept": False, "max_iter": 10_000}
     settings = {"lbfgs": 1e-5, "liblinear": 1e-3, "newton-cg": 1e-5, "saga": 1e-4}
     rivals = {
@@ -251,7 +251,7 @@ def text(name: str, x: Any, y: Any) -> Task:
 
 
 def newsgroups() -> Path | None:
-    """Return the folder of the training articles, unpacked once beside the tests' other data."""
+    """Return the folder of the training articles, unpacked once next to the tests' other data."""
     home = os.environ.get("SUFFICE_DATA")
     archive = Path(home, "20news-bydate.tar.gz") if home else None
     if archive is None or not archive.exists():
@@ -266,7 +266,7 @@ def newsgroups() -> Path | None:
 
 
 def documents(folder: Path, groups: list[str]) -> tuple[list[str], Any]:
-    """Return the articles of some groups, and the number of each one's group."""
+    """Return the articles of some groups, and the group number of each."""
     texts, labels = [], []
     for number, group in enumerate(groups):
         for path in sorted((folder / group).iterdir()):

@@ -1,7 +1,7 @@
-"""Sums inside a database beside rows that are read out of it: DuckDB over Parquet, and PostgreSQL.
+"""Sums inside a database, compared with reading the rows: DuckDB over Parquet, and PostgreSQL.
 
 ``python -m benchmarks.sql --rows 10000000 --folder /tmp`` writes the files, measures, and stores the table;
-``--server postgresql://...`` adds a server, into which a tenth of the rows is put for as long as that takes.
+``--server postgresql://...`` adds a server, in which a tenth of the rows is stored in a temporary table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.harness import machine
 RESULTS = Path(__file__).with_name("sql.md")
 COLUMNS = 20
 ROUNDS = 3
-#: The table's name on a server.
+#: Name of the table on a server.
 NAME = "suffice_benchmark"
 
 
@@ -34,7 +34,7 @@ def write(path: Path, rows: int) -> None:
 
 @contextmanager
 def on_a_server(address: str, path: Path, rows: int) -> Iterator[str]:
-    """Put rows of a file into a table of a server for a while, and yield where they are."""
+    """Copy rows of a file to a table of a server, and yield its URL; the table is dropped afterwards."""
     import duckdb
     from adbc_driver_postgresql import dbapi
 
@@ -52,7 +52,7 @@ def on_a_server(address: str, path: Path, rows: int) -> Iterator[str]:
 
 
 def measure(table: str, model: str, width: int) -> dict[bool, tuple[float, float]]:
-    """Return seconds and processor seconds of a fit, the best of some, by whether the database takes its sums."""
+    """Return seconds and processor seconds of a fit, best of several, summed in the database or not."""
     from suffice.tables import fit
 
     left_out = {f"x{j}": "ignore" for j in range(width, COLUMNS)}

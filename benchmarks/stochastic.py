@@ -1,4 +1,4 @@
-"""Steps along rows, one after another, beside scikit-learn's: one epoch each."""
+"""Stochastic gradient descent and perceptron, compared with scikit-learn: one epoch each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def quiet(work: Work) -> Work:
 
 
 def logistic(x: Any, y: Any) -> Callable[[], Descent]:
-    """Return one epoch of logistic regression in a new order, the averaging of theta included."""
+    """Return one epoch of logistic regression in a new order, with averaging of theta."""
     kernels, response, rows, start = ThreadEngine().kernels, Response.of("bernoulli"), x.shape[0], x.shape[1] + 1
 
     def epoch() -> Descent:
@@ -44,7 +44,7 @@ def logistic(x: Any, y: Any) -> Callable[[], Descent]:
 
 
 def one_epoch(shape: str, x: Any, y: Any, limits: dict[str, Work]) -> Iterator[Task]:
-    """Yield both rules on the same rows; models must be about as good after their epoch."""
+    """Yield both rules on the same rows; the models must be about equally accurate after the epoch."""
     epoch = logistic(x, y)
 
     def rival(average: bool) -> Any:
@@ -53,7 +53,7 @@ def one_epoch(shape: str, x: Any, y: Any, limits: dict[str, Work]) -> Iterator[T
     def prepare() -> None:
         theta = epoch().mean[:, 0]
         mine = float(np.mean((x @ theta[1:] + theta[0] > 0) == y))
-        assert mine > rival(True).score(x, y) - 0.02, f"ours is right about {mine:.2%} only"
+        assert mine > rival(True).score(x, y) - 0.02, f"the accuracy of suffice is only {mine:.2%}"
 
     yield Task(
         f"logistic SGD, one epoch, {shape}",

@@ -1,4 +1,4 @@
-"""The sums every model is made of, beside the libraries that fit the same models."""
+"""The sums behind the models, compared with the fits of other libraries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def two_classes(rows: int, features: int) -> tuple[Array, npt.NDArray[np.int64]]
 
 
 def documents(zipf: bool) -> tuple[sp.csr_matrix, npt.NDArray[np.int64]]:
-    """Return 200,000 documents over 50,000 words, 9.4 million stored counts: words by Zipf's law, or all alike."""
+    """Return 200,000 documents over 50,000 words, 9.4 million stored counts: Zipf's law, or uniform."""
     rng = np.random.default_rng(0)
     rows, words = 200_000, 50_000
     frequency = 1 / (np.arange(words) + 2.7) if zipf else np.ones(words)
@@ -54,7 +54,7 @@ def documents(zipf: bool) -> tuple[sp.csr_matrix, npt.NDArray[np.int64]]:
 
 
 def read_arrays(*arrays: npt.NDArray[np.generic]) -> Callable[[], object]:
-    """Return a function that reads arrays once, one thread, at the speed of memory."""
+    """Return a function that reads arrays once with one thread, at memory bandwidth."""
     words = [array.view(np.int64) if array.nbytes % 8 == 0 else array for array in arrays]
     return lambda: [part.sum() for part in words]
 

@@ -1,4 +1,4 @@
-"""Fits to CSV files of millions of rows, beside DuckDB, which only aggregates them, and pandas with scikit-learn.
+"""Fits to CSV files of millions of rows, compared with aggregation in DuckDB, and with pandas and scikit-learn.
 
 ``python -m benchmarks.tables --rows 1000000 10000000 --folder /tmp`` writes the files, measures, and stores the table.
 """
@@ -21,12 +21,12 @@ from benchmarks.harness import machine
 RESULTS = Path(__file__).with_name("tables.md")
 NUMBERS = [f"a{place}" for place in range(12)] + ["b0", "b1", "k0", "k1"]
 NAMES = ["c0", "c1", "c2"]
-#: Seconds after which work is measured twice only.
+#: Work that takes longer than this is measured twice only, in seconds.
 LONG = 30.0
 
 
 def write(path: Path, rows: int) -> None:
-    """Write a table of 20 columns: 12 bell-shaped, 2 skewed, 2 counts, 3 categories, and two classes."""
+    """Write a table of 20 columns: 12 Gaussian, 2 skewed, 2 counts, 3 categories, and two classes."""
     import duckdb
 
     bells = [f"round((random() + random() + random() - 1.5) * 2, 4) as a{place}" for place in range(12)]
@@ -44,11 +44,11 @@ def write(path: Path, rows: int) -> None:
     )
 
 
-# What is measured, each in a process of its own.
+# The work that is measured, each in a new process.
 
 
 def aggregate(path: str) -> None:
-    """Let DuckDB read the file, and take means and deviations of numbers, and counts of names, by class."""
+    """Compute means, deviations and counts of each class with DuckDB."""
     import duckdb
 
     sums = [f"avg({name}), stddev({name})" for name in NUMBERS] + [
@@ -58,7 +58,7 @@ def aggregate(path: str) -> None:
 
 
 def scikit(model: str) -> Callable[[str], None]:
-    """Return a fit of pandas and scikit-learn."""
+    """Return a fit with pandas and scikit-learn."""
 
     def fitted(path: str) -> None:
         import numpy as np
@@ -81,7 +81,7 @@ def scikit(model: str) -> Callable[[str], None]:
     return fitted
 
 
-#: What runs in Python; the others are the command itself.
+#: Work that runs in Python; the others are commands.
 PYTHON: dict[str, Callable[[str], None]] = {
     "DuckDB, aggregating": aggregate,
     "pandas.read_csv + GaussianNB and CategoricalNB": scikit("nb"),
@@ -97,7 +97,7 @@ WORK = ["DuckDB, aggregating", *COMMANDS, *list(PYTHON)[1:]]
 
 
 def measured(name: str, path: Path) -> dict[str, Any]:
-    """Return seconds and peak memory of one piece of work: a fresh process, from its start to its end."""
+    """Return seconds and peak memory of some work in a new process."""
     if name in COMMANDS:
         command = ["-m", "suffice", "fit", str(path), "-t", "target", "-m", COMMANDS[name], "--json", "--quiet"]
     else:
@@ -121,7 +121,7 @@ def measured(name: str, path: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure everything at every size, in turn, and keep the best: what takes long twice, all else more often."""
+    """Measure all work at every size, interleaved, and keep the best time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--folder", type=Path, default=Path("/tmp"))

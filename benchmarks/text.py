@@ -1,6 +1,6 @@
-"""Text, from raw strings to counts, models and answers, beside scikit-learn, Vowpal Wabbit and fastText.
+"""Text, from raw strings to counts, models and predictions, compared with scikit-learn, Vowpal Wabbit and fastText.
 
-``python -m benchmarks.text stream --gigabytes 5 --folder /tmp`` measures files that grow beyond memory.
+``python -m benchmarks.text stream --gigabytes 5 --folder /tmp`` measures files larger than memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from suffice.text.sources import lines
 
 TRAIN, TEST = "11,314 documents of 20 Newsgroups", "7,532 documents of 20 Newsgroups"
 ALPHAS = [float(alpha) for alpha in np.logspace(-3, 1, 13)]
-#: Level of accuracy -> the fastest settings that reach it; what they reach stands beside.
+#: Level of accuracy -> the fastest settings that reach it, with their accuracy as a comment.
 LEVELS: dict[float, dict[str, Any]] = {
     0.78: {"alpha": 0.1, "temperature": 1.0},  # 0.806
     0.80: {"alpha": 0.1, "temperature": 1.0},
@@ -40,10 +40,10 @@ LEVELS: dict[float, dict[str, Any]] = {
 
 
 def tasks() -> Iterator[Task]:
-    """Yield all tasks, where SUFFICE_DATA has 20 Newsgroups."""
+    """Yield all tasks, if SUFFICE_DATA has 20 Newsgroups."""
     news = by_date()
     if news is None:
-        print("SUFFICE_DATA has no 20news-bydate.tar.gz: text is left out")
+        print("SUFFICE_DATA has no 20news-bydate.tar.gz: text is skipped")
         return
     limits = read_bytes(news.texts)
     yield from fitting(news, limits)
@@ -55,7 +55,7 @@ def tasks() -> Iterator[Task]:
 
 
 def by_date() -> News | None:
-    """Return 20 Newsgroups, parted by date."""
+    """Return 20 Newsgroups, split by date."""
     folder = newsgroups()
     if folder is None:
         return None
@@ -65,19 +65,19 @@ def by_date() -> News | None:
 
 
 def read_bytes(texts: list[str]) -> dict[str, Work]:
-    """Return the limit of reading all characters once, eight at a time."""
+    """Return the limit: reading all characters once, eight at a time."""
     joined = "".join(texts).encode("latin-1")
     words = np.frombuffer(joined, dtype=np.uint64, count=len(joined) // 8)
     return {"bytes.sum()": words.sum}
 
 
 def pipeline() -> Pipeline:
-    """Return what scikit-learn does from strings to naive Bayes."""
+    """Return scikit-learn's naive Bayes of strings."""
     return make_pipeline(scikit.CountVectorizer(), MultinomialNB(alpha=1.0))
 
 
 def fitting(news: News, limits: dict[str, Work]) -> Iterator[Task]:
-    """Yield naive Bayes from raw strings, its smoothing given, and chosen in the same pass."""
+    """Yield naive Bayes from raw strings, with a given smoothing, and chosen in the same pass."""
 
     def plain() -> TextClassifier:
         return TextClassifier(alpha=1.0, temperature=1.0).fit(news.texts, news.codes)
@@ -91,7 +91,7 @@ def fitting(news: News, limits: dict[str, Work]) -> Iterator[Task]:
 
     def prepare() -> None:
         mine, its = (make().predict(news.unseen) for make in (plain, rival))
-        assert np.array_equal(mine, its), f"{np.mean(mine != its):.2%} of the test documents are classified otherwise"
+        assert np.array_equal(mine, its), f"{np.mean(mine != its):.2%} of the test documents have another class"
 
     name = "CountVectorizer + MultinomialNB"
     yield Task(f"TextClassifier fit with alpha=1, {TRAIN}", plain, {name: rival}, limits, prepare)
@@ -104,7 +104,7 @@ def fitting(news: News, limits: dict[str, Work]) -> Iterator[Task]:
 
 
 def asking(news: News) -> Task:
-    """Return the posteriors of raw strings; they must be the same."""
+    """Return the posteriors of raw strings; they must agree."""
     mine, its = TextClassifier(alpha=1.0, temperature=1.0), pipeline()
 
     def prepare() -> None:
@@ -122,7 +122,7 @@ def asking(news: News) -> Task:
 
 
 def counting(news: News) -> Iterator[Task]:
-    """Yield documents to rows of counts; these, and the vocabularies, must be the same."""
+    """Yield documents to rows of counts; counts and vocabularies must agree."""
     quarter = news.texts[::4]
     for name, texts, settings in (
         (f"words, {TRAIN}", news.texts, {}),
@@ -191,7 +191,7 @@ def hashing(news: News, limits: dict[str, Work]) -> Task:
 
 
 def reaching(level: float, settings: dict[str, Any], news: News) -> Task:
-    """Return what it takes to be right about so many test documents, from strings to predictions."""
+    """Return the task of reaching an accuracy on the test documents, from strings to predictions."""
 
     def ours() -> Any:
         return TextClassifier(**settings).fit(news.texts, news.codes).predict(news.unseen)
@@ -201,23 +201,23 @@ def reaching(level: float, settings: dict[str, Any], news: News) -> Task:
     def prepare() -> None:
         for name, answer in {"suffice": ours, **rivals}.items():
             accuracy = float(np.mean(answer() == news.truth))
-            assert accuracy >= level, f"{name} is right about {accuracy:.2%} only"
+            assert accuracy >= level, f"the accuracy of {name} is only {accuracy:.2%}"
 
     name = f"20 Newsgroups, strings to predictions with an accuracy of {level:.0%}"
     return Task(name, ours, dict(rivals), read_bytes([*news.texts, *news.unseen]), prepare)
 
 
-# Files that grow: how fast they are learnt, and in how much memory.
+# Files larger than memory: speed and peak memory.
 
 FRAGMENT = 8  # lines of an article
-FRAGMENTS, FRESH = 3, 4  # of each document: pieces of articles, and words from an endless tail
-TAIL = 1.2  # the power by which the tail falls
-PART = 1 << 26  # bytes that are written at a time
+FRAGMENTS, FRESH = 3, 4  # of each document: parts of articles, and words from an unbounded tail
+TAIL = 1.2  # the power of the tail
+PART = 1 << 26  # bytes per write
 SIZES = (0.2, 1.0, 5.0)  # gigabytes
 
 
 class Writer:
-    """Documents without end: pieces of articles of one newsgroup, and words from a tail that never ends."""
+    """Unlimited documents: parts of articles of one newsgroup, and words from an unbounded tail."""
 
     def __init__(self, news: News) -> None:
         self._names = [name.encode() for name in news.names]
@@ -230,11 +230,11 @@ class Writer:
 
     @cached_property
     def _length(self) -> float:
-        """About how many bytes a document has."""
+        """The approximate size of a document in bytes."""
         return FRAGMENTS * float(np.mean([len(piece) for pieces in self._pieces for piece in pieces])) + 12 * FRESH
 
     def write(self, file: BinaryIO, size: int) -> None:
-        """Write documents until a file has about so many bytes."""
+        """Write documents until a file has about this many bytes."""
         while (missing := size - file.tell()) > 0:
             n = int(min(missing, PART) / self._length) + 1
             codes = self._random.integers(len(self._pieces), size=n).tolist()
@@ -253,7 +253,7 @@ class Writer:
 
 
 def learn(path: str, settings: dict[str, Any]) -> tuple[float, int, int]:
-    """Return the seconds that a file takes, the peak of all memory in bytes, and how many columns the model reads."""
+    """Return the seconds of a fit to a file, the peak memory in bytes, and the number of columns of the model."""
     started = time.perf_counter()
     model = TextClassifier(**settings).fit(lines(path))
     taken = time.perf_counter() - started
@@ -261,19 +261,19 @@ def learn(path: str, settings: dict[str, Any]) -> tuple[float, int, int]:
 
 
 def cut(path: str) -> tuple[float, int, int]:
-    """Return the same of reading a file and cutting it into lines, without looking at words."""
+    """Return the same for reading a file and splitting it into lines, without tokenising."""
     started = time.perf_counter()
     count = sum(len(texts) for texts, _ in lines(path))
     return time.perf_counter() - started, _status(Path("/proc/self/status"), "VmHWM"), count
 
 
 def stream(gigabytes: float, folder: Path) -> None:
-    """Write a file that grows, and learn from it at each size, in a process of its own."""
+    """Write a growing file, and fit it at each size, in a new process."""
     news = by_date()
     if news is None:
         raise SystemExit("SUFFICE_DATA has no 20news-bydate.tar.gz")
     if shutil.disk_usage(folder).free < (gigabytes + 1) * 1e9:
-        raise SystemExit(f"{folder} has no room for {gigabytes:g} GB")
+        raise SystemExit(f"{folder} has less than {gigabytes:g} GB of space")
     writer, path = Writer(news), folder / "suffice-stream.txt"
     learners: dict[str, dict[str, Any]] = {
         "exact, min_documents=2": {"min_documents": 2},
@@ -299,7 +299,7 @@ def stream(gigabytes: float, folder: Path) -> None:
 
 
 def main() -> None:
-    """Measure files that grow."""
+    """Measure files larger than memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     parser.add_argument("what", choices=["stream"])
     parser.add_argument("--gigabytes", type=float, default=5.0, help="the size of the largest file")

@@ -1,1 +1,1 @@
-"""Published results, measured again with this library's models on the same data."""
+"""Published comparisons, repeated with the models of this library on the same data."""

@@ -1,10 +1,11 @@
-"""Measure published results again, print the tables, and store them where the documentation shows them."""
+"""Repeat published comparisons, print the tables, and store them for the documentation."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -26,14 +27,16 @@ RESULTS = Path(__file__).parents[1] / "papers.md"
 
 
 def main() -> None:
-    """Run the papers with one of the given words in their title; take what was found into the stored tables."""
+    """Run the papers with one of the given words in their title, and update the stored tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
     parser.add_argument("only", nargs="*", default=[""], help="run only papers with one of these words in their title")
     only = parser.parse_args().only
     stored = _stored()
     wanted = [name for name, paper in PAPERS.items() if any(word.lower() in paper.TITLE.lower() for word in only)]
     if not wanted:
-        sys.exit("no paper has such a word in its title; there are:\n" + "\n".join(p.TITLE for p in PAPERS.values()))
+        sys.exit(
+            "no paper has one of these words in its title; there are:\n" + "\n".join(p.TITLE for p in PAPERS.values())
+        )
     data.check_there(sorted({archive for name in wanted for archive in PAPERS[name].ARCHIVES}))
     for name in wanted:
         started = time.perf_counter()
@@ -44,16 +47,22 @@ def main() -> None:
 
 
 def _stored() -> dict[str, str]:
-    """Return what earlier runs found, by paper; marks set the papers apart, so that pages can include one of them."""
+    """Return the stored results by paper; marks separate the papers, so that pages can include one of them."""
     if not RESULTS.exists():
         return {}
     found = re.findall(r"<!-- (\w+) -->\n(.*?)<!-- end \1 -->", RESULTS.read_text(encoding="utf-8"), re.DOTALL)
     return {name: text.strip() for name, text in found}
 
 
+def _wrap(text: str) -> str:
+    """Return Markdown with its paragraphs, but not its tables, wrapped at 120 columns."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(block if block.startswith("|") else textwrap.fill(block, 120) for block in blocks)
+
+
 def _store(found: dict[str, str]) -> None:
     parts = [
-        f"## {paper.TITLE}\n\n<!-- {name} -->\n\n{found[name]}\n\n<!-- end {name} -->"
+        f"## {paper.TITLE}\n\n<!-- {name} -->\n\n{_wrap(found[name])}\n\n<!-- end {name} -->"
         for name, paper in PAPERS.items()
         if name in found
     ]

@@ -1,4 +1,4 @@
-"""The papers' data: archives unpacked once, texts and tables read as the papers read them."""
+"""Data of the papers: archives unpacked once, texts and tables prepared as in the papers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from suffice.text import CountVectorizer
 
 __all__ = ["Articles", "CountVectorizer", "articles", "enron", "lines", "newsgroups", "reuters", "table", "unpacked"]
 
-#: The words of the older papers: letters only.
+#: Token pattern of the older papers: letters only.
 ALPHABETIC = r"(?a:[a-z]+)"
-#: Archives whose folder has another name.
+#: Archives whose folder has a different name.
 _FOLDERS = {"20news-bydate": "20news", "enron-spam-1-3": "enron-spam"}
 
 
 def unpacked(name: str) -> Path:
-    """Return the folder of an archive among the data that the environment variable SUFFICE_DATA points to."""
+    """Return the folder of an archive in the folder of the environment variable SUFFICE_DATA."""
     cached = Path(__file__).parents[2] / ".cache"
     folder = cached / _FOLDERS.get(name, name)
     if not folder.exists():
@@ -40,19 +40,17 @@ def unpacked(name: str) -> Path:
 
 
 def check_there(names: list[str]) -> None:
-    """End the program with one sentence where SUFFICE_DATA does not name a folder with these archives."""
+    """Exit with an error message unless SUFFICE_DATA is a folder with these archives."""
     home = os.environ.get("SUFFICE_DATA")
     if not home:
-        sys.exit(
-            "SUFFICE_DATA is not set: let it name the folder that holds " + ", ".join(f"{n}.tar.gz" for n in names)
-        )
+        sys.exit("SUFFICE_DATA is not set: set it to the folder with " + ", ".join(f"{n}.tar.gz" for n in names))
     missing = [name for name in names if not Path(home, f"{name}.tar.gz").exists()]
     if missing:
         sys.exit(f"SUFFICE_DATA={home} lacks " + ", ".join(f"{name}.tar.gz" for name in missing))
 
 
 class Articles(NamedTuple):
-    """Articles of 20 Newsgroups, each with the number of its group, in the order of groups and arrival."""
+    """Articles of 20 Newsgroups with their group numbers, in the order of groups and dates."""
 
     texts: list[str]
     groups: npt.NDArray[np.intp]
@@ -63,7 +61,7 @@ class Articles(NamedTuple):
 
 @cache
 def articles() -> Articles:
-    """Return the 18,846 articles of 20 Newsgroups, headers and all."""
+    """Return the 18,846 articles of 20 Newsgroups, with headers."""
     folder = unpacked("20news-bydate")
     names = sorted(path.name for path in (folder / "20news-bydate-train").iterdir())
     texts: list[str] = []
@@ -80,13 +78,13 @@ def articles() -> Articles:
 
 @cache
 def newsgroups() -> Any:
-    """Return word counts of 20 Newsgroups as the older papers made them: no headers, letters only, no stop words."""
+    """Return word counts of 20 Newsgroups as in the older papers: no headers, letters only, no stop words."""
     bodies = [text.partition("\n\n")[2] for text in articles().texts]
     return letters(bodies, stop_words="english", min_df=2)
 
 
 def letters(texts: list[str], **settings: Any) -> Any:
-    """Return counts of runs of ASCII letters, which is a pattern that the native tokeniser does not know."""
+    """Return counts of runs of ASCII letters, a pattern that the native tokeniser does not support."""
     vectorizer = scikit.CountVectorizer(token_pattern=ALPHABETIC, dtype=np.float64, **settings)
     return vectorizer.fit_transform(texts)
 
@@ -107,7 +105,7 @@ def lines(archive: str, name: str) -> tuple[list[str], npt.NDArray[np.str_]]:
 
 
 def enron(number: int) -> tuple[list[str], npt.NDArray[np.bool_]]:
-    """Return the messages of one of the Enron-Spam sets in the order of arrival, and which are spam."""
+    """Return the messages of an Enron-Spam set in order of date, and which are spam."""
     folder = unpacked("enron-spam-1-3") / f"enron{number}"
     paths = sorted(folder.glob("*am/*.txt"), key=lambda path: int(path.name.partition(".")[0]))
     texts = [path.read_text(encoding="latin-1") for path in paths]
@@ -123,7 +121,7 @@ class Table(NamedTuple):
 
 @cache
 def table(name: str) -> Table:
-    """Return a table: numbers as floats, everything else as strings, a missing cell ("?") as a name of its own."""
+    """Return a table: numbers as floats, other columns as strings, with a missing cell ("?") as a category."""
     folder = unpacked("uci")
     if name == "adult":
         names = re.findall(r"^([\w-]+):", (folder / "adult.names").read_text(encoding="utf-8"), re.MULTILINE)[-14:]

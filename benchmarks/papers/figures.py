@@ -1,4 +1,4 @@
-"""Pictures and tables in one style: colours that colour-blind readers tell apart, 900 pixels wide."""
+"""Figures and tables in one style: colours for colour-blind readers, 900 pixels wide."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parents[2] / "docs" / "_static"
-#: The colours of Okabe and Ito, darkest contrast first.
+#: Palette of Okabe and Ito, highest contrast first.
 BLUE, ORANGE, GREEN, PINK, BLACK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9"
 STYLE = {
     "font.size": 9,
@@ -30,7 +30,7 @@ STYLE = {
 
 @contextmanager
 def picture(name: str, rows: int, columns: int, height: float) -> Iterator[tuple[Figure, list[Any]]]:
-    """Yield a figure and its panels, row by row; store it as docs/_static/papers-NAME.png afterwards."""
+    """Yield a figure and its panels, row by row; save it as docs/_static/papers-NAME.png afterwards."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False)
@@ -39,17 +39,17 @@ def picture(name: str, rows: int, columns: int, height: float) -> Iterator[tuple
 
 
 def count_sizes(panel: Any) -> None:
-    """Let a panel's horizontal axis count in tens, hundreds, thousands, written out."""
+    """Set a logarithmic horizontal axis with plain numbers as labels."""
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def markdown(header: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """Return a table whose first columns are aligned to the left, and the others to the right."""
+    """Return a Markdown table whose first columns are left-aligned, and the others right-aligned."""
     rule = ["---" if place < left else "---:" for place in range(len(header))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, rule, *rows])
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in per cent."""
+    """Return a share as a percentage."""
     return f"{100 * share:.{digits}f} %"

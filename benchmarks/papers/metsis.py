@@ -1,4 +1,4 @@
-"""Metsis, Androutsopoulos and Paliouras 2006: five forms of naive Bayes that learn while mail arrives."""
+"""Metsis, Androutsopoulos and Paliouras 2006: five naive Bayes models in online learning of mail."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from suffice import BernoulliNB, GaussianNB, MultinomialNB
 
 FloatArray = npt.NDArray[np.float64]
 
-TITLE = "Metsis, Androutsopoulos and Paliouras 2006: five forms of naive Bayes against spam"
+TITLE = "Metsis, Androutsopoulos and Paliouras 2006: five naive Bayes spam filters"
 ARCHIVES = ["enron-spam-1-3"]
 SETS = (1, 2, 3)
 BATCH = 100
 ATTRIBUTES = 3000
-LEAST = 5  # messages that hold a word before it may become an attribute
+LEAST = 5  # least number of messages with a word, for the word to be an attribute
 FORMS = {
     "multinomial, Boolean": (BLUE, "-"),
     "multinomial, counts": (ORANGE, "--"),
@@ -27,7 +27,7 @@ FORMS = {
     "Gauss": (PINK, (0, (6, 1))),
     "Flexible Bayes": (BLACK, (0, (1, 1))),
 }
-#: Spam and ham recall as quoted beside the data, on average over six sets, of which three are here.
+#: Published spam and ham recall, averaged over six sets, of which three are used here.
 PUBLISHED = {
     "multinomial, Boolean": ("97.53 %", "97.26 %"),
     "multinomial, counts": ("97.13 %", "96.45 %"),
@@ -37,10 +37,10 @@ PUBLISHED = {
 
 
 def incremental(X: Any, spam: npt.NDArray[np.bool_], least: int) -> dict[str, FloatArray]:
-    """Return every form's log-odds of spam for all messages but the first batch, each learnt from the batches before.
+    """Return every model's log-odds of spam for all messages but the first batch, learned from the earlier batches.
 
-    The sums over all words grow batch by batch. Attributes are chosen anew for each batch; a model of the chosen ones
-    is read from the sums of their columns, without going back to the messages. Flexible Bayes alone has no sums: it
+    Each batch is added to the sums over all words. Attributes are selected for each batch; a model of the selected ones
+    is estimated from the sums of their columns, without reading the messages again. Only Flexible Bayes has no sums: it
     keeps every message.
     """
     there = X.sign()
@@ -64,7 +64,7 @@ def incremental(X: Any, spam: npt.NDArray[np.bool_], least: int) -> dict[str, Fl
 
 
 def attributes(presences: Any, least: int) -> npt.NDArray[np.intp]:
-    """Return the columns of the words with the largest information gain, in their order, that enough messages hold."""
+    """Return the columns of the words with the largest information gain, in order, among words of enough messages."""
     gain = mutual_information(presences.feature_count_, presences.class_count_)
     gain[presences.feature_count_.sum(axis=0) < least] = -1.0
     best = np.argsort(-gain, kind="stable")[:ATTRIBUTES]
@@ -72,13 +72,13 @@ def attributes(presences: Any, least: int) -> npt.NDArray[np.intp]:
 
 
 def of_means(model: Any, sums: Any, chosen: npt.NDArray[np.intp]) -> Any:
-    """Return the model of some columns: one mean row per class, with its weight, has the sums of all its rows."""
+    """Return the model of some columns: one mean row per class, with its weight, has the sums of the class."""
     rows = sums.feature_count_[:, chosen] / sums.class_count_[:, None]
     return model.fit(rows, sums.classes_, sample_weight=sums.class_count_)
 
 
 def of_moments(model: Any, sums: Any, chosen: npt.NDArray[np.intp]) -> Any:
-    """Return the model of some columns: two rows, a deviation about the mean, have the moments of a class."""
+    """Return the model of some columns: two rows, a standard deviation about the mean, have the moments of a class."""
     statistics, weights = sums.statistics_, sums.class_count_
     mean, deviation = statistics.mean[:, chosen], np.sqrt(statistics.spread[:, chosen] / weights[:, None])
     return model.fit(
@@ -89,7 +89,7 @@ def of_moments(model: Any, sums: Any, chosen: npt.NDArray[np.intp]) -> Any:
 
 
 def flexible(X: Any, spam: npt.NDArray[np.bool_], new: Any) -> FloatArray:
-    """Return the log-odds of spam where each attribute's density is a sum of Gaussians about the values it has had."""
+    """Return the log-odds of spam with a kernel density of each attribute: Gaussians about its earlier values."""
     ham_score, spam_score = (kernel_scores(X[spam == label].tocsc(), new, len(spam)) for label in (False, True))
     return np.asarray(spam_score - ham_score + np.log(spam.mean() / (1 - spam.mean())))
 
@@ -99,11 +99,11 @@ def kernel_scores(values: Any, new: Any, precision: float) -> FloatArray:
     n, d = values.shape
     stored = np.diff(values.indptr)
     column = np.r_[np.arange(d), np.repeat(np.arange(d), stored)]
-    scale = 1 + max(values.data.max(initial=0.0), 1.0)  # values are counts: one number holds column and value
+    scale = 1 + max(values.data.max(initial=0.0), 1.0)  # values are counts: one number encodes column and value
     kernels, often = np.unique(column * scale + np.r_[np.zeros(d), values.data], return_counts=True)
     centre = kernels % scale
     heights = often.astype(float)
-    heights[centre == 0] = n - stored  # every column begins with its zeros
+    heights[centre == 0] = n - stored  # every column starts with its zeros
     with np.errstate(divide="ignore"):
         log_heights = np.log(heights)
     starts = np.flatnonzero(centre == 0)
@@ -124,12 +124,12 @@ def kernel_scores(values: Any, new: Any, precision: float) -> FloatArray:
 
 
 def recalls(odds: FloatArray, spam: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the shares of spam and of ham that are told right."""
+    """Return the recall of spam and of ham."""
     return float((odds[spam] > 0).mean()), float((odds[~spam] <= 0).mean())
 
 
 def run() -> str:
-    """Measure, draw, and return what was found."""
+    """Measure, draw, and return the results."""
     floored, free = {}, {}
     for number in SETS:
         texts, spam = data.enron(number)
@@ -147,20 +147,20 @@ def run() -> str:
     header = ["recall", *(f"{what}, {place}" for place in places for what in ("spam", "ham"))]
     return (
         f"{markdown(header, rows)}\n\n"
-        f"Messages in the order of arrival, in batches of {BATCH}; each batch is classified by what the batches "
-        f"before have taught. {ATTRIBUTES:,} attributes by information gain, chosen anew before each batch, among "
-        f"words that at least {LEAST} of the messages so far hold; in the lower half, among all words. α = 1; a "
-        "message is spam where that is more probable than ham. Otherwise than there, or not known of there: "
-        "recall is over all messages together, the first batch excepted; Gauss has one pseudo-observation per "
-        "class and word, so that a word which a class has never seen has a variance; Gauss and Flexible Bayes "
-        "read counts as they are, and the kernels of Flexible Bayes have the standard deviation 1/√n, n being "
-        "the messages of both classes so far. Other readings of these two were tried (shares of the message in "
-        "place of counts, other smoothing, a width of each class's own): none came near the published figures."
+        f"Messages in order of date, in batches of {BATCH}; each batch is classified by a model of the earlier "
+        f"batches. {ATTRIBUTES:,} attributes by information gain, selected before each batch, among words of at least "
+        f"{LEAST} earlier messages; in the lower half, among all words. α = 1; a message is spam if that is more "
+        "probable than ham. Different, or not given in the paper: recall is over all messages but the first batch; "
+        "Gauss has one pseudo-observation per class and word, so that a word without occurrences in a class has a "
+        "variance; Gauss and Flexible Bayes use raw counts, and the kernels of Flexible Bayes have the standard "
+        "deviation 1/√n, with n the messages of both classes so far. Other variants of these two were tried (relative "
+        "frequencies instead of counts, other smoothing, a bandwidth for each class): none was close to the published "
+        "figures."
     )
 
 
 def draw(measured: dict[int, tuple[dict[str, FloatArray], npt.NDArray[np.bool_]]]) -> None:
-    """Draw the share of spam found against the share of ham lost, for all thresholds."""
+    """Draw spam found against ham lost, for all thresholds."""
     with picture("spam", 1, len(measured), 3.6) as (figure, panels):
         for panel, (number, (odds, spam)) in zip(panels, measured.items(), strict=True):
             for name, (colour, dashes) in FORMS.items():
@@ -168,6 +168,6 @@ def draw(measured: dict[int, tuple[dict[str, FloatArray], npt.NDArray[np.bool_]]
                 found, lost = (np.cumsum(kind[order]) / kind.sum() for kind in (spam, ~spam))
                 panel.plot(100 * lost, 100 * found, color=colour, linestyle=dashes, label=name)
             panel.set_yticks(range(80, 101, 5))
-            panel.set(title=f"enron{number}", xlim=(0, 20), ylim=(80, 100.3), xlabel="ham taken for spam, %")
+            panel.set(title=f"enron{number}", xlim=(0, 20), ylim=(80, 100.3), xlabel="ham lost, %")
         panels[0].set_ylabel("spam found, %")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(FORMS))

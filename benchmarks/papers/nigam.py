@@ -1,4 +1,4 @@
-"""Nigam, McCallum, Thrun and Mitchell 2000: documents without a label help, by expectation maximisation."""
+"""Nigam, McCallum, Thrun and Mitchell 2000: unlabelled documents and expectation maximisation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from benchmarks.papers import data
 from benchmarks.papers.figures import BLACK, BLUE, ORANGE, markdown, percent, picture
 from suffice import MultinomialNB
 
-TITLE = "Nigam, McCallum, Thrun and Mitchell 2000: learning from documents without a label"
+TITLE = "Nigam, McCallum, Thrun and Mitchell 2000: unlabelled documents and EM"
 ARCHIVES = ["20news-bydate"]
 LABELS = (20, 40, 100, 300, 1000, 3000)
 DRAWS = 3
 UNLABELLED = 10_000
-LENGTH = 200.0  # words to which every document is scaled
-UNSCALED = 300  # labels at which documents are also tried as long as they are
-#: Accuracy in per cent without and with unlabelled documents.
+LENGTH = 200.0  # length to which every document is scaled, in words
+UNSCALED = 300  # number of labels at which unscaled documents are also tried
+#: Published accuracy in per cent, without and with unlabelled documents.
 PUBLISHED = {40: (27, 43), 300: (52, 66)}
 
 
 def run() -> str:
-    """Measure, draw, and return what was found."""
+    """Measure, draw, and return the results."""
     articles, counts = data.articles(), data.newsgroups()
     words = np.asarray(counts.sum(axis=1)).ravel()
     X = sparse.csr_array(sparse.diags_array(LENGTH / np.maximum(words, 1.0)) @ counts)
@@ -40,15 +40,15 @@ def run() -> str:
     return (
         f"{markdown(header, rows, left=0)}\n\n"
         f"Test accuracy on the latest fifth of each group ({articles.latest.sum():,} articles), mean and standard "
-        f"deviation over {DRAWS} draws of labels, equally many of each group. As there: no headers, letters only, "
-        "no stop words, no words that occur in one article only, and every article scaled to the same length "
-        f"({LENGTH:.0f} words here) except in the last row; α = 1. Otherwise than there: the collection without "
-        "duplicates, another list of stop words, and few draws."
+        f"deviation over {DRAWS} draws of labels, the same number of each group. As in the paper: no headers, letters "
+        "only, no stop words, no words that occur in one article only, and every article scaled to the same length "
+        f"({LENGTH:.0f} words here) except in the last row; α = 1. Different: the collection without duplicates, the "
+        "list of stop words, and fewer draws."
     )
 
 
 def row(name: str, found: Any, published: list[str]) -> list[str]:
-    """Return a row of the table from what was measured draw by draw, (draws, 3)."""
+    """Return a row of the table from the results of the draws, (draws, 3)."""
     mean, spread = found.mean(axis=0), found.std(axis=0)
     without, helped = (f"{percent(mean[side])} ± {100 * spread[side]:.1f}" for side in (0, 1))
     quoted = published or ["", ""]

@@ -16,7 +16,7 @@ TITLE = "Wang and Manning 2012: simple baselines for sentiment and topic"
 ARCHIVES = ["sentiment"]
 SETS = {"rt-polarity.all": "rt-polarity", "subj.all": "Subj"}
 WORDS = {"words": (1, 1), "words and pairs": (1, 2)}
-#: Accuracy in per cent: naive Bayes, and the support-vector machine on its ratios.
+#: Published accuracy in per cent: naive Bayes, and the support-vector machine on its log-count ratios.
 PUBLISHED: dict[tuple[str, str], tuple[float, float | None]] = {
     ("rt-polarity", "words"): (77.9, None),
     ("rt-polarity", "words and pairs"): (79.0, 79.4),
@@ -26,7 +26,7 @@ PUBLISHED: dict[tuple[str, str], tuple[float, float | None]] = {
 
 
 def run() -> str:
-    """Measure, draw, and return what was found."""
+    """Measure, draw, and return the results."""
     from suffice import NBLogisticRegression
 
     ratios = NBLogisticRegression()
@@ -46,10 +46,10 @@ def run() -> str:
     header = ["accuracy", "`MultinomialNB`", "published MNB", "`NBLogisticRegression`", "published NBSVM"]
     return (
         f"{markdown(header, rows)}\n\n"
-        "Ten folds, the rows shuffled; tokens are what blanks set apart; whether a token occurs counts, not how "
-        "often. Naive Bayes has α = 1. Otherwise than there: the cut into folds; the vocabulary is that of all "
-        f"rows; `NBLogisticRegression` as it comes (α = {ratios.alpha}, l2 = {ratios.l2} towards naive "
-        "Bayes), with the logistic loss in place of a support-vector machine's."
+        "Ten folds of shuffled rows; tokens are separated by blanks; presence of tokens, not counts. Naive Bayes has "
+        "α = 1. Different from the paper: the folds; the vocabulary is that of all rows; `NBLogisticRegression` with "
+        f"default settings (α = {ratios.alpha}, l2 = {ratios.l2} towards naive Bayes), with the logistic loss instead "
+        "of a support-vector machine."
     )
 
 
@@ -59,7 +59,7 @@ def held_out(model: Any, X: Any, y: Any, folds: StratifiedKFold) -> float:
 
 
 def draw(measured: dict[tuple[str, str], tuple[float, float]]) -> None:
-    """Draw accuracies beside the published ones, a panel for each set."""
+    """Draw accuracies and the published ones, one panel for each set."""
     with picture("sentiment", 1, len(SETS), 3.2) as (figure, panels):
         for panel, name in zip(panels, SETS.values(), strict=True):
             for side, label, colour, marker in (
