@@ -38,11 +38,8 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if not isinstance(x, np.ndarray) and is_in_parts(x):
         raise refused_in_parts("rows in memory", type(model).__name__, x)
-    if isinstance(x, np.ndarray):
-        if x.ndim == 2:
-            check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
-    elif is_sparse(x):
-        if x.ndim == 2:
+    if not isinstance(x, np.ndarray) and is_sparse(x):
+        if x.ndim == 2:  # a sparse matrix may have more columns than there is memory for one number each
             check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
         x = intact_sparse(x)
     if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):

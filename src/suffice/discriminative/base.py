@@ -373,3 +373,13 @@ def dependence(name: str, others: list[str]) -> str:
     'total = a combination of north, south'
     """
     return f"{name} = a combination of {', '.join(others)}" if others else f"{name} is constant"
+
+
+def check_penalties(model: Any) -> None:
+    """Raise where a penalty or a tolerance makes no sense."""
+    for name in ("l2", "l1"):
+        value = getattr(model, name)
+        if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
+            raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
+    if not (isinstance(model.tol, int | float | np.number) and 0 < model.tol < np.inf):
+        raise ValueError(f"tol must be a number above 0; got {model.tol!r}")

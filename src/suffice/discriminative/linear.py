@@ -18,6 +18,7 @@ from suffice.discriminative.base import (
     CollinearityWarning,
     LinearPredictor,
     PrecisionWarning,
+    check_penalties,
     dependence,
     solver_of,
     warn_unless_converged,
@@ -30,7 +31,7 @@ from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import LeastSquares, elastic_net, products_of, solve, with_intercept
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
-from suffice.discriminative.regression import COVARIANCES, check_penalties, solvers_read, solvers_written
+from suffice.discriminative.regression import COVARIANCES, solvers_read, solvers_written
 from suffice.discriminative.robust import robust_covariance
 from suffice.families import Response
 from suffice.fitted_parameters import ReadFromStatistics

@@ -191,12 +191,18 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         """Go through the rows until none is a mistake, or for as many epochs as are allowed."""
         random = check_random_state(self.random_state)
         least = [data.n_rows + 1.0]
-        for _ in range(self.max_iter):
-            self._epoch(data, random.randint(2**31 - 1) if self.shuffle else None)
-            least.append(min(least[-1], self.mistakes_[-1]))
-            monitoring.report(self.n_iter_, data.n_rows, self.mistakes_[-1])
-            if self.separated_ or self._stands_still(least, data.n_rows):
-                return self
+        is_reported = monitoring.is_reported()
+        with validation.naming_cells():
+            for _ in range(self.max_iter):
+                self._epoch(data, random.randint(2**31 - 1) if self.shuffle else None)
+                least.append(min(least[-1], self.mistakes_[-1]))
+                if is_reported:
+                    monitoring.report(self.n_iter_, data.n_rows, self.mistakes_[-1])
+                if self.separated_ or self._stands_still(least, data.n_rows):
+                    break
+        self.coef_, self.intercept_ = self._shown()
+        if self.separated_ or self._stands_still(least, data.n_rows):
+            return self
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
         warn_user(
             f"the rows are not separated: {self.mistakes_[-1]} of {data.n_rows} were mistakes in the last of "
@@ -244,7 +250,9 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
         weight = class_weights(self.class_weight, labels, codes, weight)
         if first:
             self._begin(labels, column if classes is None else np.asarray(classes), None)
-        self._epoch(EncodedDataset.of_batch(Batch(x, codes, weight), self._engine), None)
+        with validation.naming_cells():
+            self._epoch(EncodedDataset.of_batch(Batch(x, codes, weight), self._engine), None)
+        self.coef_, self.intercept_ = self._shown()
         return self
 
     def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
@@ -258,15 +266,13 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
 
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
         """Run one epoch over the rows, shuffled by a seed or in their order."""
-        visit = partial(_visit, len(self._labels), self.fit_intercept, self.step, seed)
-        with validation.naming_cells():
-            seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
+        visit = partial(_visit, len(self._labels.names), self.fit_intercept, self.step, seed)
+        seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
         self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: what is interrupted keeps the old one
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
-        self.coef_, self.intercept_ = self._shown()
         rest = "there were mistakes in the last epoch"
         self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
 

@@ -20,6 +20,7 @@ from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_par
 from suffice.discriminative.base import (
     CollinearityWarning,
     LinearPredictor,
+    check_penalties,
     dependence,
     read_solver,
     solver_of,
@@ -76,16 +77,6 @@ ABOUT = 1e-6
 FARTHEST = 700.0
 #: A fit to the sample starts from the last one only where no predictor was beyond this.
 PLATEAU = 12.0
-
-
-def check_penalties(model: Any) -> None:
-    """Raise where a penalty or a tolerance makes no sense."""
-    for name in ("l2", "l1"):
-        value = getattr(model, name)
-        if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
-            raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
-    if not (isinstance(model.tol, int | float | np.number) and 0 < model.tol < np.inf):
-        raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
 
 
 class Regression(LinearPredictor):
