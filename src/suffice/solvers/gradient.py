@@ -172,5 +172,5 @@ def diverged(step: float, when: str, start: float, now: float, weight: float, sh
     >>> print(diverged(5.0, "in epoch 2", 69.0, 4e9, 100.0, 0.25))
     step=5 is too long: in epoch 2 the value per row rose from 0.69 to 4e+07; try step=0.25
     """
-    told = f"rose from {start / weight:.3g} to {now / weight:.3g}" if math.isfinite(now) else "is not finite any more"
+    told = f"rose from {start / weight + 0.0:.3g} to {now / weight:.3g}" if math.isfinite(now) else "is not finite"
     return DivergenceError(f"step={step:g} is too long: {when} the value per row {told}; try step={shorter:.2g}")
