@@ -534,6 +534,7 @@ std::string use(std::optional<std::string> instruction_set) {
     const Kernels* chosen = kernels(instruction_set ? instruction_set->c_str() : nullptr);
     if (chosen == nullptr) throw nb::value_error(("this machine does not run " + *instruction_set).c_str());
     active = chosen;
+    active_row_kernels = row_kernels(*active);
     return active->name;
 }
 
@@ -542,6 +543,7 @@ std::string use(std::optional<std::string> instruction_set) {
 NB_MODULE(_native, m) {
     m.doc() = "Sums over rows, in native code. Called by suffice.kernels.native, which checks and explains.";
     active = kernels(nullptr);
+    active_row_kernels = row_kernels(*active);
     bind_text(m);
     bind_mail(m);
     bind_rows(m);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels.hpp"
+#include "row_kernels.hpp"
 
 #if defined(_MSC_VER)
 #include <intrin.h>
@@ -13,12 +14,14 @@ namespace suffice {
 
 namespace baseline {
 extern const Kernels table;
+extern const RowKernels row_table;
 bool runs_here() { return true; }
 }  // namespace baseline
 
 #if defined(SUFFICE_X86)
 namespace avx2 {
 extern const Kernels table;
+extern const RowKernels row_table;
 bool runs_here() {
 #if defined(_MSC_VER)
     int info[4];
@@ -33,6 +36,7 @@ bool runs_here() {
 
 namespace avx512 {
 extern const Kernels table;
+extern const RowKernels row_table;
 bool runs_here() {
 #if defined(_MSC_VER)
     return avx2::runs_here() && IsProcessorFeaturePresent(PF_AVX512F_INSTRUCTIONS_AVAILABLE);
@@ -54,6 +58,17 @@ const Kernels* kernels(const char* instruction_set) {
         if (instruction_set != nullptr && std::strcmp(instruction_set, candidate->name) != 0) continue;
         if (candidate->runs_here()) return candidate;
     }
+    return nullptr;
+}
+
+const RowKernels* row_kernels(const Kernels& others) {
+    const RowKernels* all[] = {
+#if defined(SUFFICE_X86)
+        &avx512::row_table, &avx2::row_table,
+#endif
+        &baseline::row_table};
+    for (const RowKernels* candidate : all)
+        if (std::strcmp(others.name, candidate->name) == 0) return candidate;
     return nullptr;
 }
 

@@ -12,17 +12,12 @@ import numpy.typing as npt
 
 from suffice.data.spill import Spill
 from suffice.statistics import Labels
-from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block, Names, Targets
+from suffice.tables.encoding import Block, Names, PackedNumbers, Targets
 from suffice.tables.schema import Feature
 from suffice.tables.sources.base import arrow
 
 #: The kept rows of a table take no more than this share of the free space for temporary files.
 _SHARE_OF_FREE = 0.5
-#: Types of numbers; a column is kept in the first that holds all of its cells exactly.
-_NUMBERS = (np.int8, np.int16, np.float32)
-#: A type is tried on so many cells of a column first.
-_LOOKED_AT = 64
 
 
 class CompactRows:
@@ -66,12 +61,10 @@ class CompactRows:
         """Keep some rows and their targets."""
         if self._spill is None:
             return
-        columns = tuple(map(_compact, block.columns))
-        values = (_narrow_codes if len(answers.labels) else _narrow_numbers)(answers.values)
+        columns = tuple(map(_packed, block.columns))
+        values = _narrow_codes(answers.values) if len(answers.labels) else PackedNumbers.of(answers.values)
         self.rows += block.rows
-        self.size += values.nbytes + sum(
-            (column[1] if isinstance(column, tuple) else column).nbytes for column in columns
-        )
+        self.size += sum(map(_size_of, (values, *columns)))
         if self._most is None:
             self._most = free_temporary_space()
         if self.size > self._most:
@@ -79,12 +72,21 @@ class CompactRows:
         else:
             self._spill.add((columns, answers.labels.names, values, block.rows, block.first))
 
-    def read(self, labels: Labels) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield the rows in their order, with codes of these classes, or numbers where there are none."""
+    def read(self, labels: Labels, *, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield the rows in their order, with codes of these classes, or numbers where there are none.
+
+        Parameters
+        ----------
+        labels
+            The classes.
+        packed
+            Whether numbers are left as :class:`PackedNumbers`, which :meth:`Design.encode` reads.
+        """
         assert self._spill is not None  # rows are read before they are let go
         for columns, names, values, rows, first in self._spill:
-            block = Block(self._features, tuple(map(_restored, columns)), rows, first)
-            yield block, labels._places(names)[values] if len(labels) else values.astype(np.float64, copy=False)
+            found = tuple(_column(column, packed) for column in columns)
+            targets = labels._places(names)[values] if len(labels) else values.unpacked()
+            yield Block(self._features, found, rows, first), targets
 
     def close(self) -> None:
         """Delete the rows."""
@@ -104,37 +106,33 @@ def free_temporary_space() -> int:
     return int(_SHARE_OF_FREE * shutil.disk_usage(tempfile.gettempdir()).free)
 
 
-def _compact(column: Any) -> Any:
+def _packed(column: Any) -> Any:
     """Return a column of a block in few bytes."""
     if isinstance(column, Names):
-        return column.vocabulary.names, _narrow_codes(column.codes + 1)  # 0 is missing
-    return arrow().array(column, arrow().large_string()) if isinstance(column, list) else _narrow_numbers(column)
+        return Names(column.vocabulary, _narrow_codes(column.codes))
+    return arrow().array(column, arrow().large_string()) if isinstance(column, list) else PackedNumbers.of(column)
 
 
-def _restored(column: Any) -> Any:
-    """Return the column that :func:`_compact` made small."""
-    if isinstance(column, tuple):
-        names, codes = column
-        return Names(Labels(names), codes.astype(np.int64) - 1)
-    return column.astype(np.float64, copy=False) if isinstance(column, np.ndarray) else column.to_pylist()
+def _size_of(column: Any) -> int:
+    """Return how many bytes a column takes."""
+    if isinstance(column, Names | PackedNumbers):
+        column = column.codes if isinstance(column, Names) else column.cells
+    return int(column.nbytes)
+
+
+def _column(column: Any, packed: bool) -> Any:
+    """Return a column of a block, of which :func:`_packed` made this one."""
+    if isinstance(column, PackedNumbers):
+        return column if packed else column.unpacked()
+    return column if isinstance(column, Names) else column.to_pylist()
 
 
 def _narrow_codes(codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return codes, 0 or more, in the smallest type that holds them."""
-    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
-
-
-def _narrow_numbers(cells: FloatArray) -> npt.NDArray[Any]:
-    """Return numbers in the smallest type that holds them exactly.
+    """Return codes, -1 or more, in the smallest type that holds them.
 
     Examples
     --------
-    >>> [_narrow_numbers(np.array(cells)).dtype.name for cells in ([3.0, 0.0], [0.5, np.nan], [0.1, 1.0])]
-    ['int8', 'float32', 'float64']
+    >>> _narrow_codes(np.array([-1, 100])).dtype.name, _narrow_codes(np.array([1000])).dtype.name
+    ('int8', 'int16')
     """
-    few = cells[:: max(len(cells) // _LOOKED_AT, 1)]
-    for kind in _NUMBERS:
-        with np.errstate(invalid="ignore", over="ignore"):  # NaN and large numbers are no integers, which is seen below
-            if all(np.array_equal(each.astype(kind), each, equal_nan=True) for each in (few, cells)):
-                return cells.astype(kind)
-    return np.ascontiguousarray(cells)
+    return codes.astype(np.min_scalar_type(-1 - int(codes.max(initial=0))))

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice import _native
 from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, Names, PackedNumbers
 from suffice.tables.errors import TableError
 from suffice.tables.schema import Feature
 
@@ -42,17 +43,12 @@ class Number:
         bends = [f"{self.feature} > {bend:g}" for bend in self.bends]
         return [self.feature, *bends, *([f"{self.feature} missing"] if self.gaps else [])]
 
-    def encode(self, cells: FloatArray, out: FloatArray) -> None:
-        """Write the columns to ``out``, (n, width); a missing cell counts as the mean."""
-        z = (cells - self.centre) / self.scale
-        missing = np.isnan(z)
-        if missing.any():
-            z[missing] = 0.0
-        out[:, 0] = z
-        for place, bend in enumerate(self.bends, 1):
-            np.maximum(z - (bend - self.centre) / self.scale, 0.0, out=out[:, place])
-        if self.gaps:
-            out[:, -1] = missing
+    def written(
+        self, column: FloatArray | PackedNumbers, place: int
+    ) -> tuple[npt.NDArray[Any], float, int, float, float, list[float], bool]:
+        """Return what native code writes the columns of, from a place of each row on; a missing cell is the mean."""
+        cells, unit = (column.cells, column.unit) if isinstance(column, PackedNumbers) else (column, 1.0)
+        return np.ascontiguousarray(cells), unit, place, self.centre, self.scale, list(self.bends), self.gaps
 
 
 @dataclass(frozen=True)
@@ -79,18 +75,11 @@ class Levels:
         shown = [f"{self.feature} = {level}" for level in self.shown]
         return [*shown, *([f"{self.feature} missing"] if self.gaps else [])]
 
-    def encode(self, column: Names, out: FloatArray) -> None:
-        """Write the columns to ``out``, (n, width)."""
-        places = self.places(column)
-        out[:] = 0.0
-        seen = np.flatnonzero(places >= 0)
-        out[seen, places[seen]] = 1.0
-
-    def places(self, column: Names) -> npt.NDArray[np.int32]:
-        """Return the column that is 1 in each row, (n,); -1 where none is."""
+    def written(self, column: Names, place: int) -> tuple[npt.NDArray[Any], int, list[int]]:
+        """Return what native code writes the columns of, from a place of each row on."""
         column_of = {level: place for place, level in enumerate(self.shown)}
-        places = [column_of.get(str(name), -1) for name in column.vocabulary]
-        return np.array([*places, len(self.shown) if self.gaps else -1], dtype=np.int32)[column.codes]
+        columns = [column_of.get(str(name), -1) for name in column.vocabulary]
+        return np.ascontiguousarray(column.codes), place, [len(self.shown) if self.gaps else -1, *columns]
 
 
 @dataclass(frozen=True)
@@ -255,8 +244,6 @@ def level_counts(term: Levels, rows: float, mean: FloatArray) -> dict[str, int]:
 
 #: A matrix of more columns than this is kept sparse.
 WIDE = 300
-#: Rows of a matrix that are written at a time, so that they stay in a cache.
-_CACHED = 4096
 #: A category with more levels than this is no use to a linear model.
 LEVELS = 1000
 
@@ -322,10 +309,7 @@ class Design:
         columns = _columns(block)
         if not (self.is_sparse if is_sparse is None else is_sparse):
             matrix = np.empty((block.rows, self.width))
-            self._write_numbers(columns, matrix, self.spans)
-            for term in self._without_words:
-                if isinstance(term, Levels):
-                    term.encode(columns[term.feature], matrix[:, self.spans[term.feature]])
+            _native.rows.write_dense(matrix, *self._written(columns, self.spans))
             return matrix
         if not self.has_words:
             return self._encode_sparse(columns, block.rows)
@@ -339,32 +323,28 @@ class Design:
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
         """Return rows without words as CSR, in which every row stores as many numbers; some of them may be 0."""
-        data, indices = np.ones((rows, self.stored)), np.empty((rows, self.stored), dtype=np.int32)
+        data, indices = np.empty((rows, self.stored)), np.empty((rows, self.stored), dtype=np.int32)
         spans: dict[str, slice] = {}
-        end = 0
+        first: list[int] = []
         for term in self._without_words:
-            first, start = self.spans[term.feature].start, end
-            end += _stored(term)
-            spans[term.feature] = slice(start, end)
-            if isinstance(term, Number):
-                indices[:, start:end] = np.arange(first, first + end - start, dtype=np.int32)
-            elif start < end:
-                places = term.places(columns[term.feature])
-                unseen = np.flatnonzero(places < 0)
-                places[unseen] = 0
-                data[unseen, start] = 0.0
-                np.add(places, np.int32(first), out=indices[:, start])
-        self._write_numbers(columns, data, spans)
+            start, stored = self.spans[term.feature].start, _stored(term)
+            spans[term.feature] = slice(len(first), len(first) + stored)
+            first += range(start, start + stored)
+        _native.rows.write_sparse(data, indices, np.array(first, dtype=np.int32), *self._written(columns, spans))
         ends = np.arange(0, self.stored * rows + 1, self.stored or 1, dtype=np.int32)[: rows + 1]
         return sparse.csr_array((data.ravel(), indices.ravel(), ends), shape=(rows, self.width))
 
-    def _write_numbers(self, columns: Mapping[str, Any], matrix: FloatArray, spans: Mapping[str, slice]) -> None:
-        """Write the columns of numbers to some columns of a matrix, (n, ...)."""
-        numbers = [term for term in self.terms if isinstance(term, Number)]
-        for start in range(0, len(matrix), _CACHED):
-            some = slice(start, start + _CACHED)
-            for term in numbers:
-                term.encode(columns[term.feature][some], matrix[some, spans[term.feature]])
+    def _written(self, columns: Mapping[str, Any], spans: Mapping[str, slice]) -> tuple[list[Any], list[Any]]:
+        """Return what native code writes the columns of numbers of, and those of levels; words apart."""
+        numbers: list[Any] = []
+        levels: list[Any] = []
+        for term in self._without_words:
+            place = spans[term.feature].start
+            if isinstance(term, Number):
+                numbers.append(term.written(columns[term.feature], place))
+            elif term.names:
+                levels.append(term.written(columns[term.feature], place))
+        return numbers, levels
 
     def grouped(self, contributions: Any) -> FloatArray:
         """Return what the columns of each feature add together, (n, features), of what each column adds, (n, d)."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -207,11 +208,19 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         return self.most_rows in (None, "auto") and (named is None or named.is_penalised)
 
     def _drawn(self, schema: Schema) -> int:
-        """Return how many rows to draw: those that models are compared by, and others are fitted to."""
-        if self.model != "auto" and find_model_type(self.model, schema).exact:
+        """Return how many rows to draw while a table is read.
+
+        These are the rows that models are compared by. More are drawn where others are fitted to them, and are not
+        drawn later from rows that are kept.
+        """
+        if self._may_need_all_rows() or find_model_type(self.model, schema).exact:
             return scan.COMPARED
-        most = self.most_rows or 0
-        return max(DRAWN if isinstance(most, str) else most, scan.COMPARED)
+        return max(self._most_drawn, scan.COMPARED)
+
+    @property
+    def _most_drawn(self) -> int:
+        """How many rows a model is fitted to that is neither read from sums nor fitted to all rows."""
+        return DRAWN if self.most_rows is None or isinstance(self.most_rows, str) else self.most_rows
 
     def _summed(self, schema: Schema) -> ModelType | None:
         """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
@@ -269,17 +278,16 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             return predictor.learn(found.again())
         if (
             isinstance(predictor, LinearPredictor)
-            and not found.holds_all
+            and found.rows > DRAWN
             and self._takes_all_rows(predictor, found, sample)
         ):
-            return predictor.learn_in_passes(found.again, found.rows, found.drawn(), found.sample.num_rows)
-        if self.most_rows is None:
-            return predictor.learn(found.again())
-        self.fitted_rows_ = found.sample.num_rows
-        return predictor.learn(found.drawn())
+            return predictor.learn_in_passes(partial(found.again, packed=True), found.rows)
+        if self.most_rows is not None and found.rows > self._most_drawn:
+            self.fitted_rows_ = self._most_drawn
+        return predictor.learn(found.drawn_again(self.fitted_rows_, self.random_state))
 
     def _takes_all_rows(self, predictor: LinearPredictor, found: scan.Read, sample: Block) -> bool:
-        """Whether a regression is fitted to more rows than are drawn: all of them."""
+        """Whether a regression is fitted to all rows of a large table."""
         if self.most_rows != "auto":
             return self.most_rows is None
         return found.keeps_all and found.rows * predictor.row_products(sample) <= PRODUCTS

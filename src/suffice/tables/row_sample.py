@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,10 @@ _COUNTED = 1 << 22
 _ALL = (1 << 64) - 1
 
 
+def _take_rows(batch: pa.RecordBatch, places: npt.NDArray[np.intp]) -> pa.RecordBatch:
+    return batch.take(arrow().array(places))
+
+
 class Sample:
     """A random sample of a stream of rows that depends on their contents and a seed alone, not on their order.
 
@@ -41,6 +45,8 @@ class Sample:
         How many rows to hold.
     seed
         Of the random numbers.
+    take
+        Returns the rows of a batch at some places; by default of a batch of Arrow.
 
     Examples
     --------
@@ -50,20 +56,21 @@ class Sample:
     2
     """
 
-    def __init__(self, most: int, seed: int = 0) -> None:
+    def __init__(self, most: int, seed: int = 0, take: Callable[[Any, npt.NDArray[np.intp]], Any] = _take_rows) -> None:
         self.most = most
+        self._take = take
         self._numbers = _native.rows.RowKeys(seed & _ALL, _COUNTED)
-        self._parts: list[tuple[Hashes, pa.RecordBatch]] = []
+        self._parts: list[tuple[Hashes, Any]] = []
         self._held = 0
         self._bar = np.uint64(_ALL)
 
-    def add(self, batch: pa.RecordBatch, hashes: Hashes) -> None:
+    def add(self, batch: Any, hashes: Hashes) -> None:
         """Draw from a batch, given the hashes of its rows."""
         keys = self._numbers.keys(hashes)
         places = np.flatnonzero(keys <= self._bar)
         if not len(places):
             return
-        self._parts.append((keys[places], batch if len(places) == len(keys) else batch.take(arrow().array(places))))
+        self._parts.append((keys[places], batch if len(places) == len(keys) else self._take(batch, places)))
         self._held += len(places)
         if self._held > 1.5 * self.most:
             self._cut()
@@ -72,21 +79,24 @@ class Sample:
         """Let go of the rows that are too many."""
         if self._held <= self.most:
             return
-        pa = arrow()
         held = np.concatenate([keys for keys, _ in self._parts])
         self._bar = np.partition(held, self.most - 1)[self.most - 1]
         kept = [(keys, rows, np.flatnonzero(keys <= self._bar)) for keys, rows in self._parts]
         self._parts = [
-            (keys[places], rows if len(places) == len(keys) else rows.take(pa.array(places)))
+            (keys[places], rows if len(places) == len(keys) else self._take(rows, places))
             for keys, rows, places in kept
             if len(places)
         ]
         self._held = sum(len(keys) for keys, _ in self._parts)
 
-    def table(self) -> pa.Table:
-        """Return the rows that were drawn, in the order in which they came."""
+    def parts(self) -> list[Any]:
+        """Return the rows that were drawn, in the order in which they came, batch by batch."""
         self._cut()
-        return arrow().Table.from_batches([part for _, part in self._parts])
+        return [part for _, part in self._parts]
+
+    def table(self) -> pa.Table:
+        """Return the rows of Arrow's batches that were drawn, in the order in which they came."""
+        return arrow().Table.from_batches(self.parts())
 
 
 def order_by_content(

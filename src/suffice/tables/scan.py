@@ -72,14 +72,26 @@ class Read:
         """Yield the rows that were drawn, with codes of the classes, or numbers."""
         return self.learnt(self.sample.to_batches(BATCH))
 
-    def again(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield all rows once more: those that were drawn or kept, where these are all; else they are read again."""
+    def again(self, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield all rows once more: those that were drawn or kept, where these are all; else they are read again.
+
+        With ``packed``, numbers may be :class:`~suffice.tables.encoding.PackedNumbers`.
+        """
         if self.holds_all:
             return self.drawn()
         if self.keeps_all:
             assert self.kept is not None
-            return ahead(self.kept.read(self.labels))
+            return self.kept.read(self.labels, packed=True) if packed else ahead(self.kept.read(self.labels))
         return self.learnt(ahead(self.source.batches([*self.schema.columns, self.schema.target])))
+
+    def drawn_again(self, most: int, seed: int) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield so many rows at most, drawn from all rows, with codes of the classes, or numbers."""
+        if self.sample.num_rows >= min(most, self.rows):
+            return self.drawn()
+        sample = Sample(most, seed, lambda rows, places: (rows[0][places], rows[1][places]))
+        for block, values in self.again():
+            sample.add((block, values), hash_rows(block, values, self.labels))
+        return iter(sample.parts())
 
     def compared(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
         """Return some of the rows that were drawn, with their codes or numbers.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,19 @@ from scipy import sparse
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
-from suffice.kernels.errors import host_memory
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
-from suffice.tables.compact_rows import free_temporary_space
 from suffice.tables.design_matrix import Design, about_zero, design_of, left_of
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import ahead
+
+R = TypeVar("R")
 
 #: How far predictors may be from the optimum where a solver stops: far below what rows can tell.
 _CLOSE = 1e-6
@@ -41,9 +41,7 @@ _FEW = 128
 #: Numbers of a matrix by which a solver finds where to start.
 _START = 1 << 23
 #: Numbers of a matrix that is made of some rows in a pass.
-_PIECE = 1 << 21
-#: The share of memory that a matrix in a temporary file may take, so that passes over it need not wait for the disk.
-_SHARE_OF_MEMORY = 0.25
+_PIECE = 1 << 20
 #: Bytes that the covariances of all classes may take.
 _COVARIANCES = 1 << 30
 
@@ -90,9 +88,7 @@ class LinearPredictor(Predictor):
             self.inner.fit(matrix, self._targets(values))
         return self
 
-    def learn_in_passes(
-        self, read: Callable[[], Iterator[EncodedRows]], rows: int, sample: Iterable[EncodedRows], sample_rows: int
-    ) -> Self:
+    def learn_in_passes(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> Self:
         """Learn from rows that a solver goes through several times, and that are never all in memory as a matrix.
 
         Parameters
@@ -101,46 +97,40 @@ class LinearPredictor(Predictor):
             Starts a pass over them.
         rows
             How many there are.
-        sample, sample_rows
-            Some of them, by which the solver finds where to start, and how many these are.
         """
         pieces = partial(self._pieces, read)
-        self._start_from(sample, sample_rows)
+        self._start_from_some(read, rows)
         with closing(pieces()) as started:
             head = next(started)
         with quiet():
-            self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=self._keeps_matrix(rows), head=head))
+            if self.design.has_words:  # these take long to be found: the matrix is kept in a temporary file
+                self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=True, head=head))
+            else:
+                self.inner.fit(_EncodedInEachPass(lambda: ahead(pieces()), head=head))
         if "warm_start" in self.inner.get_params():
             self.inner.set_params(warm_start=False, solver="auto")
         if self.task == "classes":  # it was given codes
             self.inner = _with(self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {})
         return self
 
-    def _start_from(self, sample: Iterable[EncodedRows], sample_rows: int) -> None:
-        """Fit to a sample, whose theta is near that of all rows: Newton's method then takes two or three passes."""
+    def _start_from_some(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> None:
+        """Fit to some rows, whose theta is near that of all rows: Newton's method then takes two or three passes."""
         parameters = (self.design.width + 1) * max(len(self.labels) - 1, 1)
         if self.task == "numbers" or self.design.is_sparse or parameters > _FEW:
             return
-        every = slice(None, None, -(-sample_rows * self._row_size // _START))
-        some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in sample)
+        every = slice(None, None, -(-rows * self._row_size // _START))
+        some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in read())
         with stacked(some) as (matrix, values), quiet():
             if self.task != "classes" or len(np.unique(values)) == len(self.labels):
                 self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values)
 
-    def _keeps_matrix(self, rows: int) -> bool:
-        """Whether rows are encoded once, and their matrix kept in a temporary file; otherwise, once in each pass.
-
-        They are kept where the file fits into the memory that the system has for files, and where words take long to be
-        found. Least squares are summed in one pass.
-        """
-        size = rows * self._row_size * (12 if self._is_mostly_zero else 8)
-        room = min(_SHARE_OF_MEMORY * host_memory(), free_temporary_space())
-        return self.task != "numbers" and (self.design.has_words or size <= room)
-
     @property
     def _is_mostly_zero(self) -> bool:
-        """Whether the matrix is CSR where a solver goes through it: most cells of many categories are 0."""
-        return self.design.is_sparse or 2 * self.design.stored <= self.design.width
+        """Whether the matrix is CSR where a solver goes through it: most cells of many categories are 0.
+
+        Second derivatives of few columns are summed over dense rows.
+        """
+        return self.design.is_sparse or (self.design.width > _FEW and 2 * self.design.stored <= self.design.width)
 
     @property
     def _row_size(self) -> int:
@@ -148,10 +138,11 @@ class LinearPredictor(Predictor):
         return self.design.stored if self._is_mostly_zero else self.design.width
 
     def _pieces(self, read: Callable[[], Iterator[EncodedRows]]) -> Generator[Piece, None, None]:
-        """Yield rows as matrices of two million numbers at most, with their codes or numbers."""
+        """Yield rows as matrices of a million numbers at most, with their codes or numbers."""
         is_sparse = self._is_mostly_zero
-        step = max(1, _PIECE // max(self._row_size, 16))
+        most = max(1, _PIECE // max(self._row_size, 16))
         for block, values in read():
+            step = -(-block.rows // -(-block.rows // most))  # pieces of about as many rows
             for start in range(0, block.rows, step):
                 some = slice(start, start + step)
                 yield {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
@@ -284,6 +275,14 @@ class LinearPredictor(Predictor):
     def restore(self, settings: Any) -> None:
         """Take up the design."""
         self.design = Design.from_plain(settings["design"])
+
+
+class _EncodedInEachPass(StreamDataset):
+    """Rows that are encoded as a matrix in each pass, which takes less time than to read the matrix from a file."""
+
+    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+        """Return the same rows, and a function of each part, added up."""
+        return self, self.map_parts(function).reduce(add)
 
 
 def _times(matrix: Any, row: FloatArray) -> Any:
