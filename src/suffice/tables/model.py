@@ -213,14 +213,16 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         These are the rows that models are compared by. More are drawn where others are fitted to them, and are not
         drawn later from rows that are kept.
         """
-        if self._may_need_all_rows() or find_model_type(self.model, schema).exact:
+        if self._may_need_all_rows() or (self.model != "auto" and find_model_type(self.model, schema).exact):
             return scan.COMPARED
-        return max(self._most_drawn, scan.COMPARED)
+        return self._most_fitted or scan.COMPARED
 
     @property
-    def _most_drawn(self) -> int:
-        """How many rows a model is fitted to that is neither read from sums nor fitted to all rows."""
-        return DRAWN if self.most_rows is None or isinstance(self.most_rows, str) else self.most_rows
+    def _most_fitted(self) -> int | None:
+        """How many rows a model is fitted to that is neither read from sums nor fitted to all rows of a large table."""
+        if self.most_rows is None:
+            return None
+        return max(DRAWN if isinstance(self.most_rows, str) else self.most_rows, scan.COMPARED)
 
     def _summed(self, schema: Schema) -> ModelType | None:
         """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
@@ -282,8 +284,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             and self._takes_all_rows(predictor, found, sample)
         ):
             return predictor.learn_in_passes(partial(found.again, packed=True), found.rows)
-        if self.most_rows is not None and found.rows > self._most_drawn:
-            self.fitted_rows_ = self._most_drawn
+        self.fitted_rows_ = min(found.rows, self._most_fitted or found.rows)
         return predictor.learn(found.drawn_again(self.fitted_rows_, self.random_state))
 
     def _takes_all_rows(self, predictor: LinearPredictor, found: scan.Read, sample: Block) -> bool:

@@ -86,7 +86,9 @@ class Read:
 
     def drawn_again(self, most: int, seed: int) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield so many rows at most, drawn from all rows, with codes of the classes, or numbers."""
-        if self.sample.num_rows >= min(most, self.rows):
+        if self.rows <= most:
+            return self.again()
+        if self.sample.num_rows == most:
             return self.drawn()
         sample = Sample(most, seed, lambda rows, places: (rows[0][places], rows[1][places]))
         for block, values in self.again():
