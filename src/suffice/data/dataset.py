@@ -190,7 +190,9 @@ def first_rows(x: Any) -> Any:
     >>> first_rows([[1.0], [2.0], [3.0]])
     [[1.0], [2.0]]
     """
-    return x if is_sparse(x) else take_rows(x, slice(2))  # a sparse matrix may be broken: it is checked first
+    if is_sparse(x) or not hasattr(x, "__getitem__"):  # a sparse matrix may be broken: it is checked first
+        return x
+    return take_rows(x, slice(2))
 
 
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:
