@@ -280,7 +280,7 @@ class Outcome:
         return metrics.calibration_curve(metrics.calibration_sums(_expit(self.score), self.spam, index(bins)))
 
     def calibration_error(self, bins: int = 10) -> float:
-        """Return the expected calibration error: the mean of |predicted - observed| over messages.
+        """Return the expected calibration error: the mean of abs(predicted - observed) over messages.
 
         Examples
         --------
