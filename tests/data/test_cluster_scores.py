@@ -124,7 +124,7 @@ def test_keys_stay_beside_arrays_on_spark(spark_cluster: Spark) -> None:
 
 @PANDAS
 def test_a_large_spark_frame_is_not_fetched(spark_cluster: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.tables.sources.frames.MOST_CELLS", 100)
+    monkeypatch.setattr("suffice.tables.sources.frames.MAX_FETCHED_CELLS", 100)
     with pytest.raises(TableError, match=r"frame of Spark holds 240 rows of 4 columns, 960 cells.*collect=True"):
         fit(spark_cluster.frame(table()[[*FEATURES, "kind"]]), "kind")
 

@@ -238,7 +238,7 @@ FAULTS = (
         "the first rows alone decide the kind of a column",
         "tables",
         "src/suffice/tables/scan.py",
-        "others = {} if whole else _kinds_of_all(found, settled)",
+        "others = {} if whole else _revise_kinds(found, settled)",
         "others: dict[str, str] = {}",
         ("tests/tables/test_kinds.py::test_kinds_do_not_depend_on_the_order_of_rows",),
     ),

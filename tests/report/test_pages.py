@@ -214,7 +214,7 @@ def test_plots_of_large_tables_use_a_sample(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_errors_of_a_model_without_explanations_show_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "COMPARED", 15)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 15)
     table = one_number()[::2]
     page = _page(suffice.fit(table, "side", model="local", folds=2, most_rows=15), table, tmp_path)
     assert "fitted to a random sample of 15 of 20 rows" in page.text

@@ -30,7 +30,7 @@ ROWS = 6000
 @pytest.fixture(autouse=True)
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few rows, read small batches, keep hardly any in memory, and solve to the last digits."""
-    monkeypatch.setattr(scan, "COMPARED", 800)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 800)
     monkeypatch.setattr(table_model, "DRAWN", 900)
     monkeypatch.setattr(suffice.data.spill, "IN_MEMORY", 5000)
     monkeypatch.setattr(linear, "_CLOSE", 1e-12)
@@ -80,7 +80,7 @@ def whole(table: Path) -> Any:
 
 def in_memory(model: suffice.TableModel, table: Path) -> Any:
     """Return the same regression, fitted to the whole matrix of the same design."""
-    block, answers = scan.rows_of(whole(table), model.schema_)
+    block, answers = scan.encode_rows(whole(table), model.schema_)
     names = np.array(answers.labels.names)
     y = names[answers.values] if len(names) else answers.values
     tol = {"tol": 1e-12} if "tol" in model.estimator_.get_params() else {}
@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_no_rows_behind(
 
 def test_cells_come_back_as_they_were(table: tuple[Path, pd.DataFrame]) -> None:
     schema = fit(table[0], "speed", "nb").schema_
-    block, answers = scan.rows_of(whole(table[0]), schema)
+    block, answers = scan.encode_rows(whole(table[0]), schema)
     labels = Labels(("average", *answers.labels))
     with CompactRows(block.features) as rows:
         for start in range(0, ROWS, 1000):
@@ -204,7 +204,7 @@ import suffice, suffice.data.spill
 from suffice.tables import model, scan
 from suffice.tables.sources.base import ArrowSource
 
-model.DRAWN = scan.COMPARED = 2000
+model.DRAWN = scan.COMPARISON_ROWS = 2000
 suffice.data.spill.IN_MEMORY = 1 << 22
 
 def batches(count):

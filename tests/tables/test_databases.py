@@ -21,8 +21,8 @@ from suffice.tables import TableError, TableModel, fit, open_table, row_sample, 
 from suffice.tables.encoding import Block
 from suffice.tables.pushdown import database as table_database
 from suffice.tables.pushdown import scan as database_scan
-from suffice.tables.pushdown.database import chosen
-from suffice.tables.row_sample import Sample, hash_rows, order_by_content
+from suffice.tables.pushdown.database import choose_database
+from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
 
 #: A name that ends a string, a name and a query.
 HOSTILE = "a'b\"c\\; drop table rows; --"
@@ -160,7 +160,7 @@ def test_the_best_is_chosen_as_if_rows_were_read(place: str) -> None:
 
 
 def test_more_rows_than_are_drawn(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "COMPARED", 300)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 300)
     where = put(table(600).drop_columns(["listed", "note", "id64"]))
     there, here = both(where, "sold", "nb", columns=None)
     same_sums(there.description_.statistics_, here.description_.statistics_)
@@ -307,11 +307,11 @@ def test_all_sums_see_the_same_rows(server: str) -> None:
     source = open_table(f"{server}::moving")
     database = source.database()
     assert database is not None
-    passes = database_scan.DatabaseScan(source, database)
-    head, _ = passes.head()
+    table_scan = database_scan.DatabaseScan(source, database)
+    head, _ = table_scan.head()
     run(server, "insert into moving select i, 'new' from generate_series(1, 50) i")
     schema = fit(head, "y", "nb").schema_
-    assert passes.go(schema, head, 1000, None, None).rows == 50
+    assert table_scan.run(schema, head, 1000, None, None).rows == 50
 
 
 def test_a_query_that_fails_does_not_stop_the_others(server: str) -> None:
@@ -334,12 +334,12 @@ def test_a_query_that_fails_does_not_stop_the_others(server: str) -> None:
 def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = open_table(place)
     on_a_server = place.startswith("postgresql")
-    assert (chosen(source, None) is not None) == on_a_server
-    assert chosen(source, False) is None
-    assert chosen(source, True) is not None
-    assert chosen(source, None, "gda") is None  # its products are many
+    assert (choose_database(source, None) is not None) == on_a_server
+    assert choose_database(source, False) is None
+    assert choose_database(source, True) is not None
+    assert choose_database(source, None, "gda") is None  # its products are many
     monkeypatch.setattr(table_database, "NARROW", 1000)
-    assert (chosen(source, None, "gda") is not None) == on_a_server
+    assert (choose_database(source, None, "gda") is not None) == on_a_server
     expected = "in PostgreSQL, of words here" if on_a_server else "here"
     assert fit(place, "sold", "nb", columns=KINDS).summed_ == expected
 
@@ -348,11 +348,11 @@ def test_sums_are_taken_where_that_is_faster(put: Put, place: str, monkeypatch: 
 def test_a_date_counts_as_the_columns_that_it_becomes(put: Put) -> None:
     rows = table()
     narrow = put(rows.select(["spread", "new", "price"]))
-    assert chosen(open_table(narrow), None, "linear") is not None
+    assert choose_database(open_table(narrow), None, "linear") is not None
     assert fit(narrow, "price", "linear").summed_.startswith("in ")
     dated = put(rows.select(["spread", "new", "listed", "price"]))
-    assert chosen(open_table(dated), None, "linear") is None  # a moment's time, months, weekdays and hours
-    assert chosen(open_table(dated), None, "nb") is not None  # no products
+    assert choose_database(open_table(dated), None, "linear") is None  # a moment's time, months, weekdays and hours
+    assert choose_database(open_table(dated), None, "nb") is not None  # no products
     assert fit(dated, "price", "linear").summed_ == "here"
     levels = [f"level {place % 15}" for place in range(rows.num_rows)]
     named = put(rows.select(["spread", "price"]).append_column("names", pa.array(levels)))
@@ -427,7 +427,7 @@ def shuffled(rows: pa.Table, seed: int = 0) -> pa.Table:
 def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
     put: Put, model: str, compared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "COMPARED", compared)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", compared)
     monkeypatch.setattr(TableModel, "_drawn", lambda self, schema: 30_000)  # all are drawn, and some are compared by
     rows = overlapping()
     here = fit(rows, "sold", model, folds=2)
@@ -453,7 +453,7 @@ def same_choice(model: TableModel, other: TableModel) -> None:
 def test_rows_are_drawn_by_their_contents_wherever_they_lie(
     put: Put, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "COMPARED", 300)  # of 670
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 300)  # of 670
     rows = overlapping()
     here = fit(rows, "sold", model, folds=2)
     path = tmp_path / "rows.csv"
@@ -474,7 +474,7 @@ def test_rows_are_drawn_by_their_contents_wherever_they_lie(
 
 
 def test_a_regression_is_fitted_to_the_same_drawn_rows_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "COMPARED", 200)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 200)
     rows = overlapping()
     one, two = (fit(each, "sold", "logistic", most_rows=400, folds=2) for each in (rows, shuffled(rows)))
     assert one.fitted_rows_ == two.fitted_rows_ == 400
@@ -484,7 +484,7 @@ def test_a_regression_is_fitted_to_the_same_drawn_rows_in_any_order(monkeypatch:
 
 def drawn(cells: npt.NDArray[np.float64], most: int, seed: int = 0, batch: int = 1000) -> npt.NDArray[np.float64]:
     """Return the sorted cells that a sample of them holds."""
-    sample = Sample(most, seed)
+    sample = RowSample(most, seed)
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]
         block = Block((), (some,), len(some))
@@ -552,7 +552,7 @@ def test_all_rows_are_drawn_of_a_file_whose_first_lines_are_short(tmp_path: Path
     path.write_text("\n".join(["x,y", *lines]) + "\n")
     source = open_table(path)
     assert (source.rows() or 0) > 2 * 30_000  # by the length of the first lines
-    assert scan.read(scan.StreamScan(source), "y").holds_all
+    assert scan.scan_table(scan.StreamScan(source), "y").is_sample_complete
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from suffice.discriminative import LocallyWeightedRegression
 from suffice.model_types import MODEL_TYPES
 from suffice.statistics import Labels
 from suffice.tables import TableError, scan
-from suffice.tables.encoding import Block, names
+from suffice.tables.encoding import Block, encode_names
 from suffice.tables.predictors import make_predictor
 from suffice.tables.schema import Feature
 from suffice.text import TextClassifier
@@ -287,7 +287,7 @@ def test_deviance_of_poisson_regression_beats_the_mean() -> None:
 
 
 def test_many_rows_are_fitted_to_those_that_were_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "COMPARED", 1000)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 1000)
     table = pd.concat([houses(1000)] * 6, ignore_index=True)
     model = suffice.fit(table, "sold", "logistic", most_rows=5200, random_state=1)
     assert (model.rows_, model.fitted_rows_) == (6000, 5200)
@@ -318,7 +318,8 @@ def test_a_text_without_a_frequent_word_tells_a_regression_nothing() -> None:
 
 def test_a_design_follows_rows_with_levels_that_its_first_rows_lack() -> None:
     first, second = (
-        Block((Feature("a", "category", "a"),), (names(pa.array(list(cells))),), len(cells)) for cells in ("xy", "xzxz")
+        Block((Feature("a", "category", "a"),), (encode_names(pa.array(list(cells))),), len(cells))
+        for cells in ("xy", "xzxz")
     )
     labels = Labels.of(["n", "y"])
     model = make_predictor(MODEL_TYPES["gda"], "classes", labels)
@@ -332,7 +333,7 @@ def test_text_and_a_rare_class_in_rows_that_are_drawn(monkeypatch: pytest.Monkey
     y = random.choice(["n", "y"], 600).astype(object)
     y[7] = "rare"
     table = pd.DataFrame({"a": random.normal(size=600), "note": random.choice(["sun and moon", "rain", "snow"], 600)})
-    monkeypatch.setattr(scan, "COMPARED", 60)
+    monkeypatch.setattr(scan, "COMPARISON_ROWS", 60)
     model = suffice.fit(table.assign(y=y), "y", "logistic", columns={"note": "text"}, most_rows=60, folds=2)
     assert model.classes_.tolist() == ["n", "rare", "y"]
     assert not model.predict_proba(table)[:, 1].any()

@@ -191,10 +191,10 @@ def test_a_cluster_frame_is_fetched_up_to_a_limit(monkeypatch: pytest.MonkeyPatc
         model = suffice.fit(frame, "sold")
     with pytest.warns(FetchWarning, match="200 cells"):
         np.testing.assert_array_equal(model.predict(frame), model.predict(table))
-    monkeypatch.setattr("suffice.tables.sources.frames.MOST_CELLS", 199)
+    monkeypatch.setattr("suffice.tables.sources.frames.MAX_FETCHED_CELLS", 199)
     for ask in (lambda: suffice.fit(frame, "sold"), lambda: model.predict(frame), lambda: model.evaluate(frame)):
         with pytest.raises(
-            TableError, match=r"100 rows of 2 columns, 200 cells.*up to 199 cells.*collect=True.*Parquet"
+            TableError, match=r"100 rows of 2 columns, 200 cells.*at most 199 cells.*collect=True.*Parquet"
         ):
             ask()
     fitted = suffice.fit(frame, "sold", collect=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from suffice.tables.predictors.linear import stacked
+from suffice.tables.predictors.linear import stack_rows
 
 RANDOM = np.random.default_rng(0)
 PARTS = [(RANDOM.normal(size=(rows, 3)), RANDOM.normal(size=rows)) for rows in (5, 1, 7)]
@@ -12,13 +12,13 @@ PARTS = [(RANDOM.normal(size=(rows, 3)), RANDOM.normal(size=rows)) for rows in (
 
 @pytest.mark.parametrize("memory", [0, 200, 1 << 20])
 def test_rows_are_the_same_in_memory_and_in_a_file(memory: int) -> None:
-    with stacked(iter(PARTS), memory) as (matrix, targets):
+    with stack_rows(iter(PARTS), memory) as (matrix, targets):
         assert isinstance(matrix, np.memmap) == (memory < 13 * 3 * 8)
         np.testing.assert_array_equal(matrix, np.concatenate([rows for rows, _ in PARTS]))
         np.testing.assert_array_equal(targets, np.concatenate([some for _, some in PARTS]))
 
 
 def test_sparse_rows_stay_sparse() -> None:
-    with stacked((sparse.csr_array(rows), some) for rows, some in PARTS) as (matrix, _):
+    with stack_rows((sparse.csr_array(rows), some) for rows, some in PARTS) as (matrix, _):
         assert sparse.issparse(matrix)
         np.testing.assert_array_equal(matrix.toarray(), np.concatenate([rows for rows, _ in PARTS]))

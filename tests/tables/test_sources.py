@@ -24,7 +24,7 @@ from pyarrow import parquet as pq
 
 import suffice
 from suffice.tables import TableError, open_table
-from suffice.tables.prefetch import _stop_readers, ahead
+from suffice.tables.prefetch import _stop_readers, prefetch
 from tests.tables.tables_data import WRITERS, houses, rows_of, write
 
 TABLE = houses(60, missing=0.1)
@@ -260,10 +260,10 @@ def test_nothing_is_printed_while_a_long_table_is_read(tmp_path: Path) -> None:
 
 
 def test_reading_ahead_ends_with_whoever_reads_and_with_the_process() -> None:
-    reading = ahead(iter(range(100)))
+    reading = prefetch(iter(range(100)))
     assert next(reading) == 0
     reading.close()
-    begun = ahead(iter(range(100)))
+    begun = prefetch(iter(range(100)))
     _stop_readers()
     assert not [thread for thread in threading.enumerate() if thread.name == "suffice-reader"]
     begun.close()

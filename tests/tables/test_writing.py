@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables import TableError
-from suffice.tables.table_writer import Writer, new_file, whole_again
+from suffice.tables.table_writer import Writer, replace_file, restore_integers
 
 
 def written(form: str, *cells: list[Any]) -> bytes:
@@ -25,7 +25,7 @@ def written(form: str, *cells: list[Any]) -> bytes:
 
 
 def test_an_error_of_another_file_is_not_said_of_the_one_that_is_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="another"), new_file(tmp_path / "new"):
+    with pytest.raises(FileNotFoundError, match="another"), replace_file(tmp_path / "new"):
         (tmp_path / "another").read_bytes()
     assert list(tmp_path.iterdir()) == []
 
@@ -49,6 +49,6 @@ def test_json_takes_batches_of_any_type_and_dates() -> None:
 
 def test_whole_numbers_stay_fractions_where_one_of_them_has_one() -> None:
     for cells, kind in (([1.0, 2.0, None], pa.int64()), ([1.0, 2.5, None], pa.float64())):
-        batch = whole_again(pa.record_batch({"a": pa.array(cells)}), frozenset({"a"}))
+        batch = restore_integers(pa.record_batch({"a": pa.array(cells)}), frozenset({"a"}))
         assert batch.schema.field("a").type == kind
         assert batch.column(0).to_pylist() == cells

@@ -101,9 +101,9 @@ def _check_picture(path: str) -> None:
 
 def save_picture(display: Any, path: str) -> None:
     """Draw a display into a file, which appears when it is whole."""
-    from suffice.tables.table_writer import new_file
+    from suffice.tables.table_writer import replace_file
 
-    with new_file(path) as temporary:
+    with replace_file(path) as temporary:
         display.plot().figure_.savefig(temporary, format=path.rsplit(".", 1)[1].lower(), dpi=160, bbox_inches="tight")
 
 

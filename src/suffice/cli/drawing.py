@@ -35,11 +35,11 @@ def sample(model: str, count: int, seed: int | None, output: str | None, safe_cs
     import pyarrow as pa
 
     from suffice.tables.cells import combine_chunks
-    from suffice.tables.table_writer import written
+    from suffice.tables.table_writer import open_writer
 
     fitted = loaded(model)
     random = np.random.default_rng(seed)
-    with written(output, safe=safe_csv) as writer:
+    with open_writer(output, safe=safe_csv) as writer:
         for start in range(0, max(count, 1), _DRAWN):
             found = fitted.sample(min(_DRAWN, count - start), random)
             writer.write(
@@ -65,17 +65,17 @@ def impute(
 
     from suffice.cli.output import counted, say, watching
     from suffice.cli.predicting import batches_of
-    from suffice.tables.imputation import imputed
-    from suffice.tables.table_writer import whole_again, written
+    from suffice.tables.imputation import impute_batch
+    from suffice.tables.table_writer import open_writer, restore_integers
 
     fitted = loaded(model)
     source = opened(table, **how)
     random = np.random.default_rng(seed) if draw else None
     filled = done = 0
-    with watching(quiet) as watch, written(output, safe=safe_csv) as writer:
+    with watching(quiet) as watch, open_writer(output, safe=safe_csv) as writer:
         for batch, block in batches_of(fitted, source):
-            whole, count = imputed(fitted, batch, block, random)
-            writer.write(whole_again(whole, source.whole))
+            whole, count = impute_batch(fitted, batch, block, random)
+            writer.write(restore_integers(whole, source.whole))
             filled += count
             done += batch.num_rows
             if watch is not None:

@@ -92,13 +92,13 @@ def fit(
     """
     from suffice.cli.output import say, show_json, watching
     from suffice.tables.prefetch import PrefetchedSource
-    from suffice.tables.pushdown.database import chosen
+    from suffice.tables.pushdown.database import choose_database
 
     if ledger and in_database:
         raise click.UsageError("--ledger reads every row: leave out --in-database")
     kinds = kinds_of(kind, ignore)
     source = opened(table, kinds, **how)
-    if ledger or chosen(source, in_database, model) is None:
+    if ledger or choose_database(source, in_database, model) is None:
         source = PrefetchedSource(source)  # reads while libraries are loaded
     from suffice.tables import TableModel
 

@@ -222,11 +222,11 @@ def loaded(path: str) -> Any:
 
 def save(model: Any, path: str) -> None:
     """Save a model, or name its file where that fails."""
-    from suffice.tables.table_writer import unwritten
+    from suffice.tables.table_writer import describe_write_error
 
     try:
         model.save(path)
     except OSError as error:
         if error.strerror is None:  # of an object store, which names the URL
             raise
-        raise OSError(error.errno, unwritten(path, error)) from None
+        raise OSError(error.errno, describe_write_error(path, error)) from None

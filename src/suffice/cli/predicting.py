@@ -56,7 +56,7 @@ def predict(
     """
     from suffice.cli.output import counted, say, watching
     from suffice.tables.errors import UsageError, listed, nearest
-    from suffice.tables.table_writer import whole_again, written
+    from suffice.tables.table_writer import open_writer, restore_integers
 
     fitted = loaded(model)
     if probabilities and fitted.schema_.task != "classes":
@@ -69,9 +69,9 @@ def predict(
     kept = names if keep_all else list(keep) or keys_of(fitted, names)
     expected, done = source.rows(), 0
     strange: dict[str, set[str]] = {}
-    with watching(quiet) as watch, written(output, safe=safe_csv) as writer:
+    with watching(quiet) as watch, open_writer(output, safe=safe_csv) as writer:
         for batch, block in batches_of(fitted, source):
-            shown = whole_again(batch, source.whole)
+            shown = restore_integers(batch, source.whole)
             writer.write(_answered(fitted, shown, block, kept, probabilities, explain))
             _note_strange(fitted, block, strange)
             done += batch.num_rows

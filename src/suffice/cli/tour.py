@@ -46,7 +46,7 @@ def _table(place: Path) -> Any:
     from suffice.cli.fitting import _show
     from suffice.cli.output import print_line, rule
     from suffice.tables import TableModel, open_table
-    from suffice.tables.table_writer import written
+    from suffice.tables.table_writer import open_writer
 
     rule("1. A table: which houses sell within a month?")
     print_line(f"$ suffice fit {place}/houses.csv --target sold_fast -o {place}/houses.suffice", "cyan")
@@ -63,7 +63,7 @@ def _table(place: Path) -> Any:
     bayes = TableModel("nb").fit(source, "sold_fast")
     bayes.save(place / "houses-nb.suffice")
     some = next(iter(source.batches())).slice(0, 100)
-    with written(str(place / "some-rows.csv")) as writer:
+    with open_writer(str(place / "some-rows.csv")) as writer:
         writer.write(some)
     print_line(f"$ suffice forget {place}/houses-nb.suffice {place}/some-rows.csv", "cyan")
     found = bayes.forget(some)

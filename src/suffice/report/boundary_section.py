@@ -12,7 +12,7 @@ from suffice.report.displays import PredictionCurveDisplay, PredictionSurfaceDis
 from suffice.report.elements import Column, Figure, Section, Table, make_figure
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Feature
 
@@ -123,7 +123,7 @@ def typical_values(block: Block, excluded: tuple[str, ...]) -> dict[str, Any]:
 def _typical_value(column: Any, kind: str) -> Any:
     if isinstance(column, list):
         return ""
-    if isinstance(column, Names):
+    if isinstance(column, CodedColumn):
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.vocabulary))
         return str(column.vocabulary.names[int(counts.argmax())]) if counts.any() else None
     known = column[np.isfinite(column)]
@@ -142,9 +142,9 @@ def predict_grid(data: ReportData, cells: Mapping[str, FloatArray], held: Mappin
             columns.append(cells[feature.name])
         elif isinstance(column, list):
             columns.append([""] * n_rows)
-        elif isinstance(column, Names):
+        elif isinstance(column, CodedColumn):
             code = -1 if value is None else int(column.vocabulary._places([value])[0])
-            columns.append(Names(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
+            columns.append(CodedColumn(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
         else:
             columns.append(np.full(n_rows, np.nan if value is None else value))
     return data.model.predictor_.answers(Block(data.block.features, tuple(columns), n_rows))

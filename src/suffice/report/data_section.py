@@ -12,7 +12,7 @@ from suffice.report.formats import format_count, format_names, format_share, for
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables import Field
-from suffice.tables.encoding import Names
+from suffice.tables.encoding import CodedColumn
 
 #: Maximum number of listed columns and classes.
 _MAX_COLUMNS, _MAX_CLASSES = 200, 30
@@ -132,7 +132,7 @@ def _date_values(columns: dict[str, Any], field: Field) -> Sparkline:
     return Sparkline(histogram(known, _SPARKLINE_BINS)[1], text, f"{text}; {parts}")
 
 
-def _category_values(column: Names) -> Sparkline:
+def _category_values(column: CodedColumn) -> Sparkline:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.vocabulary))
     order = np.argsort(-counts, kind="stable")
     total = max(int(counts.sum()), 1)

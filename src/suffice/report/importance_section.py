@@ -9,7 +9,7 @@ from suffice.report.formats import format_count, format_digits
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError
-from suffice.tables.encoding import Names
+from suffice.tables.encoding import CodedColumn
 
 #: Maximum number of listed columns.
 _MAX_COLUMNS = 20
@@ -104,7 +104,7 @@ def _describe_direction(data: ReportData, effects: FeatureEffects, index: int) -
     code = int(np.abs(effects.effects[:, index]).mean(axis=0).argmax())  # the class with the largest effect
     effect = effects.effects[:, index, code]
     predicted = data.classes[code] if len(data.classes) > 2 else "it"
-    if isinstance(column, Names):
+    if isinstance(column, CodedColumn):
         return _describe_categories(column, effect, predicted)
     known = np.isfinite(column)
     if not known.any() or np.ptp(column[known]) == 0 or np.ptp(effect[known]) == 0:
@@ -118,7 +118,7 @@ def _describe_direction(data: ReportData, effects: FeatureEffects, index: int) -
     return f"{raises} values raise {predicted}, {lowers} values lower it"
 
 
-def _describe_categories(column: Names, effect: FloatArray, predicted: str) -> str:
+def _describe_categories(column: CodedColumn, effect: FloatArray, predicted: str) -> str:
     names = [*map(str, column.vocabulary), "missing"]
     codes = np.where(column.codes < 0, len(names) - 1, column.codes)
     counts = np.bincount(codes, minlength=len(names))

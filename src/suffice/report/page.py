@@ -27,7 +27,7 @@ from suffice.report.report_data import ReportData
 from suffice.report.solver_section import solver_section
 from suffice.tables import TableModel
 from suffice.tables.sources.base import Watch
-from suffice.tables.table_writer import check_place, new_file
+from suffice.tables.table_writer import check_writable, replace_file
 
 #: Headline metrics of each task, and their glosses.
 _HEADLINES = {
@@ -126,11 +126,11 @@ def report(
         raise TypeError(f"model must be a TableModel, as suffice.fit returns it; got {type(model).__name__}")
     check_is_fitted(model, "predictor_")
     require_matplotlib()
-    check_place(path)
+    check_writable(path)
     data = ReportData.from_table(model, table, watch)
     sections = _make_sections(data, features, watch)
     page = render_page(data, sections, Path(path), date or datetime.date.today())
-    with new_file(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return Path(path)
 
@@ -191,9 +191,9 @@ def _summary(data: ReportData) -> str:
 
 def _headline_metrics(data: ReportData) -> list[dict[str, str]]:
     """Return the headline metrics: of held-out rows where the table holds the training rows."""
-    here, held_out, baseline = data.evaluation.summary(), data.held_out_metrics, baselines(data)
-    is_held_out = data.is_training_data and bool(held_out)
-    shown, other = (held_out, here) if is_held_out else (here, held_out)
+    here, predict_held_out, baseline = data.evaluation.summary(), data.held_out_metrics, baselines(data)
+    is_held_out = data.is_training_data and bool(predict_held_out)
+    shown, other = (predict_held_out, here) if is_held_out else (here, predict_held_out)
     metrics = []
     for name in [name for name in _HEADLINES[data.task] if name in shown][:_N_HEADLINES]:
         note = [capitalise(_HEADLINES[data.task][name])]

@@ -14,11 +14,11 @@ from suffice.metrics import Evaluation, poisson_deviances
 from suffice.model_types import Task
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.errors import listed
-from suffice.tables.prefetch import ahead
-from suffice.tables.row_sample import Sample, hash_rows
-from suffice.tables.scan import rows_of
+from suffice.tables.prefetch import prefetch
+from suffice.tables.row_sample import RowSample, hash_rows
+from suffice.tables.scan import encode_rows
 from suffice.tables.schema import Schema
 from suffice.tables.sources.base import Watch, arrow
 
@@ -114,10 +114,10 @@ class ReportData:
         """
         source, schema = model.open(table, target=True), model.schema_
         data = cls(model, _base_name(source.name))
-        sample, errors, uncertain = Sample(MAX_SAMPLE), HardestRows(N_ERRORS), HardestRows(N_ERRORS + N_UNCERTAIN)
+        sample, errors, uncertain = RowSample(MAX_SAMPLE), HardestRows(N_ERRORS), HardestRows(N_ERRORS + N_UNCERTAIN)
         expected, n_read = source.rows(), 0
-        for batch in ahead(source.batches()):
-            block, answers = rows_of(batch, schema, n_read)
+        for batch in prefetch(source.batches()):
+            block, answers = encode_rows(batch, schema, n_read)
             indices = n_read + np.flatnonzero(answers.known)
             n_read += batch.num_rows
             data.n_skipped += batch.num_rows - block.rows
@@ -208,7 +208,7 @@ class ReportData:
 
     @cached_property
     def _encoded_sample(self) -> tuple[Block, Any]:
-        return rows_of(self.sample, self.schema)
+        return encode_rows(self.sample, self.schema)
 
     @property
     def block(self) -> Block:
@@ -286,7 +286,7 @@ def probability_margin(p: FloatArray) -> FloatArray:
 
 def is_missing(column: Any) -> npt.NDArray[np.bool_]:
     """Return whether each cell of an encoded column is missing."""
-    if isinstance(column, Names):
+    if isinstance(column, CodedColumn):
         return np.asarray(column.codes < 0)
     if isinstance(column, list):
         return np.array([not text for text in column], dtype=np.bool_)

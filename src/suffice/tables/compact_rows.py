@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.data.spill import Spill
 from suffice.statistics import Labels
-from suffice.tables.encoding import Block, Names, PackedNumbers, Targets
+from suffice.tables.encoding import Block, CodedColumn, PackedNumbers, Targets
 from suffice.tables.schema import Feature
 from suffice.tables.sources.base import arrow
 
@@ -108,15 +108,15 @@ def free_temporary_space() -> int:
 
 def _packed(column: Any) -> Any:
     """Return a column of a block in few bytes."""
-    if isinstance(column, Names):
-        return Names(column.vocabulary, _narrow_codes(column.codes))
+    if isinstance(column, CodedColumn):
+        return CodedColumn(column.vocabulary, _narrow_codes(column.codes))
     return arrow().array(column, arrow().large_string()) if isinstance(column, list) else PackedNumbers.of(column)
 
 
 def _size_of(column: Any) -> int:
     """Return how many bytes a column takes."""
-    if isinstance(column, Names | PackedNumbers):
-        column = column.codes if isinstance(column, Names) else column.cells
+    if isinstance(column, CodedColumn | PackedNumbers):
+        column = column.codes if isinstance(column, CodedColumn) else column.cells
     return int(column.nbytes)
 
 
@@ -124,7 +124,7 @@ def _column(column: Any, packed: bool) -> Any:
     """Return a column of a block, of which :func:`_packed` made this one."""
     if isinstance(column, PackedNumbers):
         return column if packed else column.unpacked()
-    return column if isinstance(column, Names) else column.to_pylist()
+    return column if isinstance(column, CodedColumn) else column.to_pylist()
 
 
 def _narrow_codes(codes: npt.NDArray[Any]) -> npt.NDArray[Any]:

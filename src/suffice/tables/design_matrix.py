@@ -13,7 +13,7 @@ from scipy import sparse
 
 from suffice import _native
 from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block, Names, PackedNumbers
+from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
 from suffice.tables.schema import Feature
 
@@ -75,7 +75,7 @@ class Levels:
         shown = [f"{self.feature} = {level}" for level in self.shown]
         return [*shown, *([f"{self.feature} missing"] if self.gaps else [])]
 
-    def written(self, column: Names, place: int) -> tuple[npt.NDArray[Any], int, list[int]]:
+    def written(self, column: CodedColumn, place: int) -> tuple[npt.NDArray[Any], int, list[int]]:
         """Return what native code writes the columns of, from a place of each row on."""
         column_of = {level: place for place, level in enumerate(self.shown)}
         columns = [column_of.get(str(name), -1) for name in column.vocabulary]
@@ -107,16 +107,16 @@ Term = Number | Levels | Words
 # What rows suggest.
 
 
-def number_of(name: str, cells: FloatArray, curve: bool) -> Number:
+def number_term(name: str, cells: FloatArray, curve: bool) -> Number:
     """Return a number with the mean and spread of its cells."""
     known = cells[~np.isnan(cells)]
     centre = float(known.mean()) if known.size else 0.0
     spread = float(known.std()) if known.size else 0.0
-    bends = bends_of(known) if curve else ()
+    bends = find_knots(known) if curve else ()
     return Number(name, centre, spread if spread > 0 else 1.0, bool(known.size < cells.size), bends)
 
 
-def levels_of(name: str, column: Names, apart: bool) -> Levels:
+def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
     """Return the levels of a category that occur, the most frequent first."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.vocabulary))
     seen = [place for place in np.argsort(-counts, kind="stable") if counts[place]]
@@ -124,7 +124,7 @@ def levels_of(name: str, column: Names, apart: bool) -> Levels:
     return Levels(name, levels, bool((column.codes < 0).any()), apart)
 
 
-def words_of(name: str, texts: list[str]) -> Words:
+def words_term(name: str, texts: list[str]) -> Words:
     """Return the frequent words of a text."""
     from suffice.text import CountVectorizer
 
@@ -135,12 +135,12 @@ def words_of(name: str, texts: list[str]) -> Words:
     return Words(name, tuple(map(str, found.get_feature_names_out())))
 
 
-def bends_of(known: FloatArray) -> tuple[float, ...]:
+def find_knots(known: FloatArray) -> tuple[float, ...]:
     """Return where a curve through numbers may bend: between its few values, or at quantiles of many.
 
     Examples
     --------
-    >>> bends_of(np.array([1.0, 2.0, 2.0, 3.0]))
+    >>> find_knots(np.array([1.0, 2.0, 2.0, 3.0]))
     (2.0,)
     """
     values = np.unique(known)
@@ -155,7 +155,7 @@ def bends_of(known: FloatArray) -> tuple[float, ...]:
 # Two terms of one column, without bends and words: each is linear in the other.
 
 
-def united(one: Term, two: Term) -> Term:
+def unite_terms(one: Term, two: Term) -> Term:
     """Return a term in which both can be said."""
     if isinstance(one, Number) and isinstance(two, Number):
         return Number(one.feature, one.centre, one.scale, one.gaps or two.gaps)
@@ -165,13 +165,13 @@ def united(one: Term, two: Term) -> Term:
     return Levels(one.feature, one.levels + more, one.gaps or two.gaps, one.apart)
 
 
-def translation(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
+def map_term(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
     """Return the matrix A and the vector b with which columns x of a term are columns A x + b of another.
 
     Examples
     --------
     >>> celsius, kelvin = Number("t", 0.0, 1.0, False), Number("t", -273.0, 1.0, False)
-    >>> translation(celsius, kelvin)
+    >>> map_term(celsius, kelvin)
     (array([[1.]]), array([273.]))
     """
     A, b = np.zeros((len(target.names), len(term.names))), np.zeros(len(target.names))
@@ -197,7 +197,7 @@ def translation(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
     return A, b
 
 
-def settled(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> Term:
+def restandardise_term(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> Term:
     """Return the term that rows suggest, of which the means and variances of a term's columns are known.
 
     Levels and gaps that no row has are left out. So models of the same rows have the same columns, in whichever parts
@@ -212,10 +212,10 @@ def settled(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> 
         spread = float(np.sqrt(max((variance[0] + mean[0] ** 2) / known - level**2, 0.0)))
         scale = term.scale * spread if spread > 1e-7 else term.scale
         return Number(term.feature, float(term.centre + term.scale * level), float(scale), bool(gaps))
-    return left_of(term, rows, mean)
+    return drop_unused_levels(term, rows, mean)
 
 
-def about_zero(term: Term) -> Term:
+def recentre_at_zero(term: Term) -> Term:
     """Return a number about 0 instead of its mean, where that costs no digits; other terms as they are.
 
     So a column that is 0 in all rows that are left after a subtraction can be told from one that has lost its digits.
@@ -224,17 +224,17 @@ def about_zero(term: Term) -> Term:
     return replace(term, centre=0.0) if isinstance(term, Number) and near else term
 
 
-def left_of(term: Term, rows: float, mean: FloatArray) -> Term:
+def drop_unused_levels(term: Term, rows: float, mean: FloatArray) -> Term:
     """Return a term without the levels and gaps that no row has, by the means of its columns."""
     if isinstance(term, Number):
         return Number(term.feature, term.centre, term.scale, bool(term.gaps and rows * mean[-1] >= 0.5))
     assert isinstance(term, Levels)
-    counts = level_counts(term, rows, mean)
+    counts = count_levels(term, rows, mean)
     kept = sorted((level for level in term.levels if counts[level] > 0), key=lambda level: (-counts[level], level))
     return Levels(term.feature, tuple(kept), bool(term.gaps and rows * mean[-1] >= 0.5), term.apart)
 
 
-def level_counts(term: Levels, rows: float, mean: FloatArray) -> dict[str, int]:
+def count_levels(term: Levels, rows: float, mean: FloatArray) -> dict[str, int]:
     """Return how many rows have each level, by the means of the columns."""
     counts = {level: round(rows * float(mean[place])) for place, level in enumerate(term.shown)}
     if term.apart and term.levels:
@@ -346,7 +346,7 @@ class Design:
                 levels.append(term.written(columns[term.feature], place))
         return numbers, levels
 
-    def grouped(self, contributions: Any) -> FloatArray:
+    def sum_by_feature(self, contributions: Any) -> FloatArray:
         """Return what the columns of each feature add together, (n, features), of what each column adds, (n, d)."""
         places = sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
@@ -356,7 +356,7 @@ class Design:
 
     # Designs that follow the rows.
 
-    def covering(self, block: Block) -> Design:
+    def extend_to_rows(self, block: Block) -> Design:
         """Return the design with columns for the levels and gaps of some rows that it lacks."""
         columns = _columns(block)
         levels, gaps = {}, {}
@@ -368,9 +368,9 @@ class Design:
                 gaps[term.feature] = bool((column.codes < 0).any())
             else:  # a number: what is learned block by block reads no words
                 gaps[term.feature] = bool(np.isnan(column).any())
-        return self.completed(levels, gaps)
+        return self.extend(levels, gaps)
 
-    def completed(self, levels: Mapping[str, Sequence[str]], gaps: Mapping[str, bool]) -> Design:
+    def extend(self, levels: Mapping[str, Sequence[str]], gaps: Mapping[str, bool]) -> Design:
         """Return the design with columns for levels and gaps that it lacks; itself where it lacks none."""
         terms: list[Term] = []
         for term in self.terms:
@@ -383,25 +383,28 @@ class Design:
                 terms.append(term)
         return self if tuple(terms) == self.terms else Design(self.features, tuple(terms))
 
-    def settled(self, rows: float, mean: FloatArray, variance: FloatArray) -> Design:
+    def restandardise(self, rows: float, mean: FloatArray, variance: FloatArray) -> Design:
         """Return the design that rows suggest, of which the means and variances of the columns are known, (d,)."""
         spans = self.spans
-        terms = (settled(term, rows, mean[spans[term.feature]], variance[spans[term.feature]]) for term in self.terms)
+        terms = (
+            restandardise_term(term, rows, mean[spans[term.feature]], variance[spans[term.feature]])
+            for term in self.terms
+        )
         return Design(self.features, tuple(terms))
 
     def union(self, other: Design) -> Design:
         """Return a design of the same features in which the columns of both can be said."""
         theirs = {term.feature: term for term in other.terms}
-        terms = (united(term, theirs[term.feature]) for term in self.terms if term.feature in theirs)
+        terms = (unite_terms(term, theirs[term.feature]) for term in self.terms if term.feature in theirs)
         return Design(self.features, tuple(terms))
 
-    def into(self, other: Design) -> tuple[FloatArray, FloatArray]:
+    def map_to(self, other: Design) -> tuple[FloatArray, FloatArray]:
         """Return the matrix A and the vector b with which rows x of this design are rows A x + b of another."""
         A, b = np.zeros((other.width, self.width)), np.zeros(other.width)
         mine = {term.feature: term for term in self.terms}
         for target in other.terms:
             rows, columns = other.spans[target.feature], self.spans[target.feature]
-            A[rows, columns], b[rows] = translation(mine[target.feature], target)
+            A[rows, columns], b[rows] = map_term(mine[target.feature], target)
         return A, b
 
     # Files.
@@ -433,7 +436,7 @@ def _columns(block: Block) -> dict[str, Any]:
     return {feature.name: column for feature, column in zip(block.features, block.columns, strict=True)}
 
 
-def design_of(block: Block, *, curves: bool = False, text: bool = False, apart: bool = False) -> Design:
+def build_design(block: Block, *, curves: bool = False, text: bool = False, apart: bool = False) -> Design:
     """Return the design that rows suggest.
 
     Parameters
@@ -450,13 +453,13 @@ def design_of(block: Block, *, curves: bool = False, text: bool = False, apart: 
     terms: list[Term] = []
     for feature, column in zip(block.features, block.columns, strict=True):
         if feature.kind == "text":
-            words = words_of(feature.name, column) if text else None
+            words = words_term(feature.name, column) if text else None
             terms.extend([words] if words is not None and words.words else [])
-        elif isinstance(column, Names):
-            term = levels_of(feature.name, column, apart)
+        elif isinstance(column, CodedColumn):
+            term = levels_term(feature.name, column, apart)
             terms.extend([term] if len(term.levels) <= LEVELS else [])
         else:
-            terms.append(number_of(feature.name, column, curves and feature.kind != "boolean"))
+            terms.append(number_term(feature.name, column, curves and feature.kind != "boolean"))
     found = Design(block.features, tuple(terms))
     if not found.width:
         raise TableError("no column can be turned into numbers for a linear model: use --model nb or text")

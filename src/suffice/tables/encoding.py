@@ -43,7 +43,7 @@ class KindError(TableError):
 
 
 @dataclass(frozen=True, eq=False)
-class Names:
+class CodedColumn:
     """A column of names: each cell's place in a sorted vocabulary, -1 where it is missing."""
 
     vocabulary: Labels
@@ -83,8 +83,8 @@ class Block:
     features
         What the columns are.
     columns
-        Of each feature: numbers with NaN where they are missing, :class:`Names`, or a list of texts. Where rows are
-        only to be encoded as a matrix, numbers may be :class:`PackedNumbers`.
+        Of each feature: numbers with NaN where they are missing, :class:`CodedColumn`, or a list of texts. Numbers of
+        rows that are only encoded as a matrix may be :class:`PackedNumbers`.
     rows
         How many rows there are.
     first
@@ -98,18 +98,18 @@ class Block:
 
     def __getitem__(self, rows: Any) -> Block:
         count = len(range(self.rows)[rows]) if isinstance(rows, slice) else len(np.arange(self.rows)[rows])
-        return Block(self.features, tuple(_some(column, rows) for column in self.columns), count, self.first)
+        return Block(self.features, tuple(_take_rows(column, rows) for column in self.columns), count, self.first)
 
     @classmethod
     def of(cls, batch: pa.RecordBatch | pa.Table, schema: Schema, first: int = 0) -> Block:
         """Return the features of a batch, checked to be of their kinds."""
         columns: list[Any] = []
         for field in schema.predictors:
-            columns.extend(_read(batch.column(field.name), field, first, schema.missing))
+            columns.extend(_encode_column(batch.column(field.name), field, first, schema.missing))
         return cls(schema.features, tuple(columns), batch.num_rows, first)
 
 
-def ranges_of(block: Block) -> dict[str, tuple[float, float]]:
+def numeric_ranges(block: Block) -> dict[str, tuple[float, float]]:
     """Return the least and the largest cell of each numeric feature that has any."""
     found: dict[str, tuple[float, float]] = {}
     for feature, column in zip(block.features, block.columns, strict=True):
@@ -119,9 +119,9 @@ def ranges_of(block: Block) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _some(column: Any, rows: Any) -> Any:
-    if isinstance(column, Names):
-        return Names(column.vocabulary, column.codes[rows])
+def _take_rows(column: Any, rows: Any) -> Any:
+    if isinstance(column, CodedColumn):
+        return CodedColumn(column.vocabulary, column.codes[rows])
     if isinstance(column, PackedNumbers):
         return PackedNumbers(column.cells[rows], column.unit)
     if isinstance(column, list):
@@ -129,7 +129,7 @@ def _some(column: Any, rows: Any) -> Any:
     return column[rows]
 
 
-def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
+def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
     """Return what models see of a column: one feature, or the parts of a date."""
     kind = cell_type(column.type)
     if kind == "nothing":
@@ -138,18 +138,18 @@ def _read(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> li
     if kind == "other":
         raise TableError(f"column {field.name!r} holds {column.type}: convert it to numbers or names, or leave it out")
     if field.kind == "date":
-        return _dates(column, field, missing)
+        return _encode_dates(column, field, missing)
     if field.kind in ("numeric", "count"):
-        return [_numbers(column, field, kind, first, missing)]
+        return [_encode_numbers(column, field, kind, first, missing)]
     if field.kind == "boolean":
-        return [_truths(column, field, kind, first, missing)]
+        return [encode_truths(column, field, kind, first, missing)]
     if field.kind == "text":
         gaps = {None, *missing}
         return [["" if text in gaps else text for text in column.cast(arrow().string()).to_pylist()]]
-    return [names(column, missing)]
+    return [encode_names(column, missing)]
 
 
-def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
+def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
     kind = cell_type(column.type)
     if kind == "name":
         column = mark_missing(arrow().table({"": column}), missing).column(0)
@@ -165,15 +165,15 @@ def _dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
             "category",
         )
     found = dict(split_dates(column))
-    return [to_floats(found[part]) if part == "time" else names(found[part]) for part in field.parts]
+    return [to_floats(found[part]) if part == "time" else encode_names(found[part]) for part in field.parts]
 
 
-def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
+def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "name":
-        column = _parsed(column, field, first, missing)
+        column = _parse_numbers(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
-    cells = _unmarked(to_floats(column), missing)
+    cells = _mask_missing(to_floats(column), missing)
     if kind != "truth" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
         raise TableError(
@@ -192,13 +192,13 @@ def _numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[st
     return cells
 
 
-def _unmarked(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
+def _mask_missing(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
     """Return numbers with NaN in the place of those that stand for nothing."""
     marks = missing_numbers(missing)
     return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
 
 
-def _parsed(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
+def _parse_numbers(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
     """Return numbers that are written as strings."""
     import pyarrow.compute as pc
 
@@ -225,17 +225,18 @@ def _is_number(cell: str | None) -> bool:
     return True
 
 
-def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
+def encode_truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
+    """Return a column of booleans, numbers or truth words as 0 and 1, NaN where a cell is missing."""
     if kind == "truth":
         return to_floats(column.cast(arrow().uint8()))
     written = field.truth or ("false", "true")
     cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
-        cells = _unmarked(to_floats(column), missing)
+        cells = _mask_missing(to_floats(column), missing)
         bad = (cells != 0) & (cells != 1) & ~np.isnan(cells)
         shown = f"{cells[int(np.argmax(bad))]:g}" if bad.any() else ""
     else:
-        found = names(column, missing)
+        found = encode_names(column, missing)
         places = {written[0].casefold(): 0.0, written[1].casefold(): 1.0}
         if field.type == "truth":  # learned from truth values, which have no spelling of their own
             places = {word: float(truth) for word, truth in TRUTH_WORDS.items()}
@@ -254,12 +255,12 @@ def _truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str
     return cells
 
 
-def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
+def encode_names(column: Any, missing: tuple[str, ...] = ()) -> CodedColumn:
     """Return a column of anything as names, without blanks around them; some may stand for nothing.
 
     Examples
     --------
-    >>> found = names(arrow().array([" red", "blue", None, "red"]))
+    >>> found = encode_names(arrow().array([" red", "blue", None, "red"]))
     >>> found.vocabulary.names, found.codes.tolist()
     (('blue', 'red'), [1, 0, -1, 1])
     """
@@ -267,28 +268,28 @@ def names(column: Any, missing: tuple[str, ...] = ()) -> Names:
     column = combine_chunks(column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    distinct = named(column.dictionary.to_pylist(), missing)
+    distinct = encode_values(column.dictionary.to_pylist(), missing)
     places = np.append(distinct.codes, -1)
     codes = column.indices
     codes = codes.fill_null(len(places) - 1) if codes.null_count else codes
-    return Names(distinct.vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+    return CodedColumn(distinct.vocabulary, places[codes.to_numpy(zero_copy_only=False)])
 
 
-def named(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Names:
+def encode_values(values: Iterable[Any], missing: tuple[str, ...] = ()) -> CodedColumn:
     """Return values of any type as names; blanks alone, and what stands for nothing, are missing.
 
     Examples
     --------
-    >>> named([1.0, Decimal("2.50"), " x ", None, True]).vocabulary.names
+    >>> encode_values([1.0, Decimal("2.50"), " x ", None, True]).vocabulary.names
     ('1', '2.5', 'true', 'x')
     """
-    written = [_name(each) for each in values]
+    written = [_format_name(each) for each in values]
     gaps = {"", *missing}
     vocabulary = Labels.of([each for each in written if each not in gaps])
-    return Names(vocabulary, vocabulary._places(written))
+    return CodedColumn(vocabulary, vocabulary._places(written))
 
 
-def _name(value: Any) -> str:
+def _format_name(value: Any) -> str:
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float) and value.is_integer():
@@ -321,7 +322,7 @@ class Targets:
         if kind == "other":
             raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
         if schema.task == "classes":
-            found = names(column, schema.missing)
+            found = encode_names(column, schema.missing)
             known = found.codes >= 0
             plain = [_typed(str(name), schema.field(schema.target).type) for name in found.vocabulary]
             labels = Labels.of(plain)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.predictors.base import Predictor
 from suffice.tables.predictors.text import TextPredictor
 
@@ -61,7 +61,7 @@ def _cell(block: Block, batch: Any, place: int, row: int) -> Any:
     if feature.part is None:
         return batch.column(feature.column)[row].as_py()
     column = block.columns[place]
-    if isinstance(column, Names):
+    if isinstance(column, CodedColumn):
         code = int(column.codes[row])
         return None if code < 0 else column.vocabulary.names[code]
     return None if np.isnan(column[row]) else str(np.datetime64(int(column[row]), "D"))

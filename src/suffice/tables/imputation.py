@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block, Names, Targets
-from suffice.tables.predictors.naive_bayes import cells_of
+from suffice.tables.encoding import Block, CodedColumn, Targets
+from suffice.tables.predictors.naive_bayes import to_cells
 from suffice.tables.schema import Feature, Field
 from suffice.tables.sources.base import arrow
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from suffice.tables.model import TableModel
 
 
-def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None) -> tuple[Any, int]:
+def impute_batch(
+    model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None
+) -> tuple[Any, int]:
     """Return a batch with its missing cells filled in, and how many there were.
 
     A cell's distribution given the others of its row is the mixture of what each class expects there, weighted by how
@@ -40,12 +42,12 @@ def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Gener
         if feature.part is not None or feature.kind == "text":
             continue
         column = block.columns[place]
-        gaps = column.codes < 0 if isinstance(column, Names) else np.isnan(column)
+        gaps = column.codes < 0 if isinstance(column, CodedColumn) else np.isnan(column)
         if not gaps.any():
             continue
-        cells = _expected(model, feature, weights[gaps], random)
+        cells = _predict_cells(model, feature, weights[gaps], random)
         field = model.schema_.field(feature.column)
-        columns[feature.column] = _placed(columns[feature.column], gaps, cells, field)
+        columns[feature.column] = _fill_cells(columns[feature.column], gaps, cells, field)
         filled += int(gaps.sum())
     return arrow().RecordBatch.from_arrays(list(columns.values()), names=list(columns)), filled
 
@@ -53,7 +55,7 @@ def imputed(model: TableModel, batch: Any, block: Block, random: np.random.Gener
 def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
     """Return how probable each class of the description is, given the known cells and the target, (n, k)."""
     description = model.description_
-    weights = np.array(description.predict_proba(cells_of(block)))
+    weights = np.array(description.predict_proba(to_cells(block)))
     if model.schema_.target not in batch.schema.names:
         return weights
     answers = Targets.of(batch.column(model.schema_.target), model.schema_)
@@ -62,7 +64,7 @@ def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
     return weights
 
 
-def _expected(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
+def _predict_cells(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
     """Return the cells that a feature is expected to have, or cells drawn, (n,)."""
     factor: Any = model.description_._joint.conditional
     factor = factor.factors[feature.kind]
@@ -95,19 +97,19 @@ def _expected(model: TableModel, feature: Feature, weights: FloatArray, random: 
     return np.asarray(random.normal(means, np.sqrt(weights @ factor.family.sigma2[:, place])))
 
 
-def _placed(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any], field: Field) -> Any:
+def _fill_cells(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any], field: Field) -> Any:
     """Return a column with cells in its gaps, in the column's own type where that can hold them."""
     pa = arrow()
     whole = column.to_pylist()
     for row, cell in zip(np.flatnonzero(gaps).tolist(), cells.tolist(), strict=True):
-        whole[row] = written(cell, field)
+        whole[row] = format_cell(cell, field)
     try:
         return pa.array(whole, type=column.type)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array(whole)
 
 
-def written(cell: Any, field: Field) -> Any:
+def format_cell(cell: Any, field: Field) -> Any:
     """Return a cell as the column writes it: booleans in its words, whole numbers whole."""
     if field.kind == "boolean" and field.truth is not None:
         word = field.truth[int(cell)]

@@ -15,7 +15,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables import scan
 from suffice.tables.candidates import find_model_type
 from suffice.tables.errors import TableError, UsageError, nearest
-from suffice.tables.model_search import Trial, fold_of, held_out, temperature_of
+from suffice.tables.model_search import CrossValidation, assign_folds, fit_temperature, predict_held_out
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
@@ -104,7 +104,7 @@ def compare(
     >>> sorted(found.curves), found.sizes.tolist()
     (['gda', 'nb'], [12, 34, 100])
     """
-    found = scan.read(scan.StreamScan(open_table(table), watch=watch), target, columns, task)
+    found = scan.scan_table(scan.StreamScan(open_table(table), watch=watch), target, columns, task)
     forms = _forms(found.schema, models)
     measures = {
         "classes": ("log loss", "error"),
@@ -117,7 +117,7 @@ def compare(
         raise UsageError(
             f"{measure!r} is no measure of {found.schema.task}; use {' or '.join(allowed)}{nearest(measure, allowed)}"
         )
-    block, values = found.compared(seed)
+    block, values = found.comparison_sample(seed)
     random = np.random.default_rng(seed)
     few = max(10, 4 * len(found.labels))
     tested = min(int(len(values) * _TESTED), _MOST_TESTED)
@@ -167,16 +167,16 @@ def _each_class_first(rows: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> 
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 
-def _fitted(form: ModelType, found: scan.Read, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor:
+def _fitted(form: ModelType, found: scan.ScanResult, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor:
     """Return a model of some rows, calibrated by them as :func:`suffice.fit` does."""
     model = make_predictor(form, found.schema.task, found.labels)
     model.prepare(block)
     model.learn([(block, values)])
     if form.is_tempered:
-        folds = fold_of(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
-        trial = Trial(block, values, folds, found.schema.task, found.labels)
+        folds = assign_folds(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
+        trial = CrossValidation(block, values, folds, found.schema.task, found.labels)
         with suppress(ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
-            temperature = temperature_of(held_out(form, 1.0, trial)[0], values)
+            temperature = fit_temperature(predict_held_out(form, 1.0, trial)[0], values)
             model.inner = model.inner.with_params(temperature=temperature)
     return model
 

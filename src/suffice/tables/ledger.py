@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.statistics import Labels
 from suffice.store import Contents
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.errors import TableError
 
 Digests = npt.NDArray[np.uint64]
@@ -45,8 +45,8 @@ class Ledger:
     Examples
     --------
     >>> block = Block((), (np.array([1.0, 2.0, 2.0]),), 3)
-    >>> ledger = Ledger.empty(0).plus(block, np.array([0, 1, 1]), Labels(("n", "y")))
-    >>> len(ledger), len(ledger.minus(block[1:2], np.array([1]), Labels(("n", "y"))))
+    >>> ledger = Ledger.empty(0).add_rows(block, np.array([0, 1, 1]), Labels(("n", "y")))
+    >>> len(ledger), len(ledger.remove_rows(block[1:2], np.array([1]), Labels(("n", "y"))))
     (3, 2)
     """
 
@@ -62,11 +62,11 @@ class Ledger:
     def __len__(self) -> int:
         return len(self.digests)
 
-    def plus(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
+    def add_rows(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
         """Return the ledger with some rows more, whose values are codes of the labels, or numbers."""
         return self._with(_merged(self.digests, np.sort(self._digests(block, values, labels))))
 
-    def minus(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
+    def remove_rows(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
         """Return the ledger without some rows; raise UnknownRowError for the first that it does not hold."""
         gone = self._digests(block, values, labels)
         order = np.argsort(gone, kind="stable")
@@ -79,7 +79,7 @@ class Ledger:
             raise UnknownRowError(int(order[unknown].min()))
         return self._with(np.delete(self.digests, places))
 
-    def merged(self, other: Ledger) -> Self:
+    def merge(self, other: Ledger) -> Self:
         """Return the ledger of the rows of both."""
         if self.key != other.key:
             raise TableError("the ledgers of these models have different keys: fit both with the same --seed")
@@ -101,12 +101,12 @@ class Ledger:
 
     def _rows_encoded(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
         """Return 64 bits for each cell and the target of each row, (n, columns + 1); the same in any batch."""
-        target = Names(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
+        target = CodedColumn(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
         return np.stack([self._encoded(column) for column in (*block.columns, target)], axis=1)
 
     def _encoded(self, column: Any) -> Digests:
         """Return 64 bits for each cell of a column, the same for the same cell in any batch."""
-        if isinstance(column, Names):
+        if isinstance(column, CodedColumn):
             places = np.array([*(self._word(str(name)) for name in column.vocabulary), 0], dtype=np.uint64)
             return places[column.codes]
         if isinstance(column, list):

@@ -23,22 +23,22 @@ from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored
 from suffice.tables import scan
 from suffice.tables.candidates import candidates, find_model_type
-from suffice.tables.encoding import Bins, Block, Targets, ranges_of
+from suffice.tables.encoding import Bins, Block, Targets, numeric_ranges
 from suffice.tables.errors import TableError
 from suffice.tables.explanation import explain_rows
-from suffice.tables.imputation import imputed
+from suffice.tables.imputation import impute_batch
 from suffice.tables.ledger import Ledger, UnknownRowError
-from suffice.tables.model_search import Candidate, judge
+from suffice.tables.model_search import Candidate, evaluate_candidates
 from suffice.tables.predictors import Predictor, make_predictor, restore_predictor
 from suffice.tables.predictors.linear import LinearPredictor
-from suffice.tables.predictors.naive_bayes import Description, NaiveBayesPredictor, cells_of, take_out
-from suffice.tables.prefetch import ahead
-from suffice.tables.pushdown.database import PushdownError, TableDatabase, chosen, multiplies_faster
+from suffice.tables.predictors.naive_bayes import Description, NaiveBayesPredictor, subtract_statistics, to_cells
+from suffice.tables.prefetch import prefetch
+from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
 from suffice.tables.pushdown.scan import DatabaseScan
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Source, Watch, arrow
-from suffice.tables.synthesis import drawn
+from suffice.tables.synthesis import draw_rows
 
 #: With ``most_rows="auto"``, regressions are fitted to all rows where a pass takes no more products than these, and to
 #: so many drawn rows otherwise.
@@ -177,7 +177,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         source, name = with_target(table, target, strings=strings)
         start = time.perf_counter()
 
-        database = None if self.ledger else chosen(source, self.in_database, self.model)
+        database = None if self.ledger else choose_database(source, self.in_database, self.model)
         try:
             with closing(self._read(source, name, database, watch)) as found:
                 self._settle(found, watch)
@@ -187,22 +187,24 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self.seconds_ = time.perf_counter() - start
         return self
 
-    def _read(self, source: Source, target: str, database: TableDatabase | None, watch: Watch | None) -> scan.Read:
+    def _read(
+        self, source: Source, target: str, database: TableDatabase | None, watch: Watch | None
+    ) -> scan.ScanResult:
         """Go through a table: in its database, if there is one and it can; else by reading it."""
         asked, note = (target, self.columns, self.task, self._drawn, self._summed), ""
         if database is not None:
             try:
-                return scan.read(DatabaseScan(source, database, self.random_state, watch), *asked)
+                return scan.scan_table(DatabaseScan(source, database, self.random_state, watch), *asked)
             except PushdownError as error:
                 if self.in_database:
                     raise
                 note = str(error)
         ledger = Ledger.empty(self.random_state) if self.ledger else None
-        return scan.read(
-            scan.StreamScan(source, self.random_state, watch, note, ledger, self._may_need_all_rows()), *asked
+        return scan.scan_table(
+            scan.StreamScan(source, self.random_state, watch, note, ledger, self._may_cache_rows()), *asked
         )
 
-    def _may_need_all_rows(self) -> bool:
+    def _may_cache_rows(self) -> bool:
         """Whether the model may be a regression that is fitted to all rows, which takes several passes over them."""
         named = MODEL_TYPES.get(self.model)
         return self.most_rows in (None, "auto") and (named is None or named.is_penalised)
@@ -213,29 +215,31 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         These are the rows that models are compared by. More are drawn where others are fitted to them, and are not
         drawn later from rows that are kept.
         """
-        if self._may_need_all_rows() or (self.model != "auto" and find_model_type(self.model, schema).exact):
-            return scan.COMPARED
-        return self._most_fitted or scan.COMPARED
+        if self._may_cache_rows() or (self.model != "auto" and find_model_type(self.model, schema).exact):
+            return scan.COMPARISON_ROWS
+        return self._most_fitted or scan.COMPARISON_ROWS
 
     @property
     def _most_fitted(self) -> int | None:
         """How many rows a model is fitted to that is neither read from sums nor fitted to all rows of a large table."""
         if self.most_rows is None:
             return None
-        return max(DRAWN if isinstance(self.most_rows, str) else self.most_rows, scan.COMPARED)
+        return max(DRAWN if isinstance(self.most_rows, str) else self.most_rows, scan.COMPARISON_ROWS)
 
     def _summed(self, schema: Schema) -> ModelType | None:
         """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
         form = None if self.model == "auto" else find_model_type(self.model, schema)
         return form if form is not None and form.exact and form.reads != "cells" else None
 
-    def _settle(self, found: scan.Read, watch: Watch | None) -> None:
+    def _settle(self, found: scan.ScanResult, watch: Watch | None) -> None:
         """Choose a model, and fit it to all rows."""
         schema, labels = found.schema, found.labels
-        sample, values = found.compared(self.random_state)
+        sample, values = found.comparison_sample(self.random_state)
         auto = self.model == "auto"
         forms = candidates(schema, len(labels), found.rows) if auto else [find_model_type(self.model, schema)]
-        self.candidates_ = judge(forms, sample, values, schema.task, labels, self.folds, self.random_state, watch)
+        self.candidates_ = evaluate_candidates(
+            forms, sample, values, schema.task, labels, self.folds, self.random_state, watch
+        )
         best = self.candidates_[0]
         if auto and best.why:
             raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
@@ -251,7 +255,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self._labels, self._bins = labels, found.bins
         self.ledger_ = found.ledger if form.exact else None
         self.rows_, self.skipped_ = found.rows, found.skipped
-        self.ranges_ = ranges_of(sample)
+        self.ranges_ = numeric_ranges(sample)
         if schema.task != "classes":
             self.ranges_[schema.target] = float(values.min()), float(values.max())
         self._noise = 0.0
@@ -259,7 +263,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             self._noise = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
 
     def _fitted(
-        self, form: ModelType, penalty: float, found: scan.Read, sample: Block, values: npt.NDArray[Any]
+        self, form: ModelType, penalty: float, found: scan.ScanResult, sample: Block, values: npt.NDArray[Any]
     ) -> Predictor:
         """Return the model of all rows, or of as many as it may have."""
         predictor = make_predictor(form, found.schema.task, found.labels, penalty)
@@ -271,27 +275,27 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             return found.summed
         predictor.prepare(sample)
         if found.rows > sample.rows:
-            predictor.complete(found.description)
+            predictor.extend_levels(found.description)
         if found.sums is not None and isinstance(predictor, LinearPredictor) and form.exact:
-            if self.in_database or multiplies_faster(predictor.design.width):
-                return found.sums.learnt(predictor, sample, values)
+            if self.in_database or is_faster_in_database(predictor.design.width):
+                return found.sums.fit_linear(predictor, sample, values)
             self.summed_ += f", of products {scan.HERE}"
         if form.exact:
-            return predictor.learn(found.again())
+            return predictor.learn(found.all_rows())
         if (
             isinstance(predictor, LinearPredictor)
             and found.rows > DRAWN
             and self._takes_all_rows(predictor, found, sample)
         ):
-            return predictor.learn_in_passes(partial(found.again, packed=True), found.rows)
+            return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
         self.fitted_rows_ = min(found.rows, self._most_fitted or found.rows)
         return predictor.learn(found.drawn_again(self.fitted_rows_, self.random_state))
 
-    def _takes_all_rows(self, predictor: LinearPredictor, found: scan.Read, sample: Block) -> bool:
+    def _takes_all_rows(self, predictor: LinearPredictor, found: scan.ScanResult, sample: Block) -> bool:
         """Whether a regression is fitted to all rows of a large table."""
         if self.most_rows != "auto":
             return self.most_rows is None
-        return found.keeps_all and found.rows * predictor.row_products(sample) <= PRODUCTS
+        return found.has_cached_rows and found.rows * predictor.row_products(sample) <= PRODUCTS
 
     # Predictions.
 
@@ -343,7 +347,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         source = self.open(table)
         first = 0
-        for batch in ahead(source.batches()):
+        for batch in prefetch(source.batches()):
             yield batch, Block.of(batch, self.schema_, first)
             first += batch.num_rows
 
@@ -400,7 +404,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     def log_evidence(self, table: Any) -> FloatArray:
         """Return log p(x) of each row, (n,): low for rows unlike any that were learnt."""
-        found = [self.description_.log_evidence(cells_of(block)) for _, block in self.blocks(table)]
+        found = [self.description_.log_evidence(to_cells(block)) for _, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows")
         return np.concatenate(found)
@@ -413,12 +417,12 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")
-        return drawn(self, n, random_state)
+        return draw_rows(self, n, random_state)
 
     def impute(self, table: Any) -> Any:
         """Return a table with its missing cells filled in by what the others of their row suggest: an Arrow table."""
         pa = arrow()
-        found = [imputed(self, batch, block)[0] for batch, block in self.blocks(table)]
+        found = [impute_batch(self, batch, block)[0] for batch, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows")
         return pa.concat_tables([pa.Table.from_batches([each]) for each in found], promote_options="permissive")
@@ -432,8 +436,8 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         """Yield rows that have a target, with their targets."""
         source = self.open(table, target=True)
         first, expected = 0, source.rows()
-        for batch in ahead(source.batches()):
-            block, answers = scan.rows_of(batch, self.schema_, first)
+        for batch in prefetch(source.batches()):
+            block, answers = scan.encode_rows(batch, self.schema_, first)
             first += batch.num_rows
             if block.rows:
                 yield block, answers
@@ -485,16 +489,16 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         rows, ranges = 0, self.ranges_
         for block, values in self._learnt(table, watch):
             predictor.add(block, values)
-            ranges = _joined(ranges, ranges_of(block))
+            ranges = _joined(ranges, numeric_ranges(block))
             if self.schema_.task != "classes":
                 ranges = _joined(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
             if description is not None:
-                more = description.summed(block, self._codes(values), self._description_labels)
-                description.remember(description.statistics_ + more)
+                more = description.sum_rows(block, self._codes(values), self._description_labels)
+                description.set_statistics(description.statistics_ + more)
             if ledger is not None:
-                ledger = ledger.plus(block, values, self._labels)
+                ledger = ledger.add_rows(block, values, self._labels)
             rows += block.rows
-        predictor.settle()
+        predictor.finish_update()
         self._take(predictor, description, ledger, self.rows_ + rows)
         self.ranges_ = ranges
         return self
@@ -520,11 +524,11 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             for block, answers in self._answered(table, watch):
                 values = self._values(answers)
                 if ledger is not None:
-                    ledger = _ledger_without(ledger, block, answers, values, self._labels)
+                    ledger = _remove_from_ledger(ledger, block, answers, values, self._labels)
                 lost = max(lost, predictor.remove(block, values))
                 if description is not None:
-                    gone = description.summed(block, self._codes(values), self._description_labels)
-                    lost = max(lost, take_out(description, gone))
+                    gone = description.sum_rows(block, self._codes(values), self._description_labels)
+                    lost = max(lost, subtract_statistics(description, gone))
                 rows += block.rows
         except NegativeEvidenceError as error:
             raise TableError(
@@ -532,7 +536,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             ) from None
         if rows >= self.rows_:
             raise TableError("these are all rows that the model has learned: nothing would be left of it")
-        predictor.settle()
+        predictor.finish_update()
         self._take(predictor, description, ledger, self.rows_ - rows)
         digits = {"digits_lost": lost, "digits_kept": 15.9 - lost}
         return {"rows": rows, "left": self.rows_, **digits, "verified": ledger is not None}
@@ -548,22 +552,22 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     def _refuse_unless_exact(self, what: str) -> None:
         self._check_fitted()
         if not self.predictor_.form.exact:
-            raise self.predictor_.refused(what)
+            raise self.predictor_.unsupported(what)
 
     def __add__(self, other: Any) -> Self:
         if not isinstance(other, TableModel):
             return NotImplemented
         self._refuse_unless_exact("be merged")
         other._refuse_unless_exact("be merged")
-        _check_alike(self, other)
+        _check_mergeable(self, other)
         both = type(self)(**self.get_params(deep=False))
-        both.predictor_ = self.predictor_.merged(other.predictor_)
-        both.predictor_.settle()
-        both._temper(self, other)
+        both.predictor_ = self.predictor_.merge(other.predictor_)
+        both.predictor_.finish_update()
+        both._merge_temperatures(self, other)
         both._description = None
         if self._description is not None and other._description is not None:
             both._description = copy.deepcopy(self._description)
-            both._description.remember(self._description.statistics_ + _components(self, other))
+            both._description.set_statistics(self._description.statistics_ + _components(self, other))
         both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
         both._labels = self._labels.union(other._labels)[0]
         both._bins, both._noise = self._bins, self._noise
@@ -572,11 +576,11 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         both.ranges_ = _joined(self.ranges_, other.ranges_)
         both.ledger_ = None
         if self.ledger_ is not None and other.ledger_ is not None:
-            both.ledger_ = self.ledger_.merged(other.ledger_)
+            both.ledger_ = self.ledger_.merge(other.ledger_)
         both.summed_ = self.summed_ if self.summed_ == other.summed_ else f"{self.summed_} and {other.summed_}"
         return both
 
-    def _temper(self, one: TableModel, two: TableModel) -> None:
+    def _merge_temperatures(self, one: TableModel, two: TableModel) -> None:
         """Take the temperatures of two models together: each counts by its rows.
 
         The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
@@ -735,10 +739,12 @@ def _joined(one: dict[str, tuple[float, float]], two: dict[str, tuple[float, flo
     return {name: (min(low for low, _ in some), max(high for _, high in some)) for name, some in spans.items()}
 
 
-def _ledger_without(ledger: Ledger, block: Block, answers: Targets, values: npt.NDArray[Any], labels: Labels) -> Ledger:
+def _remove_from_ledger(
+    ledger: Ledger, block: Block, answers: Targets, values: npt.NDArray[Any], labels: Labels
+) -> Ledger:
     """Return a ledger without the rows of a block, or say which of them it does not hold."""
     try:
-        return ledger.minus(block, values, labels)
+        return ledger.remove_rows(block, values, labels)
     except UnknownRowError as error:
         row = block.first + int(np.flatnonzero(answers.known)[error.row]) + 1
         raise TableError(
@@ -747,7 +753,7 @@ def _ledger_without(ledger: Ledger, block: Block, answers: Targets, values: npt.
         ) from None
 
 
-def _check_alike(one: TableModel, two: TableModel) -> None:
+def _check_mergeable(one: TableModel, two: TableModel) -> None:
     if (one.ledger_ is None) != (two.ledger_ is None):
         raise TableError(
             "one of the models keeps a ledger of its rows and the other none: fit both with --ledger, or drop the "

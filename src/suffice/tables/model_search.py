@@ -77,7 +77,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class CrossValidation:
     """Rows that models are judged by."""
 
     sample: Block
@@ -86,7 +86,7 @@ class Trial:
     task: Task
     labels: Labels
 
-    def __getitem__(self, rows: Any) -> Trial:
+    def __getitem__(self, rows: Any) -> CrossValidation:
         return replace(self, sample=self.sample[rows], values=self.values[rows], places=self.places[rows])
 
     @property
@@ -95,7 +95,7 @@ class Trial:
         return [np.flatnonzero(self.places == fold) for fold in range(int(self.places.max()) + 1)]
 
 
-def fold_of(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
+def assign_folds(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return the fold of each row, so that every fold has its share of each class, or of small and large numbers."""
     order = np.lexsort((random.random(len(values)), values))
     places = np.empty(len(values), dtype=np.int64)
@@ -103,7 +103,7 @@ def fold_of(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -
     return places
 
 
-def judge(
+def evaluate_candidates(
     forms: Sequence[ModelType],
     sample: Block,
     values: npt.NDArray[Any],
@@ -119,7 +119,7 @@ def judge(
     """
     folds = max(2, min(folds, len(values) // 2))
     random = np.random.default_rng(seed)
-    trial = Trial(sample, values, fold_of(values, folds, random), task, labels)
+    trial = CrossValidation(sample, values, assign_folds(values, folds, random), task, labels)
     few = trial if len(values) <= _NEAR_ROWS else trial[np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))]
     found = []
     for number, form in enumerate(forms):
@@ -127,7 +127,7 @@ def judge(
             watch(f"trying {form.name}", number, len(forms))
         start = time.perf_counter()
         try:
-            candidate = _best_penalty(form, few if form.reads == "near" else trial)
+            candidate = _tune_penalty(form, few if form.reads == "near" else trial)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             why = (str(error) or type(error).__name__).splitlines()[0]
             candidate = Candidate(form.name, form.title, form.generative, np.nan, np.nan, why=why)
@@ -135,14 +135,14 @@ def judge(
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
 
-def _best_penalty(form: ModelType, trial: Trial) -> Candidate:
+def _tune_penalty(form: ModelType, trial: CrossValidation) -> Candidate:
     """Return how well a form predicts rows held out, with the penalty that suits it best."""
-    best = _judged(form, 1.0, trial)
+    best = _evaluate(form, 1.0, trial)
     if not form.is_penalised or len(trial.values) >= _PLENTY * best.columns:
         return best
     for step in (0.1, 10.0):  # less and less of it while that helps; if it does not, more
         while _WEAKEST <= best.penalty * step <= _STRONGEST:
-            other = _judged(form, best.penalty * step, trial)
+            other = _evaluate(form, best.penalty * step, trial)
             if not other.loss < best.loss * (1 - _WORTH):
                 break
             best = other
@@ -151,12 +151,12 @@ def _best_penalty(form: ModelType, trial: Trial) -> Candidate:
     return best
 
 
-def _judged(form: ModelType, penalty: float, trial: Trial) -> Candidate:
-    answers, columns = held_out(form, penalty, trial)
+def _evaluate(form: ModelType, penalty: float, trial: CrossValidation) -> Candidate:
+    answers, columns = predict_held_out(form, penalty, trial)
     task, values, folds = trial.task, trial.values, trial.folds
     temperature = 1.0
     if form.generative:
-        temperature = temperature_of(answers, values)
+        temperature = fit_temperature(answers, values)
         answers = answers / temperature
     per_row = row_losses(task, answers, values)
     means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
@@ -177,13 +177,13 @@ def _judged(form: ModelType, penalty: float, trial: Trial) -> Candidate:
     )
 
 
-def temperature_of(answers: FloatArray, values: npt.NDArray[Any]) -> float:
+def fit_temperature(answers: FloatArray, values: npt.NDArray[Any]) -> float:
     """Return the temperature of a generative model by its log-scores of rows held out, (n, k), and their classes."""
     found = best_temperature(answers, values, np.ones(len(values)))
     return found if len(values) >= _MANY else max(found, 1.0)  # a few rows told apart are no reason to be surer
 
 
-def held_out(form: ModelType, penalty: float, trial: Trial) -> tuple[FloatArray, int]:
+def predict_held_out(form: ModelType, penalty: float, trial: CrossValidation) -> tuple[FloatArray, int]:
     """Return the answers for each row of a model of the other folds' rows, and how many columns it reads."""
     sample, values, folds = trial.sample, trial.values, trial.folds
     blocks = [sample[fold] for fold in folds]
@@ -201,8 +201,8 @@ def held_out(form: ModelType, penalty: float, trial: Trial) -> tuple[FloatArray,
         if form.exact:
             model, *others = alone[:number] + alone[number + 1 :]
             for other in others:
-                model = model.merged(other)
-            model.settle()
+                model = model.merge(other)
+            model.finish_update()
         else:
             rows = np.flatnonzero(trial.places != number)
             model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])

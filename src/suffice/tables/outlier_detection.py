@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.tables.predictors.naive_bayes import cells_of
+from suffice.tables.predictors.naive_bayes import to_cells
 from suffice.tables.sources import open_table
-from suffice.tables.table_writer import whole_again
+from suffice.tables.table_writer import restore_integers
 
 if TYPE_CHECKING:
     from suffice.tables.model import TableModel
@@ -51,7 +51,7 @@ def outliers(model: TableModel, table: Any, n: int = 10) -> list[Outlier]:
             entry = (
                 -float(evidence[place]),
                 first + int(place),
-                whole_again(batch.slice(int(place), 1), source.whole).to_pylist()[0],
+                restore_integers(batch.slice(int(place), 1), source.whole).to_pylist()[0],
                 surprise[place],
             )
             if len(heap) < n:
@@ -73,7 +73,7 @@ def _scored(model: TableModel, table: Any) -> Iterator[tuple[Any, Any, Any, int]
     """Yield log p(x), and how improbable each cell is in the class that suits its row best."""
     description = model.description_
     for batch, block in model.blocks(table):
-        cells = cells_of(block)
+        cells = to_cells(block)
         joint = description._joint
         parts, base = joint.contributions(description._readable(joint, cells))
         stacked = np.stack(parts, axis=2)

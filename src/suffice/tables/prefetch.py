@@ -20,17 +20,17 @@ _END = object()
 #: Threads that read, and what stops them.
 _READERS: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
 #: How many seconds are waited for a reader when the process ends; one that waits for standard input does not end.
-_PATIENCE = 2.0
+_JOIN_SECONDS = 2.0
 #: Batches that are read before anybody asks for them.
-_EARLY = 32
+_PREFETCHED_BATCHES = 32
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
+def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     """Return items that another thread reads before they are asked for, so many at most; it starts at once.
 
     Examples
     --------
-    >>> list(ahead(range(3)))
+    >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
     waiting: queue.Queue[Any] = queue.Queue(depth)
@@ -38,7 +38,7 @@ def ahead(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
     thread = threading.Thread(target=_read, args=(items, waiting, stopped), name="suffice-reader", daemon=True)
     _READERS[thread] = stopped
     thread.start()
-    return _handed_on(items, waiting, stopped, thread)
+    return _yield_items(items, waiting, stopped, thread)
 
 
 @atexit.register
@@ -51,7 +51,7 @@ def _stop_readers() -> None:
     for _, stopped in readers:
         stopped.set()
     for thread, _ in readers:
-        thread.join(_PATIENCE)
+        thread.join(_JOIN_SECONDS)
 
 
 def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Event) -> None:
@@ -73,7 +73,7 @@ def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Ev
         offer(_END, error)
 
 
-def _handed_on(
+def _yield_items(
     items: Iterable[T], waiting: queue.Queue[Any], stopped: threading.Event, thread: threading.Thread
 ) -> Generator[T, None, None]:
     try:
@@ -100,7 +100,7 @@ class PrefetchedSource(Source):
         self.categorical = source.categorical
         self._expected = source.rows()
         self._schema = source.schema()
-        self._begun: Generator[pa.RecordBatch, None, None] | None = ahead(source.batches(), _EARLY)
+        self._prefetched: Generator[pa.RecordBatch, None, None] | None = prefetch(source.batches(), _PREFETCHED_BATCHES)
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
@@ -112,7 +112,7 @@ class PrefetchedSource(Source):
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
-        begun, self._begun = self._begun, None
+        begun, self._prefetched = self._prefetched, None
         if begun is None:
             return self._source.batches(columns)
         return begun if columns is None else (batch.select(list(columns)) for batch in begun)

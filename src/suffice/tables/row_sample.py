@@ -12,7 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
-from suffice.tables.encoding import Block, Names
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _take_rows(batch: pa.RecordBatch, places: npt.NDArray[np.intp]) -> pa.Record
     return batch.take(arrow().array(places))
 
 
-class Sample:
+class RowSample:
     """A random sample of a stream of rows that depends on their contents and a seed alone, not on their order.
 
     Each row has a random number, derived from its hash, the seed, and how many rows of this hash came before. The rows
@@ -50,7 +50,7 @@ class Sample:
 
     Examples
     --------
-    >>> sample = Sample(2)
+    >>> sample = RowSample(2)
     >>> sample.add(arrow().record_batch({"a": [1, 2, 3]}), np.array([17, 5, 23], dtype=np.uint64))
     >>> sample.table().num_rows
     2
@@ -152,7 +152,7 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
     hashes = np.zeros(block.rows, dtype=np.uint64)
     *factors, last = _native.rows.mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
     for column, factor in zip(block.columns, factors, strict=True):
-        if isinstance(column, Names):
+        if isinstance(column, CodedColumn):
             hashes += _name_hashes(map(str, column.vocabulary.names), factor)[column.codes]
         elif isinstance(column, list):
             hashes += _name_hashes(column, factor)[:-1]

@@ -18,24 +18,24 @@ from suffice.tables.errors import TableError
 from suffice.tables.ledger import Ledger
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
-from suffice.tables.prefetch import ahead
-from suffice.tables.row_sample import Sample, hash_rows, order_by_content
+from suffice.tables.prefetch import prefetch
+from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
 from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, Schema, infer_schema
 from suffice.tables.sources.base import BATCH, Source, Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from suffice.tables.pushdown.sums import Sums
+    from suffice.tables.pushdown.sums import DatabaseSums
 
 #: Rows that models are compared by, at most.
-COMPARED = 30_000
+COMPARISON_ROWS = 30_000
 #: Where sums are taken of rows that are read.
 HERE = "here"
 
 
 @dataclass
-class Read:
+class ScanResult:
     """What one pass over a table leaves behind."""
 
     source: Source
@@ -47,19 +47,19 @@ class Read:
     summed: Predictor | None  # the model of all rows, where it was asked for and is a sum
     rows: int
     skipped: int  # rows without a target
-    sums: Sums | None = None  # what takes more sums where the rows lie
+    sums: DatabaseSums | None = None  # what takes more sums where the rows lie
     where: str = HERE  # where sums were taken
     note: str = ""  # why they were not taken where the rows lie
     ledger: Ledger | None = None  # of the rows, where one is kept
     kept: CompactRows | None = None  # all rows, where they are needed again
 
     @property
-    def holds_all(self) -> bool:
+    def is_sample_complete(self) -> bool:
         """Whether all rows were drawn."""
         return bool(self.sample.num_rows == self.rows)
 
     @property
-    def keeps_all(self) -> bool:
+    def has_cached_rows(self) -> bool:
         """Whether all rows are kept in a compact form."""
         return self.kept is not None and self.kept.is_complete
 
@@ -68,55 +68,55 @@ class Read:
         if self.kept is not None:
             self.kept.close()
 
-    def drawn(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+    def sampled_rows(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield the rows that were drawn, with codes of the classes, or numbers."""
-        return self.learnt(self.sample.to_batches(BATCH))
+        return self._encode_batches(self.sample.to_batches(BATCH))
 
-    def again(self, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+    def all_rows(self, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield all rows once more: those that were drawn or kept, where these are all; else they are read again.
 
         With ``packed``, numbers may be :class:`~suffice.tables.encoding.PackedNumbers`.
         """
-        if self.holds_all:
-            return self.drawn()
-        if self.keeps_all:
+        if self.is_sample_complete:
+            return self.sampled_rows()
+        if self.has_cached_rows:
             assert self.kept is not None
-            return self.kept.read(self.labels, packed=True) if packed else ahead(self.kept.read(self.labels))
-        return self.learnt(ahead(self.source.batches([*self.schema.columns, self.schema.target])))
+            return self.kept.read(self.labels, packed=True) if packed else prefetch(self.kept.read(self.labels))
+        return self._encode_batches(prefetch(self.source.batches([*self.schema.columns, self.schema.target])))
 
     def drawn_again(self, most: int, seed: int) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield so many rows at most, drawn from all rows, with codes of the classes, or numbers."""
         if self.rows <= most:
-            return self.again()
+            return self.all_rows()
         if self.sample.num_rows == most:
-            return self.drawn()
-        sample = Sample(most, seed, lambda rows, places: (rows[0][places], rows[1][places]))
-        for block, values in self.again():
+            return self.sampled_rows()
+        sample = RowSample(most, seed, lambda rows, places: (rows[0][places], rows[1][places]))
+        for block, values in self.all_rows():
             sample.add((block, values), hash_rows(block, values, self.labels))
         return iter(sample.parts())
 
-    def compared(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
+    def comparison_sample(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
         """Return some of the rows that were drawn, with their codes or numbers.
 
         Which rows these are, and their order, depends on the contents of the drawn rows and on the seed alone: not on
         the order in which a file, a frame or a database gives them. So folds, temperatures and penalties are the same
         in every way of reading a table whose rows are all drawn.
         """
-        order = order_by_content(self.drawn(), self.labels, seed)
-        (batch,) = self.sample.take(arrow().array(order[:COMPARED])).combine_chunks().to_batches()
-        (found,) = self.learnt([batch])
+        order = order_by_content(self.sampled_rows(), self.labels, seed)
+        (batch,) = self.sample.take(arrow().array(order[:COMPARISON_ROWS])).combine_chunks().to_batches()
+        (found,) = self._encode_batches([batch])
         return found
 
-    def learnt(self, batches: Any) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+    def _encode_batches(self, batches: Any) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield rows with codes of the classes, or numbers."""
         first = 0
         for batch in batches:
-            block, answers = rows_of(batch, self.schema, first)
+            block, answers = encode_rows(batch, self.schema, first)
             yield block, answers.into(self.labels) if self.schema.task == "classes" else answers.values
             first += batch.num_rows
 
 
-def rows_of(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
+def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
     """Return the rows of a batch that have a target, and these targets."""
     answers = Targets.of(batch.column(schema.target), schema, first)
     if not answers.known.all():
@@ -124,7 +124,7 @@ def rows_of(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]
     return Block.of(batch, schema, first), answers
 
 
-def head_of(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool]:
+def read_head(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool]:
     """Return the first batches, all batches, and whether the first are all."""
     stream = source.batches()
     held: list[Any] = []
@@ -155,23 +155,23 @@ class Scan(Protocol):
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
 
-    def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
+    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
         """Sum all rows, and draw some: so many at most. ``said`` is what the user says of the target."""
 
 
-def read(
-    passes: Scan,
+def scan_table(
+    table_scan: Scan,
     target: str,
     kinds: Any = None,
     task: str | None = None,
-    most: Callable[[Schema], int] = lambda _: COMPARED,
+    most: Callable[[Schema], int] = lambda _: COMPARISON_ROWS,
     form: Callable[[Schema], ModelType | None] = lambda _: None,
-) -> Read:
+) -> ScanResult:
     """Go through a table once, or once more where the first rows misled about a column.
 
     Parameters
     ----------
-    passes
+    table_scan
         The table, and where its sums are taken.
     target
         The column to predict.
@@ -182,15 +182,15 @@ def read(
     form
         Which model to sum on the way, if any.
     """
-    head, whole = passes.head()
+    head, whole = table_scan.head()
     if not head.num_rows:
-        raise TableError(f"{passes.source.name} has no rows: there is nothing to learn from")
-    schema = infer_schema(head, target, kinds, task, whole, passes.source.missing, passes.source.categorical)
+        raise TableError(f"{table_scan.source.name} has no rows: there is nothing to learn from")
+    schema = infer_schema(head, target, kinds, task, whole, table_scan.source.missing, table_scan.source.categorical)
     said = task or (kinds or {}).get(target)
     settled = set(kinds or {})  # columns whose kind is not to be inferred again
     while True:
         try:
-            found = passes.go(schema, head, most(schema), form(schema), said)
+            found = table_scan.run(schema, head, most(schema), form(schema), said)
         except KindError as error:  # the first rows misled: once more, as all rows are
             if error.column in (kinds or {}):
                 raise  # the user asked for it
@@ -198,7 +198,7 @@ def read(
             schema = schema.with_kind(error.column, error.cure, why)
             settled.add(error.column)
             continue
-        others = {} if whole else _kinds_of_all(found, settled)
+        others = {} if whole else _revise_kinds(found, settled)
         if others:  # the first rows are not like all rows: once more
             found.close()
             for name, kind in others.items():
@@ -214,7 +214,7 @@ def read(
             schema = schema.with_kind(name, "ignore", f"always {value}")
 
 
-def _kinds_of_all(found: Read, settled: set[str]) -> dict[str, str]:
+def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:
     """Return the columns of numbers that rows drawn from the whole table suggest another kind for than the first rows.
 
     So the kind of a column does not depend on the order of the rows.
@@ -280,18 +280,18 @@ class StreamScan:
 
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
-        held, self._stream, whole = head_of(self.source)
+        held, self._stream, whole = read_head(self.source)
         return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:HEAD_ROWS], whole
 
-    def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
+    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
         """Sum all rows while they are read, and draw some."""
         with ExitStack() as stack:
             kept = stack.enter_context(CompactRows(schema.features)) if self._keeps_rows else None
-            found = self._go(schema, head, most, form, said, kept)
+            found = self._run(schema, head, most, form, said, kept)
             stack.pop_all()
         return found
 
-    def _go(
+    def _run(
         self,
         schema: Schema,
         head: pa.Table,
@@ -299,9 +299,9 @@ class StreamScan:
         form: ModelType | None,
         said: str | None,
         kept: CompactRows | None,
-    ) -> Read:
+    ) -> ScanResult:
         stream, self._stream = self._stream or self.source.batches(), None
-        sample = Sample(most, self._seed)
+        sample = RowSample(most, self._seed)
         columns = [*schema.columns, schema.target]
         bins = None
         if schema.task != "classes":
@@ -314,9 +314,9 @@ class StreamScan:
         rows = skipped = 0
         prepared = False
         labels = Labels()
-        for batch in ahead(stream):
+        for batch in prefetch(stream):
             batch = batch.select(columns)
-            block, answers = rows_of(batch, schema, rows)
+            block, answers = encode_rows(batch, schema, rows)
             if not answers.known.all():
                 batch = batch.filter(arrow().array(answers.known))
             skipped += len(answers.known) - batch.num_rows
@@ -327,12 +327,12 @@ class StreamScan:
                 continue
             labels = labels.union(answers.labels)[0]
             if bins is None:
-                more = description.summed(block, answers.values, answers.labels)
+                more = description.sum_rows(block, answers.values, answers.labels)
             else:
-                more = description.summed(block, bins.codes(answers.values), bins.labels)
+                more = description.sum_rows(block, bins.codes(answers.values), bins.labels)
             statistics = more if statistics is None else statistics + more
             if ledger is not None:
-                ledger = ledger.plus(block, answers.values, answers.labels)
+                ledger = ledger.add_rows(block, answers.values, answers.labels)
             if summed is not None:
                 if not prepared:
                     summed.prepare(block)
@@ -348,11 +348,11 @@ class StreamScan:
             )
         if bins is None:
             check_labels(labels, schema, said)
-        description.remember(statistics)
+        description.set_statistics(statistics)
         if summed is not None:
-            summed.settle()
+            summed.finish_update()
         table = sample.table()
-        return Read(
+        return ScanResult(
             self.source,
             schema,
             labels,

@@ -20,11 +20,11 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.cells import missing_numbers
 from suffice.tables.design_matrix import Levels, Words
-from suffice.tables.encoding import named
+from suffice.tables.encoding import encode_values
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
-from suffice.tables.pushdown.columns import date_part, part_names, term_columns
+from suffice.tables.pushdown.columns import date_part_numbers, sql_date_part, term_columns
 from suffice.tables.schema import Feature, Field, Schema
 
 #: What the column of the prediction is called, and those of probabilities begin with.
@@ -98,10 +98,10 @@ def to_sql(
         if isinstance(conditional, Correlated):
             cells = [_required(cell, name, spoken) for cell, name in zip(cells, names, strict=True)]
     scoring = Scoring(spoken, quoted_path(table, spoken), cells, tuple(keep), steps)
-    return written_by(estimator, scoring, kinds)
+    return estimator_query(estimator, scoring, kinds)
 
 
-def written_by(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
+def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
     """Return the query of an estimator.
 
     Parameters
@@ -118,15 +118,15 @@ def written_by(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (), amon
     spoken, names = scoring.dialect, scoring.names()
     if hasattr(estimator, "_joint"):
         joint = estimator._joint
-        scores = scores_of(joint.conditional, names, spoken, kinds)
+        scores = class_scores(joint.conditional, names, spoken, kinds)
         found = Posterior(scores, joint.labels, joint.log_prior, joint.prior, joint.temperature)
-        return classified(scoring, found.among(among, spoken))
+        return classifier_query(scoring, found.among(among, spoken))
     if hasattr(estimator, "_scores_of_classes"):
         coef, intercept = estimator._scores_of_classes()
         k = len(coef)
         scores = Scores(spoken).linear(names, coef, intercept)
         found = Posterior(scores, Labels.of(estimator.classes_), np.zeros(k), np.full(k, 1 / k), 1.0)
-        return classified(scoring, found.among(among, spoken))
+        return classifier_query(scoring, found.among(among, spoken))
     if hasattr(estimator, "_linear"):
         coef, intercept = estimator._linear()
         if len(coef) != 1:
@@ -159,7 +159,7 @@ class Posterior(NamedTuple):
         return Posterior(scores, labels, log_prior, prior, self.temperature)
 
 
-def classified(scoring: Scoring, found: Posterior) -> str:
+def classifier_query(scoring: Scoring, found: Posterior) -> str:
     """Return the query of a classifier."""
     number, pairs = scoring.dialect.number, zip(found.scores, found.log_prior, strict=True)
     scores = [f"({score} + {number(level)})" if level else score for score, level in pairs]
@@ -181,7 +181,9 @@ def probability_names(labels: Labels) -> dict[Any, str]:
     return {label: f"{PROBABILITY}{place}_{label}" for place, label in enumerate(labels)}  # 1 and "1" are two classes
 
 
-def scores_of(conditional: Conditional, cells: Sequence[str], dialect: Dialect, kinds: Sequence[str] = ()) -> list[str]:
+def class_scores(
+    conditional: Conditional, cells: Sequence[str], dialect: Dialect, kinds: Sequence[str] = ()
+) -> list[str]:
     """Return log p(x | y) of each class, up to what all classes share."""
     scores = Scores(dialect)
     match conditional:
@@ -189,7 +191,7 @@ def scores_of(conditional: Conditional, cells: Sequence[str], dialect: Dialect, 
             parts = []
             for kind, factor in conditional.factors.items():
                 own = [cell for cell, each in zip(cells, kinds, strict=True) if each == kind]
-                parts.append(scores_of(factor, own, dialect))
+                parts.append(class_scores(factor, own, dialect))
             return scores.summed(parts)
         case Linear():
             return _linear(conditional, cells, scores)
@@ -275,7 +277,7 @@ def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tupl
         categories = iter(_codes(factors["category"], map(quoted, wanted), dialect))
     for name, kind in zip(names, estimator.column_kinds_.values(), strict=True):
         if kind == "text":
-            raise no_words(name)
+            raise text_error(name)
         if kind == "ignore":
             continue
         kinds.append(kind)
@@ -296,7 +298,7 @@ def _truth(name: str, dialect: Dialect) -> str:
     return f"(case when {cell} in ({words[1]}) then 1 when {cell} in ({words[0]}) then 0 end)"
 
 
-def no_words(name: str) -> ValueError:
+def text_error(name: str) -> ValueError:
     """Return the complaint about text, whose words a database would find otherwise."""
     return ValueError(
         f"column {name!r} is text, and databases find other words in it than the model does: score rows here, with "
@@ -352,7 +354,7 @@ class _Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoredCells:
+class SqlCells:
     """What a fitted model sees of a table's columns, as SQL.
 
     A SELECT is written without knowing the types that its table's columns have: a column of numbers may lie in the
@@ -514,7 +516,7 @@ class ScoredCells:
         return f"{' '.join(cases)} else {self._refused(own, 'is ', cell, cure)}"
 
     def _named(self, own: Field, cell: _Cell) -> str:
-        """Return the name of a cell, as :func:`suffice.tables.encoding.named` gives it."""
+        """Return the name of a cell, as :func:`suffice.tables.encoding.encode_values` gives it."""
         x, k, n, plain = cell
         text = "varchar" if self.dialect.name == "duckdb" else "text"
         infinite = self.dialect.number(np.inf)
@@ -561,7 +563,7 @@ class ScoredCells:
 
     def _cell(self, feature: Feature) -> str:
         value = self._name("v", feature.column)
-        return value if feature.part is None else date_part(value, feature.part, self.dialect)
+        return value if feature.part is None else sql_date_part(value, feature.part, self.dialect)
 
     def known_number(self, feature: Feature) -> str:
         """Return a feature as a number, NULL where it is missing."""
@@ -577,7 +579,7 @@ class ScoredCells:
     def _level(self, feature: Feature, level: str) -> str | None:
         """Return a name as what a cell is compared with; None for one that no cell can have."""
         if feature.part is not None:
-            number = part_names(feature.part).get(level)
+            number = date_part_numbers(feature.part).get(level)
             return None if number is None else str(number)
         return self.dialect.string(level) if self._is_possible(level) else None
 
@@ -598,7 +600,7 @@ def _is_written_otherwise(level: str) -> bool:
     """Whether a name is a number that is not written as the reader writes it: 01, or 1.0."""
     for read in (int, float):
         try:
-            return named([read(level)]).vocabulary.names != (level,)
+            return encode_values([read(level)]).vocabulary.names != (level,)
         except ValueError:
             continue
     return False
@@ -620,14 +622,14 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
             f"a model of the form {predictor.form.name!r} cannot be written as a SELECT: score rows here, with predict"
         )
     _check_features(used, schema)
-    cells = ScoredCells(schema, spoken, unused_prefix(keep), levels)
+    cells = SqlCells(schema, spoken, unused_prefix(keep), levels)
     if isinstance(predictor, NaiveBayesPredictor):
         expressions, kinds = _described(predictor, cells), [feature.kind for feature in used]
     else:
         expressions, kinds = _designed(predictor, cells), []
     steps = cells.steps(dict.fromkeys(feature.column for feature in used))
     scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
-    return written_by(predictor.inner, scoring, kinds, model._labels if schema.task == "classes" else None)
+    return estimator_query(predictor.inner, scoring, kinds, model._labels if schema.task == "classes" else None)
 
 
 def _check_names(keep: Sequence[str], model: Any) -> None:
@@ -642,7 +644,7 @@ def _check_features(features: Sequence[Feature], schema: Schema) -> None:
     """Raise where a database would read a column otherwise than it is read here."""
     for feature in features:
         if feature.kind == "text":
-            raise TableError(str(no_words(feature.column)))
+            raise TableError(str(text_error(feature.column)))
         if feature.kind == "category" and feature.part is None and schema.field(feature.column).type == "moment":
             raise TableError(
                 f"column {feature.column!r} holds moments that are taken for names, which databases write otherwise: "
@@ -650,7 +652,7 @@ def _check_features(features: Sequence[Feature], schema: Schema) -> None:
             )
 
 
-def _described(predictor: NaiveBayesPredictor, cells: ScoredCells) -> list[str]:
+def _described(predictor: NaiveBayesPredictor, cells: SqlCells) -> list[str]:
     """Return what naive Bayes sees of a row."""
     conditional: Any = predictor.inner._joint.conditional
     factors = conditional.factors
@@ -661,7 +663,7 @@ def _described(predictor: NaiveBayesPredictor, cells: ScoredCells) -> list[str]:
     ]
 
 
-def _designed(predictor: LinearPredictor, cells: ScoredCells) -> list[str]:
+def _designed(predictor: LinearPredictor, cells: SqlCells) -> list[str]:
     """Return the columns of a design."""
     features = {feature.name: feature for feature in predictor.design.features}
     return [

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
-from suffice.tables.imputation import written
+from suffice.tables.imputation import format_cell
 from suffice.tables.schema import Field
 from suffice.tables.sources.base import arrow
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suffice.tables.model import TableModel
 
 
-def drawn(model: TableModel, n: int, random_state: int | None) -> Any:
+def draw_rows(model: TableModel, n: int, random_state: int | None) -> Any:
     """Return rows with their target as an Arrow table: classes first, then cells; or cells first, then numbers.
 
     Numbers outside the range that was observed are drawn again, from the part of their distribution inside it.
@@ -37,7 +37,7 @@ def drawn(model: TableModel, n: int, random_state: int | None) -> Any:
             product: Any = joint.conditional
             family = product.factors["numeric"].family
             mu, sigma = family.mu[codes, place], np.sqrt(family.sigma2[codes, place])
-            column = _within(model.ranges_[feature.name], np.array(column), mu, sigma, random).tolist()
+            column = _truncate(model.ranges_[feature.name], np.array(column), mu, sigma, random).tolist()
         features[feature.column, feature.part] = column
     columns: dict[str, Any] = {}
     for field in model.schema_.fields:
@@ -56,7 +56,7 @@ def _column(field: Field, features: dict[tuple[str, str | None], list[Any]], n: 
         start = datetime(1970, 1, 1, tzinfo=UTC)
         moments = [start + timedelta(days=days) for days in features[field.name, "time"]]
         return pa.array([each.replace(tzinfo=None) if field.type == "moment" else each.date() for each in moments])
-    return pa.array([None if cell is None else written(cell, field) for cell in features[field.name, None]])
+    return pa.array([None if cell is None else format_cell(cell, field) for cell in features[field.name, None]])
 
 
 def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generator) -> Any:
@@ -69,10 +69,10 @@ def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generat
     noise = np.full(len(expected), model.noise_)
     numbers = random.normal(expected, noise)
     span = model.ranges_.get(model.schema_.target)
-    return pa.array(numbers if span is None else _within(span, numbers, expected, noise, random))
+    return pa.array(numbers if span is None else _truncate(span, numbers, expected, noise, random))
 
 
-def _within(
+def _truncate(
     span: tuple[float, float], cells: FloatArray, mu: FloatArray, sigma: FloatArray, random: np.random.Generator
 ) -> FloatArray:
     """Return normal numbers with those outside a range drawn again from the truncated normal distribution."""

@@ -56,7 +56,7 @@ class Writer:
         if self._writer is None:
             self._schema = batch.schema
             self._writer = self._opened(batch.schema)
-        self._writer.write_batch(batch if batch.schema.equals(self._schema) else self._alike(batch))
+        self._writer.write_batch(batch if batch.schema.equals(self._schema) else self._cast_to_schema(batch))
 
     def _without_formulas(self, batch: Any) -> Any:
         """Count the cells that a spreadsheet would run as formulas; put an apostrophe before them, where asked to."""
@@ -79,7 +79,7 @@ class Writer:
             )
         return batch
 
-    def _alike(self, batch: Any) -> Any:
+    def _cast_to_schema(self, batch: Any) -> Any:
         """Return a batch with the types of the first."""
         pa = arrow()
         columns = []
@@ -133,21 +133,21 @@ def format_of(path: str) -> tuple[str, bool]:
 
 
 @contextmanager
-def written(path: str | None, otherwise: str = "csv", safe: bool = False) -> Iterator[Writer]:
+def open_writer(path: str | None, otherwise: str = "csv", safe: bool = False) -> Iterator[Writer]:
     """Yield a writer to a file, which appears when all is written; or to standard output, with None or "-".
 
     Cells are written as they are, but on a terminal, which control characters would drive; with ``safe``, cells of
     CSV that a spreadsheet would run as formulas get an apostrophe.
     """
     if path is None or path == "-":
-        shown = _Shown(sys.stdout.buffer) if sys.stdout.isatty() else _Unclosed(sys.stdout.buffer)
+        shown = _Terminal(sys.stdout.buffer) if sys.stdout.isatty() else _KeptOpen(sys.stdout.buffer)
         writer = Writer(shown, otherwise, safe)
         yield writer
         writer.close()
         sys.stdout.buffer.flush()
         return
     format, compressed = format_of(path)  # noqa: A001
-    with new_file(path) as temporary, temporary.open("wb") as raw:
+    with replace_file(path) as temporary, temporary.open("wb") as raw:
         stream = arrow().CompressedOutputStream(raw, "gzip") if compressed else raw
         writer = Writer(stream, format, safe)
         yield writer
@@ -157,19 +157,19 @@ def written(path: str | None, otherwise: str = "csv", safe: bool = False) -> Ite
 
 
 @contextmanager
-def new_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary file that takes the place of another once it is written; what fails is said of the latter."""
-    check_place(path)
+    check_writable(path)
     try:
         with atomic_file(path) as temporary:
             yield temporary
     except OSError as error:
         if "suffice-" in str(error.filename) or error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-            raise OSError(error.errno, unwritten(path, error)) from None
+            raise OSError(error.errno, describe_write_error(path, error)) from None
         raise
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
+def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise where a file cannot be written."""
     place = Path(path)
     if place.is_dir():
@@ -178,12 +178,12 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"there is no folder {place.parent} to write to")
 
 
-def unwritten(path: str | os.PathLike[str], error: OSError) -> str:
+def describe_write_error(path: str | os.PathLike[str], error: OSError) -> str:
     """Return what to say of a file that could not be written."""
     return f"{os.fspath(path)} could not be written ({error.strerror}): free some space, or write elsewhere"
 
 
-def whole_again(batch: Any, whole: frozenset[str]) -> Any:
+def restore_integers(batch: Any, whole: frozenset[str]) -> Any:
     """Return a batch in which columns that are written as whole numbers are so, where they are."""
     pa = arrow()
     for place, field in enumerate(batch.schema):
@@ -200,7 +200,7 @@ def whole_again(batch: Any, whole: frozenset[str]) -> Any:
 _FORMULA = r"^(?:[=@\t\r]|[+-](?s:.)*[^0-9.,%\s])"
 
 
-class _Unclosed:
+class _KeptOpen:
     """A stream that outlives the writers that would close it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -211,7 +211,7 @@ class _Unclosed:
         return self._stream.write(data)
 
 
-class _Shown(_Unclosed):
+class _Terminal(_KeptOpen):
     """A terminal, which shows control characters as dots."""
 
     def __init__(self, stream: IO[bytes]) -> None:

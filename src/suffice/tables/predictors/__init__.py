@@ -7,13 +7,13 @@ from typing import Any
 from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
 from suffice.store import Contents, Stored
-from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
+from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.predictors.text import TextPredictor
 
-__all__ = ["Effects", "EncodedRows", "Predictor", "make_predictor", "quiet", "restore_predictor"]
+__all__ = ["Effects", "EncodedRows", "Predictor", "ignore_warnings", "make_predictor", "restore_predictor"]
 
 _CLASSES: tuple[type[Predictor], ...] = (NaiveBayesPredictor, LinearPredictor, TextPredictor, LocalPredictor)
 

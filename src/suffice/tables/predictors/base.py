@@ -59,7 +59,7 @@ class Predictor(ABC):
     def prepare(self, sample: Block) -> None:
         """Settle how rows are read, by a sample of them."""
 
-    def complete(self, description: Description) -> None:  # noqa: B027  (few have to)
+    def extend_levels(self, description: Description) -> None:  # noqa: B027  (few have to)
         """Settle what a sample cannot tell of all rows, by their sums."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class Predictor(ABC):
 
     # The algebra. Only models whose form is exact have it: others are refused before.
 
-    def refused(self, what: str) -> TableError:
+    def unsupported(self, what: str) -> TableError:
         """Return the complaint about an operation that this model does not have."""
         return TableError(
             f"a {self.form.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums of them. "
@@ -96,10 +96,10 @@ class Predictor(ABC):
         """Unlearn rows, and return the digits that this cost."""
         raise NotImplementedError
 
-    def settle(self) -> None:  # noqa: B027  (few have to)
+    def finish_update(self) -> None:  # noqa: B027  (few have to)
         """Come to rest after rows were added or removed, or models merged."""
 
-    def merged(self, other: Any) -> Predictor:
+    def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class Predictor(ABC):
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def ignore_warnings() -> Iterator[None]:
     """Keep warnings back that say what a table's columns are bound to be: dependent, far apart, few."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

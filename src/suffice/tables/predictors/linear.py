@@ -20,12 +20,12 @@ from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statist
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
-from suffice.tables.design_matrix import Design, about_zero, design_of, left_of
+from suffice.tables.design_matrix import Design, build_design, drop_unused_levels, recentre_at_zero
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
-from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, quiet
+from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.naive_bayes import Description
-from suffice.tables.prefetch import ahead
+from suffice.tables.prefetch import prefetch
 
 R = TypeVar("R")
 
@@ -55,7 +55,7 @@ class LinearPredictor(Predictor):
     def prepare(self, sample: Block) -> None:
         """Settle which columns the matrix has."""
         sums = self.form.exact
-        self.design = design_of(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
+        self.design = build_design(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
         self._check_width()
         self.inner = _estimator(self.form, self.task, self.penalty)
         self.columns = self.design.width
@@ -70,18 +70,21 @@ class LinearPredictor(Predictor):
                 f"{needed / 2**30:.1f} GiB: gda shares one"
             )
 
-    def complete(self, description: Description) -> None:
+    def extend_levels(self, description: Description) -> None:
         """Give columns to levels and gaps that the sample lacks."""
-        self.design = self.design.completed(description.levels(), description.gaps())
+        self.design = self.design.extend(description.levels(), description.gaps())
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
         """Learn from rows: block by block where the model is a sum, from all of them where it is not."""
         if self.form.exact:
             for block, values in rows:
                 self.add(block, values)
-            self.settle()
+            self.finish_update()
             return self
-        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+        with (
+            stack_rows((self.design.encode(block), values) for block, values in rows) as (matrix, values),
+            ignore_warnings(),
+        ):
             self._check_classes(matrix.shape[0])
             if self.inner.solver == "auto" and self._is_quick(matrix):
                 self.inner.set_params(solver="newton")
@@ -102,15 +105,17 @@ class LinearPredictor(Predictor):
         self._start_from_some(read, rows)
         with closing(pieces()) as started:
             head = next(started)
-        with quiet():
+        with ignore_warnings():
             if self.design.has_words:  # these take long to be found: the matrix is kept in a temporary file
-                self.inner.fit(StreamDataset(lambda: ahead(pieces()), is_read_once=True, head=head))
+                self.inner.fit(StreamDataset(lambda: prefetch(pieces()), is_read_once=True, head=head))
             else:
-                self.inner.fit(_EncodedInEachPass(lambda: ahead(pieces()), head=head))
+                self.inner.fit(_EncodedInEachPass(lambda: prefetch(pieces()), head=head))
         if "warm_start" in self.inner.get_params():
             self.inner.set_params(warm_start=False, solver="auto")
         if self.task == "classes":  # it was given codes
-            self.inner = _with(self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {})
+            self.inner = _with_contents(
+                self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {}
+            )
         return self
 
     def _start_from_some(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> None:
@@ -120,7 +125,7 @@ class LinearPredictor(Predictor):
             return
         every = slice(None, None, -(-rows * self._row_size // _START))
         some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in read())
-        with stacked(some) as (matrix, values), quiet():
+        with stack_rows(some) as (matrix, values), ignore_warnings():
             if self.task != "classes" or len(np.unique(values)) == len(self.labels):
                 self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values)
 
@@ -167,7 +172,7 @@ class LinearPredictor(Predictor):
         products = float(matrix.shape[0]) * parameters**2
         return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
 
-    def summed_by(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
+    def learn_from_sums(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
         """Learn from sums over all rows that another takes, over the columns of this design.
 
         Parameters
@@ -179,11 +184,11 @@ class LinearPredictor(Predictor):
         values
             Their codes or numbers.
         """
-        with quiet():
+        with ignore_warnings():
             self.inner.partial_fit(self.design.encode(sample), self._targets(values))
         what: Any = NormalEquations if self.task != "classes" else self.inner._summariser
-        self.inner = _with(self.inner, self.labels, {"sum": sums(what)})
-        self.settle()
+        self.inner = _with_contents(self.inner, self.labels, {"sum": sums(what)})
+        self.finish_update()
         return self
 
     def scores(self, block: Block) -> FloatArray:
@@ -206,26 +211,28 @@ class LinearPredictor(Predictor):
         if self.form.generative:
             joint = self.inner._joint
             parts, base = joint.contributions(matrix)
-            return Effects([self.design.grouped(part) / joint.temperature for part in parts], base / joint.temperature)
+            return Effects(
+                [self.design.sum_by_feature(part) / joint.temperature for part in parts], base / joint.temperature
+            )
         if self.task == "classes":
             coef, intercept = self.inner._scores_of_classes()
         else:
             coef, intercept = np.atleast_2d(self.inner.coef_), np.atleast_1d(self.inner.intercept_)
-        parts = [self.design.grouped(_times(matrix, row)) for row in coef]
+        parts = [self.design.sum_by_feature(_times(matrix, row)) for row in coef]
         return Effects(parts, np.tile(intercept, (block.rows, 1)))
 
     # The algebra.
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows, which may have levels and gaps that no row had before."""
-        self._move(self.design.covering(block))
+        self._change_design(self.design.extend_to_rows(block))
         self._check_width()
-        with quiet():
+        with ignore_warnings():
             self.inner.partial_fit(self.design.encode(block), self._targets(values))
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly, and the levels and gaps that no other row has."""
-        if self.design.covering(block) is not self.design:
+        if self.design.extend_to_rows(block) is not self.design:
             raise TableError(
                 "some of these rows have cells that were never learned: forget only rows that were learned"
             )
@@ -233,8 +240,8 @@ class LinearPredictor(Predictor):
         rows, mean, _ = _totals(self.inner.statistics_)
         left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
         spans = self.design.spans
-        terms = (left_of(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
-        self._move(Design(self.design.features, tuple(map(about_zero, terms))))
+        terms = (drop_unused_levels(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
+        self._change_design(Design(self.design.features, tuple(map(recentre_at_zero, terms))))
         self.inner.__dict__.pop("digits_lost_", None)
         try:
             self.inner.forget(self.design.encode(block), self._targets(values))
@@ -243,23 +250,25 @@ class LinearPredictor(Predictor):
             raise digits_error([*names, "the target"][error.place[0]]) from None
         return float(self.inner.digits_lost_)
 
-    def settle(self) -> None:
+    def finish_update(self) -> None:
         """Read the sums in the units that all rows suggest, in whichever parts they came."""
-        self._move(self.design.settled(*_totals(self.inner.statistics_)))
+        self._change_design(self.design.restandardise(*_totals(self.inner.statistics_)))
 
-    def _move(self, design: Design) -> None:
+    def _change_design(self, design: Design) -> None:
         """Have the sums over the columns of another design."""
         if design is self.design or design.terms == self.design.terms:
             return
         if self.inner.__sklearn_is_fitted__():
-            self.inner = _moved(self.inner, self.design, design)
+            self.inner = _with_design(self.inner, self.design, design)
         self.design = design
 
-    def merged(self, other: Any) -> Predictor:
+    def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both, in a design that says the columns of either."""
         both = LinearPredictor(self.form, self.task, self.labels.union(other.labels)[0])
         both.design = self.design.union(other.design)
-        both.inner = _moved(self.inner, self.design, both.design) + _moved(other.inner, other.design, both.design)
+        both.inner = _with_design(self.inner, self.design, both.design) + _with_design(
+            other.inner, other.design, both.design
+        )
         return both
 
     def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -302,18 +311,18 @@ def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
     return rows, mean, (np.diagonal(spread) + between) / rows
 
 
-def _moved(inner: Any, design: Design, target: Design) -> Any:
+def _with_design(inner: Any, design: Design, target: Design) -> Any:
     """Return a model with its sums over the columns of another design."""
     if design.terms == target.terms:
         return inner
-    A, b = design.into(target)
+    A, b = design.map_to(target)
     contents = inner._contents()
-    statistics = {name: transformed(each, A, b) for name, each in contents.statistics.items()}
+    statistics = {name: transform_statistics(each, A, b) for name, each in contents.statistics.items()}
     settings = {**contents.settings, "features": target.width}
     return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
 
 
-def _with(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
+def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
     """Return a model that has learnt something else: these classes, if it has any, and these sums."""
     contents = inner._contents()
     settings = dict(contents.settings)
@@ -346,7 +355,7 @@ MEMORY = 1 << 30
 
 
 @contextmanager
-def stacked(
+def stack_rows(
     parts: Iterable[tuple[Any, npt.NDArray[Any]]], memory: int = MEMORY
 ) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
     """Yield the rows of several matrices in one, and their targets; beyond ``memory`` bytes, in a temporary file.
@@ -354,7 +363,7 @@ def stacked(
     Examples
     --------
     >>> parts = [(np.ones((2, 1)), np.zeros(2)), (np.zeros((1, 1)), np.ones(1))]
-    >>> with stacked(parts) as (matrix, values):
+    >>> with stack_rows(parts) as (matrix, values):
     ...     matrix.ravel().tolist(), values.tolist()
     ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     """
@@ -386,13 +395,13 @@ def _put(held: list[Any], file: IO[bytes]) -> None:
     held.clear()
 
 
-def transformed(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
+def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
     """Return the sums over rows A x + b, of the sums over rows x: moments of classes, or normal equations.
 
     Examples
     --------
     >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
-    >>> moved = transformed(line, np.array([[2.0]]), np.array([1.0]))
+    >>> moved = transform_statistics(line, np.array([[2.0]]), np.array([1.0]))
     >>> moved.mean.tolist(), moved.xx.tolist()
     ([3.0, 5.0], [[8.0]])
     """

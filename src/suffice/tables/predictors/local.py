@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from suffice.statistics.base import FloatArray
-from suffice.tables.design_matrix import Design, design_of
+from suffice.tables.design_matrix import Design, build_design
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
-from suffice.tables.predictors.base import EncodedRows, Predictor, quiet
-from suffice.tables.predictors.linear import stacked
+from suffice.tables.predictors.base import EncodedRows, Predictor, ignore_warnings
+from suffice.tables.predictors.linear import stack_rows
 
 #: In more columns than these, all rows are far from each other.
 _NEAR = 10
@@ -30,7 +30,7 @@ class LocalPredictor(Predictor):
 
         if len(self.labels) > 2:
             raise TableError(f"the model 'local' tells two classes apart; the target has {len(self.labels)}")
-        self.design = design_of(sample)
+        self.design = build_design(sample)
         if self.design.width > _NEAR:
             raise TableError(
                 f"the model 'local' would measure distances in {self.design.width} columns, of which {_NEAR} are the "
@@ -41,13 +41,16 @@ class LocalPredictor(Predictor):
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
         """Keep the rows."""
-        with stacked((self.design.encode(block), values) for block, values in rows) as (matrix, values), quiet():
+        with (
+            stack_rows((self.design.encode(block), values) for block, values in rows) as (matrix, values),
+            ignore_warnings(),
+        ):
             self.inner.fit(np.array(matrix), values)
         return self
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, 2), or expected numbers, (n,)."""
-        with quiet():
+        with ignore_warnings():
             if self.task == "classes":
                 return np.asarray(self.inner.predict_log_proba(self.design.encode(block)))
             return np.asarray(self.inner.predict(self.design.encode(block)))

@@ -24,7 +24,7 @@ from suffice.tables.schema import Feature
 _ENGINE = ThreadEngine()
 
 
-def cells_of(block: Block) -> Cells:
+def to_cells(block: Block) -> Cells:
     """Return rows as naive Bayes reads them, kind by kind."""
     places = {
         kind: tuple(place for place, feature in enumerate(block.features) if feature.kind == kind)
@@ -58,11 +58,11 @@ class Description(MixedNB):
         model.n_features_in_ = len(features)
         return model
 
-    def summed(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
+    def sum_rows(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
         """Return the sum over rows."""
-        return _ENGINE.accumulate(partial(summarise, labels), Batch(cells_of(block), codes))
+        return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
 
-    def remember(self, statistics: Any) -> Self:
+    def set_statistics(self, statistics: Any) -> Self:
         """Hold a sum in the place of what was learnt before."""
         labels = self._labels_of(statistics)
         self._chosen: dict[str, float] = {}
@@ -131,38 +131,38 @@ class NaiveBayesPredictor(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return log p(x, y), (n, k), divided by the temperature."""
-        joint: FloatArray = self.inner._rows_read(cells_of(block), "joint")
+        joint: FloatArray = self.inner._rows_read(to_cells(block), "joint")
         return joint / self.inner._temperature()
 
     def effects(self, block: Block) -> Effects:
         """Return the scores taken apart, feature by feature."""
         joint = self.inner._joint
-        parts, base = joint.contributions(self.inner._readable(joint, cells_of(block)))
+        parts, base = joint.contributions(self.inner._readable(joint, to_cells(block)))
         return Effects([part / joint.temperature for part in parts], base / joint.temperature)
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows."""
-        more = self.inner.summed(block, values, self.labels)
-        self.inner.remember(more if self.inner.is_empty else self.inner.statistics_ + more)
+        more = self.inner.sum_rows(block, values, self.labels)
+        self.inner.set_statistics(more if self.inner.is_empty else self.inner.statistics_ + more)
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly."""
-        return take_out(self.inner, self.inner.summed(block, values, self.labels))
+        return subtract_statistics(self.inner, self.inner.sum_rows(block, values, self.labels))
 
-    def merged(self, other: Any) -> Predictor:
+    def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
         both = NaiveBayesPredictor(self.form, self.task, self.labels.union(other.labels)[0])
         both.inner = self.inner + other.inner
         return both
 
 
-def take_out(description: Description, gone: Statistics) -> float:
+def subtract_statistics(description: Description, gone: Statistics) -> float:
     """Take a sum out of a description, and return the digits that this cost; say in which column too many are lost."""
     try:
         removal = description.statistics_.remove(gone)
     except LostDigitsError as error:
         raise digits_error(_column(description, error.place)) from None
-    description.remember(pruned(removal.left))
+    description.set_statistics(pruned(removal.left))
     return float(removal.digits_lost)
 
 

@@ -59,7 +59,7 @@ class TextPredictor(Predictor):
         self.inner.forget(self.texts(block), np.array(self.labels.names)[values])
         return 0.0
 
-    def merged(self, other: Any) -> Predictor:
+    def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
         both = TextPredictor(self.form, self.task, self.labels.union(other.labels)[0])
         both.inner = self.inner + other.inner

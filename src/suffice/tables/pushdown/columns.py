@@ -12,7 +12,7 @@ from suffice.kernels.sql.dialect import Dialect, quoted
 from suffice.statistics import Labels
 from suffice.tables.cells import cell_type
 from suffice.tables.design_matrix import Levels, Number, Term
-from suffice.tables.encoding import KindError, Names, _truths, named
+from suffice.tables.encoding import CodedColumn, KindError, encode_truths, encode_values
 from suffice.tables.pushdown.database import PushdownError
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources.base import arrow
@@ -23,7 +23,7 @@ _MICROSECONDS = 86400e6
 
 
 @dataclass
-class Columns:
+class SqlColumns:
     """What models see of a table's columns, as SQL.
 
     Parameters
@@ -52,16 +52,16 @@ class Columns:
         kind = cell_type(self.types[feature.column])
         wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
         if feature.part is not None and kind not in ("date", "moment"):
-            raise self._elsewhere(feature, "holds dates as strings")
+            raise self._pushdown_error(feature, "holds dates as strings")
         if kind == wrong:
-            raise self._elsewhere(feature, "holds numbers as strings")
+            raise self._pushdown_error(feature, "holds numbers as strings")
         if feature.part is None and feature.kind == "category" and kind == "moment":
-            raise self._elsewhere(feature, "holds moments, whose names a database writes otherwise")
+            raise self._pushdown_error(feature, "holds moments, whose names a database writes otherwise")
         zoned = getattr(self.types[feature.column], "tz", None)
         if zoned and self.dialect.name == "duckdb":
-            raise self._elsewhere(feature, "holds moments with a time zone")
+            raise self._pushdown_error(feature, "holds moments with a time zone")
 
-    def _elsewhere(self, feature: Feature, why: str) -> PushdownError:
+    def _pushdown_error(self, feature: Feature, why: str) -> PushdownError:
         return PushdownError(
             f"column {feature.column!r} {why}: cast it in a query to have sums taken in the database, or have rows read"
         )
@@ -75,7 +75,7 @@ class Columns:
         column = quoted(feature.column)
         if feature.part is None:
             return column
-        return date_part(self._moment(feature), feature.part, self.dialect)
+        return sql_date_part(self._moment(feature), feature.part, self.dialect)
 
     def _moment(self, feature: Feature) -> str:
         column = quoted(feature.column)
@@ -118,37 +118,40 @@ class Columns:
 
     # Cells that are grouped by.
 
-    def names(self, feature: Feature, cells: list[Any]) -> Names:
+    def names(self, feature: Feature, cells: list[Any]) -> CodedColumn:
         """Return distinct cells as names, as they are here; which cell stands for which is kept."""
         if feature.part is not None:
-            shown = [None if cell is None else part_name(feature.part, int(cell)) for cell in cells]
+            shown = [None if cell is None else date_part_name(feature.part, int(cell)) for cell in cells]
         else:
             shown = list(cells)
-        found = self._truths(feature, shown) if feature.kind == "boolean" else named(shown, self.schema.missing)
+        if feature.kind == "boolean":
+            found = self._names_of_truths(feature, shown)
+        else:
+            found = encode_values(shown, self.schema.missing)
         kept: dict[str | None, list[Any]] = {}
         for cell, code in zip(cells, found.codes.tolist(), strict=True):
             kept.setdefault(None if code < 0 else str(found.vocabulary.names[code]), []).append(cell)
         self.cells[feature.name] = kept
         return found
 
-    def _truths(self, feature: Feature, cells: list[Any]) -> Names:
+    def _names_of_truths(self, feature: Feature, cells: list[Any]) -> CodedColumn:
         """Return cells of a boolean as the names 0 and 1."""
         pa, kind = arrow(), cell_type(self.types[feature.column])
         column = pa.array([_plain(cell) for cell in cells], type=pa.string() if kind == "name" else None)
         try:
-            values = _truths(column, self.field(feature), cell_type(column.type), 0, self.schema.missing)
+            values = encode_truths(column, self.field(feature), cell_type(column.type), 0, self.schema.missing)
         except KindError as error:
             before, _, after = str(error).partition(" in row ")  # distinct cells have no rows
             raise KindError(f"{before}{after.lstrip('0123456789')}", error.column, error.cure) from None
         codes = np.where(np.isnan(values), -1, values).astype(np.int64)
-        return Names(Labels(("0", "1")), codes)
+        return CodedColumn(Labels(("0", "1")), codes)
 
     def is_level(self, feature: Feature, level: str) -> str:
         """Return the condition that a cell has a name."""
         return self._among(self.raw(feature), self.cells[feature.name].get(level, []))
 
 
-class Readable(Protocol):
+class SqlFeatures(Protocol):
     """What a matrix's columns are made of, as SQL."""
 
     @property
@@ -165,7 +168,7 @@ class Readable(Protocol):
         """Return the condition that a cell stands for nothing."""
 
 
-def term_columns(term: Term, feature: Feature, cells: Readable) -> tuple[list[str], list[bool]]:
+def term_columns(term: Term, feature: Feature, cells: SqlFeatures) -> tuple[list[str], list[bool]]:
     """Return the columns that a term has in a matrix, and which of them are 0 or 1 and nothing else."""
     number = cells.dialect.number
     if isinstance(term, Number):
@@ -182,7 +185,7 @@ def term_columns(term: Term, feature: Feature, cells: Readable) -> tuple[list[st
     return columns, [True] * len(columns)
 
 
-def date_part(moment: str, part: str, dialect: Dialect) -> str:
+def sql_date_part(moment: str, part: str, dialect: Dialect) -> str:
     """Return a part of a date as a number; its time is in days since 1970, to the last digit as it is here."""
     since = (
         f"epoch_us({moment}::timestamp)"
@@ -197,19 +200,19 @@ def date_part(moment: str, part: str, dialect: Dialect) -> str:
     }[part]
 
 
-def part_names(part: str) -> dict[str, int]:
+def date_part_numbers(part: str) -> dict[str, int]:
     """Return the number of each name that a date's part may have.
 
     Examples
     --------
-    >>> part_names("weekday")["Sun"]
+    >>> date_part_numbers("weekday")["Sun"]
     7
     """
     ends = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23)}[part]
-    return {part_name(part, number): number for number in range(ends[0], ends[1] + 1)}
+    return {date_part_name(part, number): number for number in range(ends[0], ends[1] + 1)}
 
 
-def part_name(part: str, number: int) -> str:
+def date_part_name(part: str, number: int) -> str:
     """Return the name of a date's part."""
     return _DAYS[number - 1] if part == "weekday" else f"{number:02d}"
 

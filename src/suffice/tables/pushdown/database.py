@@ -33,7 +33,7 @@ class PushdownError(TableError):
     """Why the rows of a table cannot be summed where they lie."""
 
 
-def chosen(source: Source, wanted: bool | None, model: str = "auto") -> TableDatabase | None:
+def choose_database(source: Source, wanted: bool | None, model: str = "auto") -> TableDatabase | None:
     """Return the database that sums a table: where that is wanted, or nothing is said and it is faster."""
     if wanted is False:
         return None
@@ -50,11 +50,11 @@ def chosen(source: Source, wanted: bool | None, model: str = "auto") -> TableDat
     if not database.is_server:
         return None
     products = model in MODEL_TYPES and MODEL_TYPES[model].exact and MODEL_TYPES[model].reads == "design"
-    wide = products and not multiplies_faster(matrix_columns(source.schema()) - 1)
+    wide = products and not is_faster_in_database(matrix_columns(source.schema()) - 1)
     return None if wide else database  # one reading takes all sums, where some must be taken here
 
 
-def multiplies_faster(columns: int) -> bool:
+def is_faster_in_database(columns: int) -> bool:
     """Whether products of so many columns of a matrix are summed by a server sooner than by reading rows."""
     return columns <= NARROW
 

@@ -11,12 +11,12 @@ from suffice.tables.cells import combine_chunks
 from suffice.tables.encoding import Bins, Targets
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.naive_bayes import Description
-from suffice.tables.prefetch import ahead
-from suffice.tables.pushdown.columns import Columns
+from suffice.tables.prefetch import prefetch
+from suffice.tables.pushdown.columns import SqlColumns
 from suffice.tables.pushdown.database import TableDatabase
-from suffice.tables.pushdown.sums import Sums, Target, target_of
-from suffice.tables.row_sample import Sample, hash_rows
-from suffice.tables.scan import HERE, Read, check_labels, rows_of
+from suffice.tables.pushdown.sums import DatabaseSums, SqlTarget, read_target
+from suffice.tables.row_sample import RowSample, hash_rows
+from suffice.tables.scan import HERE, ScanResult, check_labels, encode_rows
 from suffice.tables.schema import HEAD_ROWS, Feature, Schema
 from suffice.tables.sources.base import Source, Watch
 
@@ -44,27 +44,27 @@ class DatabaseScan:
         found = self.database.arrow(f"select * from {self.database.source} limit {HEAD_ROWS + 1}")
         return found[:HEAD_ROWS], bool(found.num_rows <= HEAD_ROWS)
 
-    def go(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> Read:
+    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
         """Sum the rows, and draw some; a model that is a sum of products is summed once its columns are settled."""
         self._say("summing")
         types = {field.name: field.type for field in head.schema}
         bins = None
         if schema.task != "classes":
             bins = Bins.of(Targets.of(combine_chunks(head.column(schema.target)), schema).values)
-        columns = Columns(schema, types, self.database.dialect)
-        target = target_of(self.database, schema, types, bins)
+        columns = SqlColumns(schema, types, self.database.dialect)
+        target = read_target(self.database, schema, types, bins)
         if not target.rows:
             raise TableError(
                 f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
             )
         if bins is None:
             check_labels(target.labels, schema, said)
-        sums = Sums(self.database, columns, target)
+        sums = DatabaseSums(self.database, columns, target)
         description = Description.over(schema.features)
-        description.remember(self._described(sums))
+        description.set_statistics(self._described(sums))
         self._say("drawing rows")
         sample = self._drawn(schema, target, most)
-        return Read(
+        return ScanResult(
             self.source,
             schema,
             Labels() if bins is not None else target.labels,
@@ -78,36 +78,36 @@ class DatabaseScan:
             self.where + (f", of words {HERE}" if "text" in {feature.kind for feature in schema.features} else ""),
         )
 
-    def _described(self, sums: Sums) -> Parts:
+    def _described(self, sums: DatabaseSums) -> Parts:
         """Return what naive Bayes sums; words are counted here, of texts that are read for it."""
         parts = sums.parts()
         texts = [feature for feature in sums.columns.schema.features if feature.kind == "text"]
         return parts if not texts else Parts((*parts.parts, self._words(sums, texts)))
 
-    def _words(self, sums: Sums, texts: list[Feature]) -> Statistics:
+    def _words(self, sums: DatabaseSums, texts: list[Feature]) -> Statistics:
         schema, target = sums.columns.schema, sums.target
         names = {feature.column for feature in texts}
         kept = tuple(each for each in schema.fields if each.name in names or each.name == schema.target)
         narrow = Schema(kept, schema.target, schema.task, schema.missing)
         counter = Description.over(narrow.features)
         total: Any = None
-        for batch in ahead(self.source.batches([*narrow.columns, narrow.target])):
-            block, answers = rows_of(batch, narrow)
+        for batch in prefetch(self.source.batches([*narrow.columns, narrow.target])):
+            block, answers = encode_rows(batch, narrow)
             codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
-            more = counter.summed(block, codes, target.labels)
+            more = counter.sum_rows(block, codes, target.labels)
             total = more if total is None else total + more
         words: Statistics = total.parts[0]
         return words
 
-    def _drawn(self, schema: Schema, target: Target, most: int) -> pa.Table:
+    def _drawn(self, schema: Schema, target: SqlTarget, most: int) -> pa.Table:
         """Return rows that have a target, drawn at random; all of them where they are few."""
         columns = ", ".join(map(quoted, [*schema.columns, schema.target]))
         where = f" where {target.known}" if target.skipped else ""
         select = f"select {columns} from {self.database.source}{where}"
         if target.rows <= most:
             return self.database.arrow(select)
-        sample = Sample(most, self._seed)
-        for batch in ahead(self.database.draw(select, most / target.rows, most, self._seed)):
-            block, answers = rows_of(batch, schema)
+        sample = RowSample(most, self._seed)
+        for batch in prefetch(self.database.draw(select, most / target.rows, most, self._seed)):
+            block, answers = encode_rows(batch, schema)
             sample.add(batch, hash_rows(block, answers.values, answers.labels))
         return sample.table()

@@ -29,7 +29,7 @@ from suffice.tables.design_matrix import Design
 from suffice.tables.encoding import Bins, Block, KindError, Targets
 from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.predictors.linear import LinearPredictor
-from suffice.tables.pushdown.columns import Columns, term_columns
+from suffice.tables.pushdown.columns import SqlColumns, term_columns
 from suffice.tables.pushdown.database import TableDatabase
 from suffice.tables.schema import Feature, Schema
 from suffice.tables.sources.base import arrow
@@ -39,7 +39,7 @@ _GROUPED = ("category", "boolean")
 
 
 @dataclass(frozen=True)
-class Target:
+class SqlTarget:
     """The column that is predicted, as SQL."""
 
     labels: Labels  # the classes, or those of the description where numbers are predicted
@@ -51,7 +51,7 @@ class Target:
     bins: Bins | None
 
 
-def target_of(database: TableDatabase, schema: Schema, types: dict[str, Any], bins: Bins | None) -> Target:
+def read_target(database: TableDatabase, schema: Schema, types: dict[str, Any], bins: Bins | None) -> SqlTarget:
     """Return the target as SQL, its cells checked to be what the schema says."""
     dialect, column = database.dialect, quoted(schema.target)
     if bins is None:
@@ -65,7 +65,7 @@ def target_of(database: TableDatabase, schema: Schema, types: dict[str, Any], bi
         cases = " ".join(f"when {cell} then {code}" for cell, code in pairs if code >= 0)
         known = f"{column} in ({', '.join(cell for cell, code in pairs if code >= 0)})"
         rows = int(weights[answers.known].sum())
-        return Target(answers.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
+        return SqlTarget(answers.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
     number = dialect.known(f"{column}::float8")
     counts = schema.task == "counts"
     bad = dialect.is_infinite("t") + (" or t < 0 or t <> floor(t)" if counts else "")
@@ -78,7 +78,7 @@ def target_of(database: TableDatabase, schema: Schema, types: dict[str, Any], bi
         raise TableError(f"the target {schema.target!r} is {wrong:g} in some row, which is {what}")
     cases = " ".join(f"when {number} < {dialect.number(edge)} then {code}" for code, edge in enumerate(bins.edges))
     code = f"case {cases} else {len(bins.edges)} end" if cases else "0"
-    return Target(bins.labels, code, number, f"{number} is not null", int(known_rows), int(rows - known_rows), bins)
+    return SqlTarget(bins.labels, code, number, f"{number} is not null", int(known_rows), int(rows - known_rows), bins)
 
 
 def _arrow_cell(cell: Any) -> Any:
@@ -86,10 +86,10 @@ def _arrow_cell(cell: Any) -> Any:
     return cell if cell is None or isinstance(cell, str | int | float | bool | Decimal) else str(cell)
 
 
-class Sums:
+class DatabaseSums:
     """The sums over a table's rows that its database takes."""
 
-    def __init__(self, database: TableDatabase, columns: Columns, target: Target) -> None:
+    def __init__(self, database: TableDatabase, columns: SqlColumns, target: SqlTarget) -> None:
         self.database = database
         self.columns = columns
         self.target = target
@@ -107,7 +107,7 @@ class Sums:
         x = Relation(self._source, tuple(expressions), self.target.rows, None, indicators, tuple(names))
         return Batch(x, Expression(self.target.code, self.target.rows))
 
-    def _of_kind(self, kind: str) -> list[Feature]:
+    def _features_of_kind(self, kind: str) -> list[Feature]:
         return [feature for feature in self.columns.schema.features if feature.kind == kind]
 
     # Naive Bayes.
@@ -122,14 +122,14 @@ class Sums:
             "count": EventCounts.over(labels, True),
         }
         for kind, what in wanted.items():
-            features = self._of_kind(kind)
+            features = self._features_of_kind(kind)
             if features:
                 if kind == "count":
                     self._check_counts(features)
                 expressions = [self.columns.number(feature) for feature in features]
                 batch = self._batch(expressions, [feature.name for feature in features])
                 parts.append(self._summed(what, batch))
-        booleans, categories = self._of_kind("boolean"), self._of_kind("category")
+        booleans, categories = self._features_of_kind("boolean"), self._features_of_kind("category")
         if booleans:
             tables = [counted[feature.name][1] for feature in booleans]
             present = np.stack([table[:, 1] for table in tables], axis=1)
@@ -181,11 +181,11 @@ class Sums:
 
     # Matrices.
 
-    def learnt(self, predictor: LinearPredictor, sample: Block, values: npt.NDArray[Any]) -> LinearPredictor:
+    def fit_linear(self, predictor: LinearPredictor, sample: Block, values: npt.NDArray[Any]) -> LinearPredictor:
         """Return a model with a linear predictor whose columns are settled, by sums over all rows."""
-        return predictor.summed_by(lambda what: self._of_design(what, predictor.design), sample, values)
+        return predictor.learn_from_sums(lambda what: self._sum_design(what, predictor.design), sample, values)
 
-    def _of_design(self, what: Any, design: Design) -> Statistics:
+    def _sum_design(self, what: Any, design: Design) -> Statistics:
         """Return sums over the rows of a design."""
         by_name = {feature.name: feature for feature in design.features}
         expressions: list[str] = []

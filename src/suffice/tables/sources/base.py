@@ -107,7 +107,7 @@ def arrow() -> Any:
     return pyarrow
 
 
-def found_table(file: str, table: str, names: Sequence[str]) -> str:
+def find_table(file: str, table: str, names: Sequence[str]) -> str:
     """Return a table's name: the one that is asked for, or the only one."""
     if not table and len(names) == 1:
         table = names[0]

@@ -31,7 +31,7 @@ _LOOKED_AT = 1 << 16
 _EXACT = 2**53
 _ANONYMOUS = re.compile(r"column\d+")
 #: Encodings that DuckDB reads; files in others are written anew.
-READ = ("utf-8", "utf-16", "latin-1")
+DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
 #: How files start that are not delimited text, what they are, and what to do with them.
 _NOT_TEXT = (
     (b"PK\x03\x04", "a ZIP archive: unpack it, and name the table inside"),
@@ -70,7 +70,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
 
     @property
-    def gaps(self) -> tuple[str, ...]:
+    def missing_marks(self) -> tuple[str, ...]:
         """All cells that stand for nothing."""
         return tuple(dict.fromkeys((*MISSING, *self.missing)))
 
@@ -108,7 +108,7 @@ def guess_delimiter(path: str, encoding: str) -> str | None:
 
     It is what occurs in each of them outside quotes, as often in one as in the other, and more often than others do.
     """
-    text = first_text(path, encoding)
+    text = read_start(path, encoding)
     if text is None:
         return None  # DuckDB says it better
     lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:20] if line.strip()]
@@ -130,11 +130,11 @@ def escaped_line_end(path: str, encoding: str) -> str | None:
 
 
 def _line_ends(path: str, encoding: str) -> set[str]:
-    text = (first_text(path, encoding) or "").removesuffix("\r")  # which may be half of a line's end
+    text = (read_start(path, encoding) or "").removesuffix("\r")  # which may be half of a line's end
     return set(re.findall(r"\r\n|\r|\n", re.sub(r'"[^"]*("|$)', "", text)))
 
 
-def encoding_of_text(path: str, dialect: Dialect) -> str:
+def detect_encoding(path: str, dialect: Dialect) -> str:
     """Return the encoding of a file of delimited text: the one that is given, or UTF-16 where its first bytes say so.
 
     Raises
@@ -163,7 +163,7 @@ def encoding_of_text(path: str, dialect: Dialect) -> str:
     return dialect.encoding
 
 
-def first_text(path: str, encoding: str) -> str | None:
+def read_start(path: str, encoding: str) -> str | None:
     """Return the beginning of a file; None where it cannot be read so."""
     try:
         with _opened(path, encoding) as file:
@@ -180,24 +180,24 @@ def _opened(path: str, encoding: str) -> IO[str]:
     return Path(path).open(encoding=encoding, newline="")
 
 
-def first_gaps(path: str, dialect: Dialect) -> list[str]:
+def find_missing_marks(path: str, dialect: Dialect) -> list[str]:
     """Return the cells that stand for nothing, as they are written in the first lines of a file."""
-    text = first_text(path, dialect.codec)
+    text = read_start(path, dialect.codec)
     if text is None:
-        return list(dialect.gaps)[1:]  # compressed, or damaged: DuckDB looks for all of them
+        return list(dialect.missing_marks)[1:]  # compressed, or damaged: DuckDB looks for all of them
     between = "[,;|\\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]"
     cells = {cell.removeprefix('"').removesuffix('"') for cell in re.split(between, text)}
-    wanted = set(dialect.gaps) - {""}
+    wanted = set(dialect.missing_marks) - {""}
     return sorted(cell for cell in cells if cell.strip() in wanted)
 
 
-def later_gap(error: Exception, dialect: Dialect) -> str | None:
+def unexpected_missing_mark(error: Exception, dialect: Dialect) -> str | None:
     """Return the cell that stands for nothing and that DuckDB took for something, if that is what an error says."""
     found = re.search(r'Could not convert string "(.*?)" to', str(error))
-    return found.group(1) if found and found.group(1).strip() in dialect.gaps else None
+    return found.group(1) if found and found.group(1).strip() in dialect.missing_marks else None
 
 
-def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> TableError:
+def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) -> TableError:
     """Return one sentence for what DuckDB says in many lines."""
     text = str(error)
     where = files[0] if len(files) == 1 else "the files"
@@ -215,11 +215,11 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
             f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: {kind_cure(column, 'category')}; or "
             f"--missing {cell!r} (Dialect(missing=...)) if that stands for nothing"
         )
-    if "gzip" in text.casefold() or (where.endswith(".gz") and first_text(files[0], "latin-1") is None):
+    if "gzip" in text.casefold() or (where.endswith(".gz") and read_start(files[0], "latin-1") is None):
         return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
     if where.endswith(".zst"):
         return TableError(f"{where} is no zstd file of delimited text, or a damaged one: write it anew")
-    ragged = ragged_line(files, dialect)
+    ragged = find_ragged_line(files, dialect)
     if ragged is not None:
         return TableError(ragged)
     if len(_line_ends(files[0], dialect.codec)) > 1:
@@ -232,12 +232,12 @@ def complaint(error: Exception, files: Sequence[str], dialect: Dialect) -> Table
     return TableError(f"{at} cannot be read as delimited text (DuckDB says: {said.strip().rstrip('.')}){cure}")
 
 
-def ragged_line(files: Sequence[str], dialect: Dialect) -> str | None:
+def find_ragged_line(files: Sequence[str], dialect: Dialect) -> str | None:
     """Return what is wrong with the first line whose cells are not as many as the first line's, in any of the files."""
-    return next(filter(None, (_ragged_line_of(path, dialect) for path in files)), None)
+    return next(filter(None, (_ragged_line_in(path, dialect) for path in files)), None)
 
 
-def _ragged_line_of(path: str, dialect: Dialect) -> str | None:
+def _ragged_line_in(path: str, dialect: Dialect) -> str | None:
     delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
     with (
         suppress(OSError, EOFError, UnicodeError, csv.Error, zlib.error, StopIteration),
@@ -254,7 +254,7 @@ def _ragged_line_of(path: str, dialect: Dialect) -> str | None:
     return None
 
 
-class TextSource(DuckSource):
+class CsvSource(DuckSource):
     """Delimited text, as DuckDB reads it."""
 
     def __init__(
@@ -267,34 +267,34 @@ class TextSource(DuckSource):
         partitions: Sequence[str] = (),
         hidden: Sequence[str] = (),
     ) -> None:
-        self.missing = dialect.gaps
-        encoding = encoding_of_text(files[0], dialect)
+        self.missing = dialect.missing_marks
+        encoding = detect_encoding(files[0], dialect)
         if encoding != dialect.encoding:
             dialect = replace(dialect, encoding=encoding)
-        if dialect.codec not in READ:
+        if dialect.codec not in DUCKDB_ENCODINGS:
             files, dialect = self._in_another_encoding(files, dialect)
         self._dialect = dialect
-        self._gaps = sorted({gap for file in files[:8] for gap in first_gaps(file, dialect)})
+        self._gaps = sorted({gap for file in files[:8] for gap in find_missing_marks(file, dialect)})
         self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
         self._found: dict[str, Any] | None = None
         self._partitions = list(partitions)  # columns that the names of folders hold
         super().__init__(name, "", files, query, hidden=hidden)
-        self._settle()
+        self._detect_format()
 
-    def _settle(self) -> None:
+    def _detect_format(self) -> None:
         """Find out once how the text is written, and what its columns hold.
 
         Whole numbers are read as any numbers: one of them may have a fraction further down, which would be rounded.
         """
         if len(self._files) == 1:
-            self._found = self._sniffed()
-        self._look_again()
+            self._found = self._sniff()
+        self._update_view()
         found = self.connection.sql("from data")
         types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
         names = [name for name in types if name not in self._partitions]
         if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
             raise TableError(f"{self._files[0]} is no zstd file, or a damaged one: write it anew")
-        ragged = ragged_line(self._suspects(names), self._dialect)
+        ragged = find_ragged_line(self._suspects(names), self._dialect)
         if ragged is not None:
             raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
@@ -309,7 +309,7 @@ class TextSource(DuckSource):
             self.whole = frozenset(exact)
             self._types.update(dict.fromkeys(exact, "DOUBLE"))
         if self._types:
-            self._look_again()
+            self._update_view()
 
     def _suspects(self, names: Sequence[str]) -> Sequence[str]:
         """Return the files in which DuckDB may have passed over lines, or a header, because another line is ragged."""
@@ -325,15 +325,15 @@ class TextSource(DuckSource):
         if wanted:
             self._types.update(dict.fromkeys(wanted, "VARCHAR"))
             self.whole -= frozenset(wanted)
-            self._look_again()
+            self._update_view()
 
-    def _sniffed(self) -> dict[str, Any]:
+    def _sniff(self) -> dict[str, Any]:
         """Return how DuckDB would read a file, in the words of ``read_csv``."""
         try:
             found = self.connection.sql(f"from sniff_csv({self._dialect.arguments(self._files, {}, self._gaps)})")
             (row,) = found.fetchall()
         except _duckdb().Error as error:
-            raise self._complaint(error) from None
+            raise self._translate_error(error) from None
         values: list[Any] = [None if value == "(empty)" else value for value in row]
         seen = dict(zip(found.columns, values, strict=True))
         return {
@@ -349,21 +349,21 @@ class TextSource(DuckSource):
             "timestampformat": seen["TimestampFormat"],
         }
 
-    def _one(self, file: str) -> str:
+    def _relation_of(self, file: str) -> str:
         """Return what one of the files holds, in SQL."""
         return f"read_csv({self._dialect.arguments([file], {}, self._gaps)})"
 
-    def _look_again(self) -> None:
+    def _update_view(self) -> None:
         """Have the text read as it was found to be written."""
         hive = f"hive_partitioning = {literal(bool(self._partitions))}"
         if self._found is None:
-            self._look_at(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)}, {hive})")
+            self._create_view(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)}, {hive})")
             return
         found = {**self._found, "columns": {**self._found["columns"], **self._types}, "nullstr": ["", *self._gaps]}
         if self._dialect.codec != "utf-8":
             found["encoding"] = self._dialect.codec
         given = [f"{name} = {literal(value)}" for name, value in found.items() if value is not None]
-        self._look_at(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
+        self._create_view(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
 
     def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
         """Return copies of files that DuckDB can read."""
@@ -388,26 +388,26 @@ class TextSource(DuckSource):
         """Return about how many rows there are, by the length of the first lines; None where files are compressed."""
         if self._query or any(file.endswith((".gz", ".zst")) for file in self._files):
             return None
-        text = first_text(self._files[0], self._dialect.codec)
+        text = read_start(self._files[0], self._dialect.codec)
         if not text or "\n" not in text:
             return None
         length = len(text.encode(self._dialect.codec)) / max(text.count("\n"), 1)
         return round(sum(Path(file).stat().st_size for file in self._files) / length)
 
-    def _mends(self, error: Exception) -> bool:
+    def _recovers_from(self, error: Exception) -> bool:
         """Whether a gap was found that had not shown itself before."""
-        gap = later_gap(error, self._dialect)
+        gap = unexpected_missing_mark(error, self._dialect)
         if gap is None or gap in self._gaps:
             return False
         self._gaps.append(gap)
-        self._look_again()
+        self._update_view()
         return True
 
-    def _complaint(self, error: Exception) -> TableError:
-        found = super()._complaint(error)
+    def _translate_error(self, error: Exception) -> TableError:
+        found = super()._translate_error(error)
         if "the query" in str(found):
             return found
-        return TableError(self._named(str(complaint(error, self._files, self._dialect))))
+        return TableError(self._named(str(translate_error(error, self._files, self._dialect))))
 
     def _named(self, sentence: str) -> str:
         """Return a sentence about a file with the name that the user has for it."""

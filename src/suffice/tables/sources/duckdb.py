@@ -98,31 +98,31 @@ class DuckSource(Source):
             if self.connection.sql("select current_setting('enable_progress_bar')").fetchall()[0][0]:
                 self.connection.sql("set enable_progress_bar = false")
         except duckdb.Error as error:
-            raise self._complaint(error) from None
+            raise self._translate_error(error) from None
         if file_system is not None:
             _register(self.connection, file_system)
         if frame is not None:
             self.connection.register("data", frame)
         elif relation:
-            self._look_at(relation)
+            self._create_view(relation)
         if not query and self._files and self._files[0].endswith((".parquet", ".pq")):
             counted = f"select sum(num_rows) from parquet_file_metadata({literal(self._files)})"
             self._rows = int(self.connection.sql(counted).fetchall()[0][0])
 
-    def _look_at(self, relation: str) -> None:
+    def _create_view(self, relation: str) -> None:
         """Call a relation ``data``, without the columns that are hidden."""
         columns = f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"
         try:
             self.connection.sql(f"create or replace temp view data as select {columns} from {relation}")
         except _duckdb().Error as error:
-            raise self._complaint(error) from None
+            raise self._translate_error(error) from None
 
     def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the columns of each of several files."""
         for file in self._files if len(self._files) > 1 and not self._query else ():
-            yield file, self.connection.sql(f"select * from {self._one(file)} limit 0").columns
+            yield file, self.connection.sql(f"select * from {self._relation_of(file)} limit 0").columns
 
-    def _one(self, file: str) -> str:
+    def _relation_of(self, file: str) -> str:
         """Return what one of the files holds, in SQL."""
         return self._relation.replace(literal(self._files), literal([file]))
 
@@ -142,14 +142,14 @@ class DuckSource(Source):
         try:
             return self.connection.sql(sql).to_arrow_reader(BATCH)
         except _duckdb().Error as error:
-            raise self._complaint(error) from None
+            raise self._translate_error(error) from None
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""
         names = "*" if columns is None else ", ".join(map(quoted, columns))
-        return self.streamed(f"select {names} from ({self._sql()}\n)")
+        return self.stream(f"select {names} from ({self._sql()}\n)")
 
-    def streamed(self, sql: str) -> Iterator[pa.RecordBatch]:
+    def stream(self, sql: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows that a query over the table gives, in their order."""
         done = 0
         while True:
@@ -162,10 +162,10 @@ class DuckSource(Source):
                     return
                 except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
                     failure = error
-            if not self._mends(failure):
-                raise self._complaint(failure) from None
+            if not self._recovers_from(failure):
+                raise self._translate_error(failure) from None
 
-    def _mends(self, error: Exception) -> bool:
+    def _recovers_from(self, error: Exception) -> bool:
         """Whether what went wrong will not again."""
         return False
 
@@ -173,15 +173,15 @@ class DuckSource(Source):
         """Return how many rows there are, where that is known without reading them."""
         return self._rows
 
-    def counted(self) -> None:
+    def count_rows(self) -> None:
         """Find out how many rows a table of DuckDB's own has."""
-        ((self._rows,),) = self.asked(f"select count(*) from ({self._sql()}\n)")
+        ((self._rows,),) = self.fetch(f"select count(*) from ({self._sql()}\n)")
 
     def database(self) -> DuckDatabase:
         """Return DuckDB, which can sum the rows where they lie."""
-        return DuckDatabase(self.asked, self.streamed, self._sql())
+        return DuckDatabase(self.fetch, self.stream, self._sql())
 
-    def asked(self, sql: str, arrow: bool = False) -> Any:
+    def fetch(self, sql: str, arrow: bool = False) -> Any:
         """Return what a query over the table gives: rows, or an Arrow table."""
         while True:
             try:
@@ -190,10 +190,10 @@ class DuckSource(Source):
             except (OSError, _duckdb().Error) as error:
                 if "INTERRUPT" in str(error):
                     raise KeyboardInterrupt from None
-                if not self._mends(error):
-                    raise self._complaint(error) from None
+                if not self._recovers_from(error):
+                    raise self._translate_error(error) from None
 
-    def _complaint(self, error: Exception) -> TableError:
+    def _translate_error(self, error: Exception) -> TableError:
         text = str(error).strip()
         first = text.splitlines()[0] if text else type(error).__name__
         if self._query is not None and any(kind in text for kind in ("Parser Error", "Binder Error", "Catalog Error")):

@@ -17,8 +17,8 @@ from typing import Any
 from suffice.kernels.sql.dialect import name_parts, quoted
 from suffice.object_store import DRIVERS, SCHEMES, RemotePath, local_path, remote_path, scheme_of
 from suffice.tables.errors import TableError, UsageError, listed, masked, nearest
-from suffice.tables.sources.base import Source, arrow, found_table
-from suffice.tables.sources.csv import Dialect, TextSource
+from suffice.tables.sources.base import Source, arrow, find_table
+from suffice.tables.sources.csv import CsvSource, Dialect
 from suffice.tables.sources.duckdb import DuckSource, literal
 from suffice.tables.sources.frames import BatchSource, dataset_source
 
@@ -62,7 +62,7 @@ def open_location(location: str, how: FileOptions) -> Source:
         location = local_path(location)
     name = None
     if location == "-":
-        location, name = _from_standard_input(), "standard input"
+        location, name = _copy_standard_input(), "standard input"
     path, _, inner = location.partition("::")
     files = _files(path)
     if _format(files[0]) == "database":
@@ -98,7 +98,7 @@ def _open_files(name: str, files: list[str], how: FileOptions, folder: str = "")
     if kind == "csv":
         if all(Path(file).stat().st_size == 0 for file in files):
             raise TableError(f"{name} is empty: there is nothing to learn from")
-        return TextSource(name, files, how.dialect, how.query, how.strings, partitions, hidden)
+        return CsvSource(name, files, how.dialect, how.query, how.strings, partitions, hidden)
     return DuckSource(name, _relation(files, partitions), files, query=how.query, hidden=hidden)
 
 
@@ -321,8 +321,8 @@ def _open_database(file: str, table: str, query: str | None) -> Source:
         for schema, inner in source.connection.sql(tables).fetchall()
     }
     asked = table if table in paths else ".".join(name_parts(table)).removeprefix("main.")
-    source.ask(f"from {paths[found_table(file, asked, list(paths))]}")
-    source.counted()
+    source.ask(f"from {paths[find_table(file, asked, list(paths))]}")
+    source.count_rows()
     return source
 
 
@@ -335,7 +335,7 @@ _STARTS = (
 )
 
 
-def _from_standard_input() -> str:
+def _copy_standard_input() -> str:
     """Return a temporary file with all that standard input holds: it is read more than once."""
     if sys.stdin is None or sys.stdin.isatty():
         raise TableError("standard input is a terminal: pipe a table into it, or name a file")

@@ -15,7 +15,7 @@ from suffice.tables.sources.duckdb import DuckSource
 from suffice.user_warnings import warn_user
 
 #: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched without being asked to.
-MOST_CELLS = 100_000_000
+MAX_FETCHED_CELLS = 100_000_000
 
 
 class FetchWarning(UserWarning):
@@ -33,7 +33,7 @@ def open_frame(table: Any, query: str | None, collect: bool) -> Source:
     if data is not None:
         return dataset_source("the dataset", data, query)
     try:
-        frame = _arrow_table(_gathered(table), collect)
+        frame = _arrow_table(_collect_frames(table), collect)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise TableError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
     _check_names(frame.schema.names)
@@ -70,16 +70,16 @@ def _arrow_dataset(table: Any) -> Any:
 def _open_batches(table: Any) -> Source | None:
     """Open data frames that come one after another; None for anything else."""
     if isinstance(table, Iterator):
-        return _open_once(table)
+        return _spill_frames(table)
     if callable(getattr(table, "collect_batches", None)):  # a lazy frame of Polars
         schema = table.head(0).collect().to_arrow().schema
         return BatchSource("the lazy frame", table.collect_batches, [schema])
     if callable(table) and not hasattr(table, "__arrow_c_stream__"):
-        return BatchSource("the stream", table, *_survey(_iterated(table)))
+        return BatchSource("the stream", table, *_survey(_start_stream(table)))
     return None
 
 
-def _gathered(table: Any) -> Any:
+def _collect_frames(table: Any) -> Any:
     """Return data frames that come one after another as one table; anything else as it is."""
     if not isinstance(table, Iterator) and (not callable(table) or hasattr(table, "__arrow_c_stream__")):
         return table
@@ -88,7 +88,7 @@ def _gathered(table: Any) -> Any:
     return arrow().Table.from_batches(list(source.batches()), source.schema())
 
 
-def _open_once(frames: Iterator[Any]) -> Source:
+def _spill_frames(frames: Iterator[Any]) -> Source:
     """Keep data frames that can be read once: in memory while they are small, else in a temporary file."""
     spill = Spill()
     try:
@@ -172,7 +172,7 @@ class BatchSource(Source):
         """Yield the rows in their order, of all columns or of some."""
         pa = arrow()
         empty = self._schema.empty_table()
-        for batch in _record_batches(_iterated(self._start)):
+        for batch in _record_batches(_start_stream(self._start)):
             if not batch.schema.equals(self._schema):
                 table = pa.concat_tables([empty, pa.Table.from_batches([batch])], promote_options="permissive")
                 batch = table.combine_chunks().to_batches()[0]
@@ -187,7 +187,7 @@ class BatchSource(Source):
         return ((f"part {number} of {self.name}", each.names) for number, each in enumerate(self._schemas))
 
 
-def _iterated(start: Callable[[], Any]) -> Iterator[Any]:
+def _start_stream(start: Callable[[], Any]) -> Iterator[Any]:
     found = start()
     if not hasattr(found, "__iter__") or hasattr(found, "columns"):
         raise TypeError(
@@ -217,11 +217,11 @@ def _arrow_table(table: Any, collect: bool) -> Any:
     import narwhals as nw
 
     if nw.dependencies.is_pandas_dataframe(table):
-        return _of_pandas(table)
+        return _pandas_to_arrow(table)
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         if not collect:
-            _check_fetchable(frame, type(table))
+            _check_fetch_size(frame, type(table))
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
@@ -230,7 +230,7 @@ def _arrow_table(table: Any, collect: bool) -> Any:
     raise TypeError(f"a table is a file, a folder, a database or a data frame; got {type(table).__name__}")
 
 
-def _check_fetchable(frame: Any, kind: type) -> None:
+def _check_fetch_size(frame: Any, kind: type) -> None:
     """Say how much of a cluster's data frame is fetched, and refuse where that is much."""
     library = {"dask": "Dask", "pyspark": "Spark", "sqlframe": "Spark"}.get(kind.__module__.partition(".")[0])
     if library is None:
@@ -240,12 +240,12 @@ def _check_fetchable(frame: Any, kind: type) -> None:
     columns = len(frame.collect_schema().names())
     rows = int(frame.select(nw.len()).collect().item())
     size = f"{rows:,} rows of {columns} columns, {rows * columns:,} cells"
-    if rows * columns > MOST_CELLS:
+    if rows * columns > MAX_FETCHED_CELLS:
         raise TableError(
-            f"the data frame of {library} holds {size}, and a cluster's table is fetched to this machine up to "
-            f"{MOST_CELLS:,} cells. Give collect=True (suffice.fit, open_table) if there is the memory for it; write "
-            "it to Parquet and give the folder, which is read in batches; or use a model that is summed where the rows "
-            "are, such as suffice.MixedNB().fit(frame, 'target')"
+            f"the data frame of {library} holds {size}; of a cluster, at most {MAX_FETCHED_CELLS:,} cells are fetched. "
+            "Give collect=True (suffice.fit, open_table) if there is enough memory; write it to Parquet and give the "
+            "folder, which is read in batches; or fit a model on the cluster, such as "
+            "suffice.MixedNB().fit(frame, 'target')"
         )
     warn_user(
         f"{size}, are fetched from {library} to this machine; collect=True (suffice.fit, open_table) does so without "
@@ -254,7 +254,7 @@ def _check_fetchable(frame: Any, kind: type) -> None:
     )
 
 
-def _of_pandas(frame: Any) -> Any:
+def _pandas_to_arrow(frame: Any) -> Any:
     """Return a pandas frame without its index; columns of mixed types as they are written."""
     pa = arrow()
     repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]

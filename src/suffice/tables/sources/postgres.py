@@ -43,7 +43,7 @@ class PostgresSource(Source):
     def _answer(self, sql: str) -> Iterator[Any]:
         """Yield the batches that a query gives, over a connection of its own."""
         with (
-            complaining(self.name, self._address),
+            translate_errors(self.name, self._address),
             _driver().connect(self._address) as connection,
             connection.cursor() as cursor,
         ):
@@ -55,7 +55,7 @@ class PostgresSource(Source):
     def _described(self) -> tuple[str, pa.Schema]:
         """The query that gives the table, its columns of types that Arrow can hold; and these types."""
         with (
-            complaining(self.name, self._address),
+            translate_errors(self.name, self._address),
             _driver().connect(self._address) as connection,
             connection.cursor() as cursor,
         ):
@@ -139,7 +139,7 @@ class PostgresDatabase(TableDatabase):
         return self._answered(sql, lambda cursor: cursor.fetch_arrow_table())
 
     def _answered(self, sql: str, fetched: Callable[[Any], Any]) -> Any:
-        with complaining(self._name, self._address), self._connection.cursor() as cursor:
+        with translate_errors(self._name, self._address), self._connection.cursor() as cursor:
             cursor.execute("savepoint question")
             try:
                 cursor.execute(sql)
@@ -163,7 +163,7 @@ class PostgresDatabase(TableDatabase):
 
 
 @contextmanager
-def complaining(name: str, address: str) -> Iterator[None]:
+def translate_errors(name: str, address: str) -> Iterator[None]:
     """Turn what the driver raises into one sentence about a table, without the password of the address."""
     error_type = _driver().Error
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.kernels.sql.dialect import quoted
 from suffice.tables.errors import TableError
-from suffice.tables.sources.base import BATCH, Source, arrow, found_table
+from suffice.tables.sources.base import BATCH, Source, arrow, find_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ class SqliteSource(Source):
     def __init__(self, file: str, table: str, query: str | None) -> None:
         self.name = f"{file}::{table}" if table else file
         self._file = file
-        self._query = query or f"select * from {quoted(found_table(file, table, self._tables()))}"
+        self._query = query or f"select * from {quoted(find_table(file, table, self._tables()))}"
         self._types: dict[str, Any] = {}
 
     def _connect(self) -> sqlite3.Connection:
