@@ -225,7 +225,7 @@ def test_inverse_transform_refuses_a_broken_matrix():
     x.indices[1] = 77
     with pytest.raises(ValueError, match=r"x\.indices\[1\] is 77"):
         words.inverse_transform(x)
-    with pytest.raises(ValueError, match="X has 4 columns, and the vocabulary has 3 words"):
+    with pytest.raises(ValueError, match="X has 4 columns and the vocabulary has 3 words"):
         words.inverse_transform(np.ones((1, 4)))
 
 

@@ -140,7 +140,8 @@ class FittedParameters:
                 if not anew:
                     held._check_fixed(self)
                 self._hold_parameters()
-                self._unread()
+                if not anew:
+                    self._unread()
             with monitoring.fitting(type(self).__name__, bool(self.verbose)):
                 yield
         except BaseException:

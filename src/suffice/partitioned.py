@@ -51,7 +51,9 @@ def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
 
     The model has seen an example of the rows already.
     """
-    learned = data.map_parts(partial(_sum_part, model_for_parts(model, data), known, fixed)).reduce(_both)
+    model = model_for_parts(model, data)
+    parts = data.map_parts(partial(_sum_part, model, known, fixed))
+    learned: Learned | None = parts.reduce(partial(_both, model._sum_to_keep))
     if learned is None:
         raise no_rows()
     validation.check_weight(learned[1].weight)
@@ -252,8 +254,8 @@ def _sum_part(model: Any, known: Labels, fixed: bool, piece: Piece) -> Learned:
     return labels, model._sum(*rows, labels), like
 
 
-def _both(one: Learned, two: Learned) -> Learned:
+def _both(to_keep: Callable[[Any], Any], one: Learned, two: Learned) -> Learned:
     labels = one[0].union(two[0])[0]
     numbers = one[2].dtype.kind in "biuf" and two[2].dtype.kind in "biuf"
     kind = np.result_type(one[2], two[2]) if numbers else object
-    return labels, one[1] + two[1], one[2] if one[2].dtype == two[2].dtype else np.empty(0, dtype=kind)
+    return labels, to_keep(one[1]) + two[1], one[2] if one[2].dtype == two[2].dtype else np.empty(0, dtype=kind)

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import dask.array as da
-import dask.bag as db
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import KFold
 
-from suffice import GaussianNB, LogisticRegression, TextClassifier
+from suffice import GaussianNB, LogisticRegression
 from suffice.data import as_dataset
 from suffice.data.refusals import REFUSALS, RowsInPartsError
 from suffice.selection import cross_validate
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 Y = np.arange(40) % 2
-TEXTS = [f"word{place % 5} and word{place % 3}" for place in range(40)]
 
 Parts = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -29,8 +27,6 @@ def a_stream(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def on_dask(x: Any, y: Any) -> tuple[Any, Any]:
-    if isinstance(x, list):
-        return db.from_sequence(x, npartitions=3), db.from_sequence(list(y), npartitions=3)
     return da.from_array(x, chunks=(15, 2)), da.from_array(y, chunks=15)
 
 
@@ -54,16 +50,11 @@ def score(parts: Parts) -> None:
     cross_validate(GaussianNB(), *parts(X, Y), scoring=accuracy_score)
 
 
-def keep_documents(parts: Parts) -> None:
-    TextClassifier("logistic").fit(*parts(TEXTS, Y))
-
-
 ASKED = {
     "rows in memory": explain,
     "refits": refit,
     "folds by position": split,
     "scoring functions": score,
-    "documents": keep_documents,
 }
 
 

@@ -294,8 +294,7 @@ TUNED = {
     "a_sum_of_models": "each model chooses its settings by its own rows",
 }
 #: Laws of rows that are not here all at once.
-TEXTS_IN_PARTS = ("dask", "a_function_that_starts_a_stream")
-IN_PARTS = (*TEXTS_IN_PARTS, "a_folder_of_files")
+IN_PARTS = ("dask", "a_function_that_starts_a_stream", "a_folder_of_files")
 #: Of models whose solvers go through all rows again and again.
 ITERATED = {"a_sum_of_models": r"unsupported operand type\(s\) for \+"}
 NO_UNLABELLED = {
@@ -590,7 +589,6 @@ TEXT = [
         texts,
         x="texts",
         tolerance=1e-3,
-        refuses=dict.fromkeys(TEXTS_IN_PARTS, "keeps all documents"),
     ),
     Entry(
         "TextClassifier, nb_logistic",
@@ -598,7 +596,6 @@ TEXT = [
         texts,
         x="texts",
         tolerance=0.1,  # its solver stops within 3e-4 of log-likelihood per document
-        refuses=dict.fromkeys(TEXTS_IN_PARTS, "keeps all documents"),
     ),
     *(
         Entry(type(make()).__name__, make, untargeted, x="texts", y="none", refuses={"saved_and_loaded": "'save'"})

@@ -16,9 +16,9 @@ from sklearn.preprocessing import normalize
 
 from suffice import TextClassifier
 from suffice.kernels import Batch, ThreadEngine
-from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary
-from suffice.text.count_matrix import known_rows
-from suffice.text.smoothing import BETWEEN, DECADES, left_out_scores, scored_sample
+from suffice.text import CountSpec, DocumentCounts, Documents, Features, HashedVocabulary
+from suffice.text.count_matrix import count_features
+from suffice.text.smoothing import DECADES, REFINEMENT, clip_counts, leave_one_out_scores
 
 from .corpora import (
     GENERATIVE,
@@ -217,7 +217,7 @@ def test_weights_need_not_be_whole(form: str) -> None:
 
 def counted(form: str, vocabulary: Any, texts: list[str], y: Array, weight: Array | None, labels: Any) -> Any:
     once = presence_of(form)
-    counting = Counting(vocabulary=vocabulary, events=not once, presences=once)
+    counting = CountSpec(vocabulary=vocabulary, events=not once, presences=once)
     codes = labels.encode(y)
     return ThreadEngine().accumulate(DocumentCounts.over(labels, counting), Batch(Documents(texts), codes, weight))
 
@@ -349,7 +349,9 @@ def test_leaving_documents_out_is_forgetting_them(form: str, vocabulary: str, we
     assert len(counts.sample) > 35
     alphas = np.array([1e-4, 0.03, 1.0, 50.0, 1e4])
     once = presence_of(form)
-    found = left_out_scores(form, counts, once, scored_sample(counts.sample, once), alphas, ThreadEngine())
+    found = leave_one_out_scores(
+        form, counts, once, clip_counts(counts.sample) if once else counts.sample, alphas, ThreadEngine()
+    )
     expected, _, _, _ = brute_force(form, model, alphas, texts, y, weight)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
@@ -370,7 +372,7 @@ def test_auto_is_best_for_documents_left_out(form: str, seed: int, weighted: boo
         return [criterion(form, alpha, each, *others) for alpha, each in zip(alphas, scores, strict=True)]
 
     by_decade = tried(DECADES)
-    near = DECADES[int(np.argmax(by_decade))] * BETWEEN
+    near = DECADES[int(np.argmax(by_decade))] * REFINEMENT
     every = by_decade + tried(near)
     assert np.isclose(np.concatenate([DECADES, near]), model.alpha_, rtol=1e-9).any()
     assert tried(np.array([model.alpha_]))[0] >= max(every) - 1e-5
@@ -501,8 +503,8 @@ def test_texts_are_scored_as_the_rows_that_were_learnt(form: str, presence: bool
     texts, y = corpus(60, seed=4)
     texts = [f"{text} {text.split()[0]}" for text in texts]  # words that occur more than once
     model = classifier(form, presence=presence).fit(texts, y)
-    reading = model._read()  # noqa: SLF001
-    rows = known_rows([Documents(texts)], Features(), reading.vocabulary, ThreadEngine()).counts.astype(float)
+    reading = model._scorer  # noqa: SLF001
+    rows = count_features([Documents(texts)], Features(), reading.vocabulary, ThreadEngine()).counts.astype(float)
     rows.sort_indices()
     if presence:
         rows.data.fill(1.0)

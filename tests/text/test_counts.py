@@ -16,8 +16,8 @@ from safetensors.numpy import load, save
 
 from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, NegativeEvidenceError
-from suffice.text import Counting, DocumentCounts, Documents, Features, HashedVocabulary, Vocabulary
-from suffice.text.sample import ALL
+from suffice.text import CountSpec, DocumentCounts, Documents, Features, HashedVocabulary, Vocabulary
+from suffice.text.sample import HASH_LIMIT
 
 CLASSES = Labels.of(["ham", "spam", "work"])
 
@@ -35,7 +35,7 @@ def count(letters: list[Letter], threads: int = 1, labels: Labels = CLASSES, **c
         np.array([letter.code for letter in letters], dtype=np.int64),
         np.array([letter.weight for letter in letters], dtype=np.float64),
     )
-    what = Counting(**{"presences": True, **counting})
+    what = CountSpec(**{"presences": True, **counting})
     return ThreadEngine(threads).accumulate(DocumentCounts.over(labels, what), batch)
 
 
@@ -210,7 +210,7 @@ def test_the_sample_holds_the_lowest_hashes():
         assert held(counts) == dict(list(everything.items())[: len(counts.sample)])
         if size:
             assert counts.sample.below == list(everything)[len(counts.sample)][0]
-    assert count(some, sampled=10_000).sample.below == ALL
+    assert count(some, sampled=10_000).sample.below == HASH_LIMIT
 
 
 def test_documents_that_are_alike_are_one():
@@ -242,7 +242,7 @@ def test_what_was_never_there_is_named():
         whole - count([Letter("free noon", 0, 1.0)])
     with pytest.raises(NegativeEvidenceError, match=r"never in the sum"):
         whole - count([Letter("lunch", 1, 1.0)])
-    with pytest.raises(NegativeEvidenceError, match="a document to be taken out was never in the sum"):
+    with pytest.raises(NegativeEvidenceError, match="a document to be removed was never in the sum"):
         count([Letter("free money", 0, 1.0), Letter("money", 0, 1.0)]) - count([Letter("money free", 0, 1.0)])
     assert by_word(whole) == by_hand([Letter("free money", 0, 1.0), Letter("lunch", 0, 1.0)])
 
@@ -255,9 +255,9 @@ def test_a_word_of_the_wrong_class_is_named():
 
 def test_what_was_counted_otherwise_does_not_go_together():
     some = [Letter("free money", 0, 1.0)]
-    with pytest.raises(ValueError, match="over slots cannot be taken out of counts of exact words"):
+    with pytest.raises(ValueError, match="over a hashed vocabulary cannot be subtracted from counts of exact words"):
         count(some) - count(some, vocabulary=HashedVocabulary(8))
-    with pytest.raises(ValueError, match="of 8 and of 9 bits do not go together"):
+    with pytest.raises(ValueError, match="of 8 and of 9 bits cannot be merged"):
         count(some, vocabulary=HashedVocabulary(8)) + count(some, vocabulary=HashedVocabulary(9))
     with pytest.raises(ValueError, match="only one of the two has counted presences"):
         count(some) + count(some, presences=False)
@@ -350,7 +350,7 @@ def test_some_words_of_all(some: list[Letter], data: st.DataObject):
     counts = count(some)
     width = len(counts.vocabulary)
     places = np.array(data.draw(st.permutations(range(width)))[: data.draw(st.integers(0, width))], dtype=int)
-    taken = counts.taken(places)
+    taken = counts.take_columns(places)
     names = counts.vocabulary.names()[places].tolist() if width else []
     assert list(taken.vocabulary) == names
     assert by_word(taken).events == {key: value for key, value in by_word(counts).events.items() if key[1] in names}
@@ -374,7 +374,7 @@ def test_files_hold_counts_that_words_were_taken_from():
     for counts in (
         count(some, vocabulary=Vocabulary(["money", "noon"])),
         count(some) - count(some[1:]),
-        count(some).taken(np.array([2, 0])),
+        count(some).take_columns(np.array([2, 0])),
     ):
         assert by_word(DocumentCounts.from_arrays(load(save(counts.to_arrays())))) == by_word(counts)
 
@@ -408,14 +408,14 @@ def test_arrays_that_are_no_counts_are_named():
     for wrong in ({}, {**arrays, "vocabulary": np.frombuffer(b'"nonsense"', dtype=np.uint8)}):
         with pytest.raises(ValueError, match="DocumentCounts is stored with an array 'vocabulary', one of"):
             DocumentCounts.from_arrays(wrong)
-    with pytest.raises(ValueError, match=r"a vocabulary of 3 columns does not go with 4 counts"):
+    with pytest.raises(ValueError, match=r"the vocabulary has 3 columns and documents has 4 entries"):
         replace(counts, vocabulary=Vocabulary(["a", "b", "c"]))
     assert counts.sample != 3
 
 
 def test_a_sample_of_no_class_or_no_column_is_refused():
     counts = count([Letter("free money", 0, 1.0), Letter("see you", 1, 1.0)])
-    with pytest.raises(ValueError, match="the sample holds documents of no class"):
+    with pytest.raises(ValueError, match="the sample has a class code that is out of range"):
         replace(counts, sample=replace(counts.sample, codes=counts.sample.codes + 9))
-    with pytest.raises(ValueError, match="the sample holds words without a column"):
+    with pytest.raises(ValueError, match="the sample has a column that is out of range"):
         replace(counts, sample=replace(counts.sample, columns=counts.sample.columns + 9))

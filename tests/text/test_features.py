@@ -13,7 +13,7 @@ from hypothesis import given
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from suffice.text import Features
-from suffice.text.features import NAMED, features_of
+from suffice.text.features import NAMED_FEATURES, resolve_features
 
 from .ways import text
 
@@ -161,13 +161,13 @@ def test_a_refusal_names_a_value_of_another_type(settings: dict[str, Any]):
 
 
 def test_features_go_by_name():
-    for name, features in NAMED.items():
-        assert features_of(name) is features
+    for name, features in NAMED_FEATURES.items():
+        assert resolve_features(name) is features
     own = Features(shortest=3)
-    assert features_of(own) is own
+    assert resolve_features(own) is own
     for strange in ("trigrams", None, 3, ["words"]):
         with pytest.raises(ValueError, match=f"features must be 'words'.*got {re.escape(repr(strange))}"):
-            features_of(strange)
+            resolve_features(strange)
 
 
 @pytest.mark.parametrize("document", [None, 3, 2.5, ["text"], bytearray(b"ab")], ids=repr)

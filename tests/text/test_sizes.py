@@ -12,7 +12,7 @@ import pytest
 from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics.labels import ONE_CLASS
 from suffice.text import (
-    Counting,
+    CountSpec,
     CountVectorizer,
     DocumentCounts,
     Documents,
@@ -26,7 +26,7 @@ MEGABYTE = 1 << 20
 
 
 def counts(documents: list[str | bytes], **counting: Any) -> DocumentCounts:
-    return ENGINE.accumulate(DocumentCounts.over(ONE_CLASS, Counting(**counting)), Batch(Documents(documents)))
+    return ENGINE.accumulate(DocumentCounts.over(ONE_CLASS, CountSpec(**counting)), Batch(Documents(documents)))
 
 
 def test_no_documents():

@@ -186,5 +186,5 @@ def test_no_documents_at_all(form: str) -> None:
 @each_discriminative
 def test_discriminative_models_cannot_be_sampled(form: str) -> None:
     model = classifier(form).fit(SPAM, SPAM_CLASSES)
-    with pytest.raises(ValueError, match=f"model='{form}' tells classes apart but cannot write: use a generative one"):
+    with pytest.raises(ValueError, match=f"model='{form}' is not a model of documents, and cannot draw any"):
         model.sample(3)

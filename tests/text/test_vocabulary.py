@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 import suffice
 from suffice.store import StoreError
 from suffice.text import HashedVocabulary, Vocabulary
-from suffice.text.vocabulary import vocabulary_of
+from suffice.text.vocabulary import resolve_vocabulary
 
 word = st.text(st.characters(exclude_categories=()), max_size=12) | st.text("abé中\ud800\x00", max_size=20)
 words = st.lists(word, unique=True, max_size=20)
@@ -25,21 +25,21 @@ words = st.lists(word, unique=True, max_size=20)
 def test_a_union_has_the_words_of_both_and_says_where(one: list[str], two: list[str]):
     mine, theirs = Vocabulary(one), Vocabulary(two)
     united = mine.union(theirs)
-    assert list(united.both) == [*one, *(word for word in two if word not in one)]
-    assert [united.both.name(place) for place in united.mine] == one
-    assert [united.both.name(place) for place in united.theirs] == two
+    assert list(united.vocabulary) == [*one, *(word for word in two if word not in one)]
+    assert [united.vocabulary.name(place) for place in united.left] == one
+    assert [united.vocabulary.name(place) for place in united.right] == two
     assert list(mine) == one  # what was united stays as it was
     assert list(theirs) == two
-    assert set(theirs.union(mine).both) == set(united.both)
-    assert mine.union(mine).both == mine
-    assert united.both.union(theirs).both == united.both
-    assert mine.union(Vocabulary()).both == Vocabulary().union(mine).both == mine
+    assert set(theirs.union(mine).vocabulary) == set(united.vocabulary)
+    assert mine.union(mine).vocabulary == mine
+    assert united.vocabulary.union(theirs).vocabulary == united.vocabulary
+    assert mine.union(Vocabulary()).vocabulary == Vocabulary().union(mine).vocabulary == mine
 
 
 @given(one=words, two=words, three=words)
 def test_unions_are_associative(one: list[str], two: list[str], three: list[str]):
     a, b, c = map(Vocabulary, (one, two, three))
-    assert a.union(b).both.union(c).both == a.union(b.union(c).both).both
+    assert a.union(b).vocabulary.union(c).vocabulary == a.union(b.union(c).vocabulary).vocabulary
 
 
 @given(some=words, others=words)
@@ -126,9 +126,9 @@ def test_arrays_that_hold_no_words_are_refused(arrays: dict[str, Any]):
 
 
 def test_words_come_once_and_are_text():
-    with pytest.raises(ValueError, match="every word once; 'money' comes twice"):
+    with pytest.raises(ValueError, match="must be distinct; 'money' occurs twice"):
         Vocabulary(["free", "money", "lunch", "money"])
-    with pytest.raises(ValueError, match="every word once; '' comes twice"):
+    with pytest.raises(ValueError, match="must be distinct; '' occurs twice"):
         Vocabulary(["", ""])
     with pytest.raises(TypeError, match=r"words\[1\] is b'money' of type bytes"):
         Vocabulary(["free", b"money"])
@@ -148,8 +148,8 @@ def test_a_hundred_thousand_words():
     assert list(vocabulary) == kept
     half = Vocabulary(kept[::2])
     united = half.union(Vocabulary(kept[::-1]))
-    assert len(united.both) == len(kept)
-    assert [united.both.name(place) for place in united.theirs[:1000]] == kept[::-1][:1000]
+    assert len(united.vocabulary) == len(kept)
+    assert [united.vocabulary.name(place) for place in united.right[:1000]] == kept[::-1][:1000]
     assert [kept[place] for place in vocabulary.sorted()[:1000]] == sorted(kept)[:1000]
 
 
@@ -178,7 +178,7 @@ def test_a_word_has_the_same_slot_whatever_is_around_it(some: list[str], bits: i
     assert all(0 <= slot < 1 << bits for slot in slots)
     assert slots == [slots_of([word], bits)[0] for word in some]
     assert slots == slots_of(some + some, bits)[len(some) :]
-    _, absorbed = HashedVocabulary(bits).absorbed(Vocabulary(some), np.ones(len(some)))
+    _, absorbed = HashedVocabulary(bits).add_words(Vocabulary(some), np.ones(len(some)))
     assert absorbed.tolist() == slots
     wide = slots_of(some, 30)
     assert slots == [slot % (1 << bits) for slot in wide]
@@ -188,7 +188,7 @@ weighed = st.dictionaries(word, st.integers(1, 50).map(float), max_size=12)
 
 
 def absorbed(vocabulary: HashedVocabulary, weights: dict[str, float]) -> HashedVocabulary:
-    slots, _ = vocabulary.absorbed(Vocabulary(weights), np.array(list(weights.values())))
+    slots, _ = vocabulary.add_words(Vocabulary(weights), np.array(list(weights.values())))
     assert isinstance(slots, HashedVocabulary)
     return slots
 
@@ -225,14 +225,14 @@ def test_only_the_heaviest_slots_have_names(weights: dict[str, float], named: in
 def test_a_union_of_slots_keeps_the_heaviest_names(one: dict[str, float], two: dict[str, float]):
     mine, theirs = (absorbed(HashedVocabulary(12), weights) for weights in (one, two))
     united = mine.union(theirs)
-    np.testing.assert_array_equal(united.mine, np.arange(1 << 12))
-    np.testing.assert_array_equal(united.theirs, np.arange(1 << 12))
+    np.testing.assert_array_equal(united.left, np.arange(1 << 12))
+    np.testing.assert_array_equal(united.right, np.arange(1 << 12))
     together = {word: one.get(word, 0) + two.get(word, 0) for word in {**one, **two}}
     slots = slots_of(list(together), 12)
     for word, slot in zip(together, slots, strict=True):
         if slots.count(slot) == 1:
-            assert united.both.name(slot) == word
-    bound = absorbed(HashedVocabulary(12, 2), one).union(absorbed(HashedVocabulary(12, 2), two)).both
+            assert united.vocabulary.name(slot) == word
+    bound = absorbed(HashedVocabulary(12, 2), one).union(absorbed(HashedVocabulary(12, 2), two)).vocabulary
     assert sum(not name.startswith("#") for name in bound.names()) <= 2
 
 
@@ -246,7 +246,7 @@ def test_slots_survive_a_round_trip_through_arrays(weights: dict[str, float]):
 
 
 def test_slots_that_do_not_go_together():
-    with pytest.raises(ValueError, match="of 4 and of 5 bits do not go together"):
+    with pytest.raises(ValueError, match="of 4 and of 5 bits cannot be merged"):
         HashedVocabulary(4).union(HashedVocabulary(5))
     assert HashedVocabulary(4) != HashedVocabulary(5)
     arrays = absorbed(HashedVocabulary(4), {"free": 1.0, "money": 2.0}).to_arrays()
@@ -269,7 +269,7 @@ def test_a_number_of_names_that_is_refused():
     "vocabulary",
     [
         Vocabulary(["free", "naïve", "東京", "\ud800"]),
-        HashedVocabulary(8).absorbed(Vocabulary(["free"]), np.ones(1))[0],
+        HashedVocabulary(8).add_words(Vocabulary(["free"]), np.ones(1))[0],
     ],
     ids=["exact", "hashed"],
 )
@@ -286,12 +286,12 @@ def test_vocabularies_are_kept_in_files(vocabulary: Any, tmp_path: Any, monkeypa
 
 def test_vocabularies_go_by_name():
     own = Vocabulary(["free"])
-    assert vocabulary_of(own) is own
-    assert len(vocabulary_of("exact")) == 0
-    assert vocabulary_of("hashed") == HashedVocabulary()
+    assert resolve_vocabulary(own) is own
+    assert len(resolve_vocabulary("exact")) == 0
+    assert resolve_vocabulary("hashed") == HashedVocabulary()
     for given_words in (["free", "money"], ("free", "money"), np.array(["free", "money"])):
-        assert list(vocabulary_of(given_words)) == ["free", "money"]
+        assert list(resolve_vocabulary(given_words)) == ["free", "money"]
     with pytest.raises(ValueError, match=r"vocabulary must be 'exact', 'hashed'.*got 'sparse'"):
-        vocabulary_of("sparse")
+        resolve_vocabulary("sparse")
     with pytest.raises(TypeError, match=r"vocabulary must be .*got int"):
-        vocabulary_of(3)
+        resolve_vocabulary(3)

@@ -168,11 +168,9 @@ def _source(documents: str, separator: str) -> Any:
 
 def _listed(texts: Any) -> Any:
     """Return documents one by one, where they lie in one buffer."""
-    from suffice.text.sources import Cut
+    from suffice.text.sources import TextBuffer
 
-    if not isinstance(texts, Cut):
-        return texts
-    return [texts.buffer[begin:end] for begin, end in zip(texts.begins, texts.ends, strict=True)]
+    return texts.split() if isinstance(texts, TextBuffer) else texts
 
 
 def _loaded(path: str) -> Any:

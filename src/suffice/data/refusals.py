@@ -37,11 +37,6 @@ REFUSALS = {
         "scoring={what} is a function of all rows at once",
         "give scoring='accuracy' or 'neg_log_loss', which are sums over rows",
     ),
-    "documents": Refusal(
-        "{what} keeps all documents",
-        "choose a model that is read from counts: multinomial, boolean, bernoulli or complement; or gather the "
-        "documents in memory",
-    ),
 }
 
 

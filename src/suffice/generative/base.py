@@ -214,6 +214,10 @@ class GenerativeClassifier(SummedClassifier):
         self._chosen = {}
         return super()._learn_first(data, classes)
 
+    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Any, fixed: bool = False) -> None:
+        self._drop_fit_attributes()
+        super()._remember(labels, like, statistics, fixed)
+
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return validated rows and class codes for the first fit of a model."""
         x = self._first_features(X, sample_weight)

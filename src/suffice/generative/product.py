@@ -35,7 +35,7 @@ from suffice.statistics import (
 )
 from suffice.statistics.base import FloatArray
 from suffice.text import Documents, Features
-from suffice.text.count_matrix import new_rows
+from suffice.text.count_matrix import count_all_features
 
 #: What is summed over the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {
@@ -90,7 +90,7 @@ class Bags:
 
 def _counted(texts: list[str | bytes]) -> tuple[Labels, Any]:
     """Return the vocabulary of texts, and how often each word occurs in each of them, (n, words) CSR."""
-    rows, vocabulary = new_rows([Documents(texts)], Features(), engine_for(None, np.zeros((0, 0))))
+    rows, vocabulary = count_all_features([Documents(texts)], Features(), engine_for(None, np.zeros((0, 0))))
     return Labels(tuple(vocabulary)), rows.counts.astype(np.int64)
 
 

@@ -221,10 +221,13 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     # The sum.
 
-    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Any, fixed: bool = False) -> None:
-        """Keep a new sum in place of the one before."""
+    def _drop_fit_attributes(self) -> None:
+        """Delete the attributes that describe the fit before."""
         for name in ("digits_lost_", *self._fit_attributes):
             self.__dict__.pop(name, None)
+
+    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Any, fixed: bool = False) -> None:
+        """Keep a new sum in place of the one before."""
         self._memory = RunningSum(labels, self._sum_to_keep(statistics), fixed)
         self.classes_ = validation.classes_array(labels, like)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from suffice.text.counts import Counting, DocumentCounts
+from suffice.text.counts import CountSpec, DocumentCounts
 from suffice.text.documents import Documents
 from suffice.text.features import Features
 from suffice.text.sources import folder, lines
@@ -14,21 +14,20 @@ from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 if TYPE_CHECKING:
     from suffice.text.classifier import TextClassifier
     from suffice.text.explanation import TextExplanation
-    from suffice.text.hashing_vectorizer import HashingVectorizer
-    from suffice.text.vectorizers import CountVectorizer, TfidfVectorizer
+    from suffice.text.vectorizers import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 
 #: The modules that import scikit-learn, which takes a second: each is imported when its name is first used.
 _MODULES = {
     "CountVectorizer": "vectorizers",
-    "HashingVectorizer": "hashing_vectorizer",
+    "HashingVectorizer": "vectorizers",
     "TextClassifier": "classifier",
     "TextExplanation": "explanation",
     "TfidfVectorizer": "vectorizers",
 }
 __all__ = [
+    "CountSpec",
     "CountVectorizer",
-    "Counting",
     "DocumentCounts",
     "Documents",
     "Features",

@@ -1,4 +1,4 @@
-"""What every character is and becomes, as the Python that runs has it."""
+"""Tables of Unicode characters for the native tokeniser: word or space, and case and accent folding."""
 
 from __future__ import annotations
 
@@ -18,67 +18,67 @@ _PAGE = 256
 _WORD, _SPACE = 1, 2
 
 
-class Alphabet(NamedTuple):
-    """Tables that native code reads."""
+class CharacterTables(NamedTuple):
+    """One entry for each code point, from the Unicode database of the running Python."""
 
-    kind: npt.NDArray[np.uint8]  # (0x110000,) whether a character is of a word (1), or a space (2)
-    fold: npt.NDArray[np.int32]  # (0x110000,) what it becomes: a character, or ~place among the longer ones
-    longer: npt.NDArray[np.int32]  # what becomes of one character that becomes none or several: how many, then which
+    kind: npt.NDArray[np.uint8]  # (0x110000,) 1: part of a word; 2: space
+    fold: npt.NDArray[np.int32]  # (0x110000,) the folded code point, or ~position of its sequence in ``longer``
+    longer: npt.NDArray[np.int32]  # folded sequences of other lengths than 1: length, then code points
 
 
 @lru_cache(maxsize=16)
-def alphabet(lower: bool, accents: Accents, fold_digits: bool, chunks: bool = False) -> Alphabet:
-    """Return the tables of a way to read characters.
+def character_tables(lower: bool, accents: Accents, fold_digits: bool, chunks: bool = False) -> CharacterTables:
+    """Return the tables for some settings of the tokeniser.
 
     Parameters
     ----------
     lower
-        Whether letters become lower case.
+        Whether letters are converted to lower case.
     accents
-        ``"unicode"`` takes marks off letters, ``"ascii"`` also drops what then is not ASCII.
+        ``"unicode"`` removes combining marks, ``"ascii"`` also removes all characters that are not ASCII then.
     fold_digits
         Whether every digit becomes 0.
     chunks
-        Whether all but spaces is of words.
+        Whether every character but a space is part of a word.
 
     Examples
     --------
-    >>> tables = alphabet(lower=True, accents="unicode", fold_digits=False)
+    >>> tables = character_tables(lower=True, accents="unicode", fold_digits=False)
     >>> chr(tables.fold[ord("É")])
     'e'
     """
     fold = np.arange(CHARACTERS, dtype=np.int32)
-    longer = [0]  # at 0, what becomes nothing
+    longer = [0]  # position 0: the empty sequence
     if accents == "ascii":
         fold[128:] = ~0
     if fold_digits:
         for digits in _runs(r"\d+"):
             fold[digits] = ord("0")
-    read = _reading(lower, accents)
+    fold_text = _text_folder(lower, accents)
     dropped = "" if accents == "ascii" else None
     for page in _pages():
         text = _text(page)
-        if read(text) in (text, dropped):
+        if fold_text(text) in (text, dropped):
             continue
         for character in text:
-            after = read(character)
-            if after in (character, dropped):
+            folded = fold_text(character)
+            if folded in (character, dropped):
                 continue
             if fold_digits:
-                after = re.sub(r"\d", "0", after)
-            if len(after) == 1:
-                fold[ord(character)] = ord(after)
+                folded = re.sub(r"\d", "0", folded)
+            if len(folded) == 1:
+                fold[ord(character)] = ord(folded)
             else:
                 fold[ord(character)] = ~len(longer)
-                longer.extend([len(after), *map(ord, after)])
+                longer.extend([len(folded), *map(ord, folded)])
     kinds = np.where(_kinds() & _SPACE, _kinds(), _WORD).astype(np.uint8) if chunks else _kinds()
-    return Alphabet(kinds, fold, np.array(longer, dtype=np.int32))
+    return CharacterTables(kinds, fold, np.array(longer, dtype=np.int32))
 
 
-def _reading(lower: bool, accents: Accents) -> Callable[[str], str]:
-    """Return what becomes of a text, character by character."""
+def _text_folder(lower: bool, accents: Accents) -> Callable[[str], str]:
+    """Return a function that folds case and accents of a text, character by character."""
 
-    def read(text: str) -> str:
+    def fold_text(text: str) -> str:
         text = text.lower() if lower else text
         if accents is None or text.isascii():
             return text
@@ -87,7 +87,7 @@ def _reading(lower: bool, accents: Accents) -> Callable[[str], str]:
             return "".join(filter(str.isascii, text))
         return "".join(character for character in text if not unicodedata.combining(character))
 
-    return read
+    return fold_text
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +101,7 @@ def _kinds() -> npt.NDArray[np.uint8]:
 
 
 def _runs(pattern: str) -> Iterator[slice]:
-    """Yield the runs of characters that a regular expression matches."""
+    """Yield the ranges of code points that a regular expression matches."""
     for found in re.finditer(pattern, _text(range(CHARACTERS))):
         yield slice(*found.span())
 
@@ -111,5 +111,5 @@ def _pages() -> Iterator[range]:
 
 
 def _text(codes: range) -> str:
-    """Return the characters of a range, surrogates included."""
+    """Return the characters of a range of code points, surrogates included."""
     return np.arange(codes.start, codes.stop, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")

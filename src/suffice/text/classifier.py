@@ -1,74 +1,92 @@
-"""A text classifier: documents in, classes and reasons out."""
+"""TextClassifier: from documents to classes, probabilities and explanations."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from functools import reduce
+from numbers import Integral, Real
+from operator import add
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
+from suffice.data import Dataset
+from suffice.data.dataset import ArrayDataset, dataset_in_parts
+from suffice.data.stream import stream_dataset
 from suffice.explain import ClassScores
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
+from suffice.generative.summed_classifier import Codes, RunningSum, SummedClassifier
+from suffice.kernels import Batch, Engine
+from suffice.kernels.engine import Execution, engine_for
+from suffice.model_types import TextModelName
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, Stored, parameters
-from suffice.text import DocumentCounts, Documents, Features
-from suffice.text.document_rows import Kept
-from suffice.text.documents import decoded, gathered, is_utf8
-from suffice.text.event_models import GENERATIVE
+from suffice.store import Contents, parameters
+from suffice.text import CountSpec, DocumentCounts, Documents, Features, HashedVocabulary, Vocabulary
+from suffice.text.candidates import Candidate, rank_candidates
+from suffice.text.count_matrix import count_all_features
+from suffice.text.document_rows import DocumentRows
+from suffice.text.documents import batch_documents, decode_texts, is_utf8
+from suffice.text.event_models import COUNTS_OCCURRENCES, DISCRIMINATIVE, GENERATIVE
 from suffice.text.explanation import TextExplanation
-from suffice.text.inputs import read as read_documents
-from suffice.text.inputs import source_of
-from suffice.text.learning import Learning
-from suffice.text.sources import folder, lines
-from suffice.text.vocabulary import Columns, Vocabulary, under
+from suffice.text.features import resolve_features
+from suffice.text.scorer import LinearScorer, fit_scorer
+from suffice.text.sources import folder, labelled_batches, lines, open_source, read_documents
+from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_prefix
+from suffice.user_warnings import warn_user
+
+#: The models for which the prior alone decides the class of a text without known words.
+_DECIDED_BY_PRIOR = ("multinomial", "boolean")
+#: Parameters that a file holds in another form than the others.
+_STORED_APART = ("features", "vocabulary")
 
 
-class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
-    """Classify texts: from strings, files or folders to classes, probabilities and reasons, in one pass.
+class TextClassifier(SummedClassifier):
+    """Classify texts: from strings, files or folders to classes, probabilities and explanations, in one pass.
 
     Parameters
     ----------
     model
-        ``"multinomial"``: naive Bayes on word counts. ``"boolean"``: the same, a word counting once in a document.
-        ``"bernoulli"``: absent words count, too. ``"complement"``: a class is scored by how unlike a text is to all
-        other classes. ``"nb_logistic"``: logistic regression on naive Bayes's log-count ratios. ``"logistic"``: plain
-        logistic regression. ``"auto"``: the one that predicts held-out documents best.
+        ``"multinomial"``: naive Bayes on word counts. ``"boolean"``: the same, with a word counting once in a document.
+        ``"bernoulli"``: absent words count, too. ``"complement"``: a class is scored by the difference of a text from
+        all other classes. ``"nb_logistic"``: logistic regression on the log-count ratios of naive Bayes.
+        ``"logistic"``: logistic regression on word counts. ``"auto"``: the model with the best held-out score.
     features
-        What is counted: ``"words"``, ``"bigrams"`` (words and pairs), ``"characters"`` (3 to 5 within words), or
+        ``"words"``, ``"bigrams"`` (words and pairs), ``"characters"`` (3 to 5 within words), or
         :class:`suffice.text.Features`.
     vocabulary
-        ``"exact"``: all words, as they come. ``"hashed"``: 2^20 slots, the same memory for any text; or
-        :class:`suffice.text.HashedVocabulary` of another size. A list of words: only these count.
+        ``"exact"``: all words that occur. ``"hashed"``: 2^20 columns, constant memory for any text; or
+        :class:`suffice.text.HashedVocabulary` of another size. A list of words: these alone are counted.
     presence
         Whether a word counts once in a document; by default for all models but the multinomial.
     alpha
-        Smoothing, added to every count; ``"auto"`` chooses it from the same pass, by documents left out.
+        Smoothing, added to every count; ``"auto"`` chooses it by leave-one-out scores, from the same pass.
     l2
         The penalty of logistic regression.
     class_prior
-        The priors of generative models, (k,), or a dictionary from class to prior; the classes' shares by default.
+        The priors of generative models, (k,), or a dictionary from class to prior; the shares of the classes by
+        default.
     temperature
-        Above 1, posteriors of generative models are less sure of themselves; ``"auto"`` calibrates them.
+        The divisor of the log-posterior of generative models: above 1, they are less confident. ``"auto"`` calibrates
+        them.
     min_documents, max_share, max_words
-        Words in fewer documents, in more than a share of them, and beyond the most frequent ones are not read. They
-        stay in the sum: :meth:`with_params` reads it with others of these settings.
+        Limits on the number of documents that contain a word, on their share, and on the number of words, of which the
+        most frequent are used. They do not change the sum: :meth:`with_params` reads it with other limits.
     encoding
-        How bytes become text.
+        The encoding of bytes.
     n_jobs
-        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        The number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
         cores of the machine, or a number.
 
     Attributes
     ----------
     classes_ : (k,)
-    model_ : the form of the model, chosen where it is "auto"
-    selection_ : how well each form predicts held-out documents, the best first, where it is "auto"
+    model_ : the name of the model, chosen where the parameter is "auto"
+    selection_ : the held-out scores of all models, the best first, where the parameter is "auto"
     alpha_, temperature_ : smoothing and temperature, as given or chosen
     skipped_ : files that could not be read, with the reason
 
@@ -80,11 +98,17 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
     array(['spam', 'ham'], dtype='<U4')
     >>> model.explain("free lunch, friend").unseen
     ('friend',)
-    >>> model.forget(["monday is fine"], ["ham"]).predict(["is it fine?"])  # nothing speaks for ham any more
+    >>> model.forget(["monday is fine"], ["ham"]).predict(["is it fine?"])  # no known word: the prior decides
     array(['spam'], dtype='<U4')
     """
 
-    _reads_one_text: ClassVar[bool] = True  # of a data frame, one column
+    _fixed_parameters = _STORED_APART
+    _fit_attributes = ("selection_", "skipped_")
+    _reads_one_text: ClassVar[bool] = True  # one column of a data frame
+
+    model_: TextModelName
+    selection_: list[Candidate]
+    skipped_: list[tuple[str, str]]
 
     def __init__(
         self,
@@ -123,23 +147,242 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         tags.input_tags.two_d_array = False
         return tags
 
-    # Answers.
+    def _check_settings(self) -> None:
+        names = (*GENERATIVE, *DISCRIMINATIVE, "auto")
+        if self.model not in names:
+            raise ValueError(f"model must be one of {', '.join(map(repr, names))}; got {self.model!r}")
+        for name in ("alpha", "l2", "temperature"):
+            value = getattr(self, name)
+            least = "above 0" if name == "temperature" else "0 or more"
+            valid = value == "auto" if isinstance(value, str) else _is_number(value) and 0 <= value < np.inf
+            if not valid or (name == "temperature" and not isinstance(value, str) and value == 0):
+                raise ValueError(f"{name} must be a finite number, {least}, or 'auto'; got {value!r}")
+        if not (_is_number(self.min_documents) and self.min_documents >= 0):
+            raise ValueError(f"min_documents must be a number, 0 or more; got {self.min_documents!r}")
+        if not (_is_number(self.max_share) and 0 < self.max_share <= 1):
+            raise ValueError(f"max_share must be above 0 and at most 1; got {self.max_share!r}")
+        if self.max_words is not None and not (isinstance(self.max_words, Integral) and int(self.max_words) >= 1):
+            raise ValueError(f"max_words must be a whole number, 1 or more, or None; got {self.max_words!r}")
+        if self.model == "bernoulli" and not isinstance(self._resolved_vocabulary, Vocabulary):
+            raise ValueError(
+                "model='bernoulli' scores absent words, and a column of a hashed vocabulary stands for several words: "
+                "use an exact vocabulary, or model='boolean'"
+            )
+        if self.presence is False and self.model == "bernoulli":
+            raise ValueError("model='bernoulli' is a model of the presence of words: presence cannot be False")
+        if self.presence is False and self.model == "boolean":
+            raise ValueError("model='boolean' is the multinomial model on presence: for counts, use 'multinomial'")
+        if self.presence is not None and self.model == "auto":
+            raise ValueError("model='auto' compares models on counts and on presence: leave presence out")
+        _ = self._resolved_features
+
+    @property
+    def _resolved_features(self) -> Features:
+        return resolve_features(self._params.features)
+
+    @property
+    def _resolved_vocabulary(self) -> BaseVocabulary:
+        return resolve_vocabulary(self._params.vocabulary)
+
+    @property
+    def _engine(self) -> Engine:
+        return engine_for(Execution(self.n_jobs), np.zeros((0, 0)))
+
+    def _is_presence(self, name: TextModelName) -> bool:
+        """Whether a word counts once in a document."""
+        presence = self._params.presence
+        return name not in COUNTS_OCCURRENCES if presence is None else bool(presence)
+
+    # Learning: see SummedClassifier for partial_fit, forget and +.
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from documents and their classes, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X
+            Documents: a list, array or data-frame column of str or bytes; a :class:`pathlib.Path`, or
+            :class:`suffice.text.folder` or :class:`suffice.text.lines` of one, which contain the classes; an iterator
+            of pairs (text, label), or of batches (texts, labels) or (texts, labels, weights); a bag or column of Dask,
+            or a data frame of Spark with one column of texts, which are counted on the workers; or a
+            :class:`~suffice.data.Dataset`.
+        y
+            The class of each document; None where X contains the classes. For a data frame of Dask it may be the name
+            of a column, for Spark it must be.
+        sample_weight
+            One weight per document; 1 by default.
+
+        Returns
+        -------
+        self
+        """
+        source = open_source(X)
+        with self._learning(anew=True):
+            self._drop_fit_attributes()
+            self._learn_first(self._dataset(source, y, sample_weight))
+            _ = self._scorer  # raises now for a sum that no model can be read from
+            if _brings_labels(source) and y is None:
+                self.skipped_ = list(getattr(source, "skipped", []))
+        skipped = getattr(self, "skipped_", [])
+        if skipped:
+            some = "; ".join(f"{path}: {reason}" for path, reason in skipped[:3])
+            warn_user(
+                f"{len(skipped)} files could not be read and were left out ({some}{' …' if len(skipped) > 3 else ''}); "
+                "skipped_ lists them",
+            )
+        return self
+
+    def _dataset(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        source = open_source(X)
+        if y is None and _brings_labels(source):
+            if sample_weight is not None:
+                raise ValueError("a stream contains its weights: leave out sample_weight")
+            return stream_dataset(labelled_batches(source), y=None, sample_weight=None)
+        # An iterator beside y is one over texts.
+        parts = None if validation.is_iterator(X) else dataset_in_parts(X, y=y, sample_weight=sample_weight)
+        return ArrayDataset({"X": X, "y": y, "sample_weight": sample_weight}) if parts is None else parts
+
+    def _features(self, X: Any, reset: bool) -> Documents:
+        documents = read_documents(X, self._resolved_features, self._params.encoding)
+        if reset and not len(documents):
+            raise ValueError("there are no documents to learn from: X is empty")
+        return documents
+
+    def _set_features(self, data: Dataset) -> None:
+        """Documents have no features to be set."""
+
+    def _learn_first(self, data: Dataset, classes: Any = None) -> Self:
+        self.__dict__.pop("model_", None)
+        if self.model == "auto" and not data.is_in_process:
+            # The documents stay on the workers: of the models that are read from counts, the one that is best for a
+            # sample.
+            piece = partitioned.sample_rows(data)
+            (x, codes, weight), labels, _ = self._one_part(piece, Labels(), fixed=False)
+            ranking = rank_candidates(self._count_rows(x, codes, weight, labels), self.alpha, self.l2, self._engine)
+            self.model_ = next(candidate.model for candidate in ranking if candidate.model in GENERATIVE)
+        elif self.model != "auto":
+            self.model_ = self.model  # type: ignore[assignment]
+        return super()._learn_first(data, classes)
+
+    def _sum(self, x: Documents, codes: Codes, weight: FloatArray | None, labels: Labels) -> Any:
+        if "model_" not in vars(self):  # "auto": chosen by the first documents
+            ranking = rank_candidates(self._count_rows(x, codes, weight, labels), self.alpha, self.l2, self._engine)
+            self.selection_, self.model_ = ranking, ranking[0].model
+        return self._sum_documents(_HeldDocuments(x, codes, weight, self._count_spec()), labels)
+
+    def _count_spec(self) -> CountSpec | None:
+        """Return what is counted for a generative model; None for a model that keeps rows."""
+        if self.model_ not in GENERATIVE:
+            return None
+        presence, vocabulary = self._is_presence(self.model_), self._resolved_vocabulary
+        # Words are hashed when they are added to the sum: each part would need a table of all columns otherwise.
+        words = vocabulary if isinstance(vocabulary, Vocabulary) else Vocabulary()
+        return CountSpec(self._resolved_features, words, events=not presence, presences=presence)
+
+    def _sum_documents(self, held: _HeldDocuments, labels: Labels) -> Any:
+        """Return the counts of documents, or their rows for a model that keeps rows."""
+        if held.spec is None:
+            return self._count_rows(held.documents, held.codes, held.weight, labels)
+        batch = Batch(held.documents, held.codes, held.weight)
+        return self._engine.accumulate(DocumentCounts.over(labels, held.spec), batch)
+
+    def _count_rows(
+        self, documents: Documents, codes: Codes, weight: FloatArray | None, labels: Labels
+    ) -> DocumentRows:
+        matrix, words = count_all_features([documents], self._resolved_features, self._engine)
+        weights = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+        return DocumentRows(labels, words, matrix.counts, codes, weights).to_vocabulary(self._resolved_vocabulary)
+
+    def _hold_rows(self, x: Documents, codes: Codes, weight: FloatArray | None) -> tuple[_HeldDocuments, int] | None:
+        return _HeldDocuments(x, codes, weight, self._count_spec()), x.nnz // 4
+
+    def _sum_held(self, held: list[_HeldDocuments], labels: Labels) -> Any:
+        return reduce(add, [self._sum_documents(each, labels) for each in held])
+
+    def _sum_to_keep(self, statistics: Any) -> Any:
+        """Return a sum over the hashed or given vocabulary: subtraction removes words that no document contains."""
+        vocabulary = self._resolved_vocabulary
+        if isinstance(vocabulary, HashedVocabulary):
+            return statistics.to_vocabulary(vocabulary) if isinstance(statistics.vocabulary, Vocabulary) else statistics
+        return statistics if statistics.vocabulary == vocabulary else statistics.to_vocabulary(vocabulary)
+
+    def _check_mergeable(self, other: Self) -> None:
+        for name, one, two in (
+            ("model", self.model_, other.model_),
+            ("features", self._resolved_features, other._resolved_features),
+            ("vocabulary", self._resolved_vocabulary, other._resolved_vocabulary),
+        ):
+            if one != two:
+                raise ValueError(f"models with {name}={one!r} and {name}={two!r} cannot be merged")
+
+    def _unread(self) -> None:
+        super()._unread()
+        if "_memory" in vars(self):
+            self._set_model()
+
+    def _set_model(self) -> None:
+        """Set the model that the parameters ask for; raise where the sum does not hold its counts."""
+        statistics = self.statistics_
+        name: Any = self.model_ if self._params.model == "auto" else self._params.model
+        presence = self._is_presence(name)
+        if (name in GENERATIVE) != isinstance(statistics, DocumentCounts):
+            raise ValueError(f"model={name!r} cannot be read from the sum of model={self.model_!r}: fit again")
+        if isinstance(statistics, DocumentCounts) and len(statistics.documents):
+            table = statistics.presences if presence else statistics.events
+            if not table.shape[1]:
+                what = "documents that contain a word" if presence else "occurrences of words"
+                raise ValueError(
+                    f"model={name!r} with presence={presence} needs counts of {what}, which the sum does not hold: "
+                    "fit again"
+                )
+        self.model_ = name
+
+    def _check_read(self) -> None:
+        _ = self._scorer
+
+    @property
+    def _scorer(self) -> LinearScorer:
+        """The model that is read from the sum."""
+        self._check_fitted()
+        return self._memory.model(self._read)
+
+    def _read(self, statistics: Any) -> LinearScorer:
+        """Return the model that is read from a sum."""
+        name = self.model_
+        return fit_scorer(statistics, name, self._is_presence(name), self._params, self._engine)
+
+    @property
+    def alpha_(self) -> float:
+        """The smoothing."""
+        return float(self._scorer.model.alpha)
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature of the posteriors."""
+        return float(getattr(self._scorer.model, "temperature", 1.0))
+
+    @property
+    def vocabulary_(self) -> BaseVocabulary:
+        """The words that the model uses."""
+        return self._scorer.vocabulary
+
+    # Predictions.
 
     @partitioned.row_wise("prediction")
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
-        codes = [np.zeros(0, dtype=np.int64), *self._asked(X, "best")]
+        codes = [np.zeros(0, dtype=np.int64), *self._score_batches(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
     @partitioned.row_wise("probability")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return p(y | text), (n, k)."""
-        return self._stacked(X, "posterior")
+        return self._score_documents(X, "posterior")
 
     @partitioned.row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return log p(y | text), (n, k)."""
-        return self._stacked(X, "log_posterior")
+        return self._score_documents(X, "log_posterior")
 
     @partitioned.row_wise("score")
     def decision_function(self, X: Any) -> FloatArray:
@@ -147,49 +390,27 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
         scores = self.predict_log_proba(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _stacked(self, X: Any, what: What) -> FloatArray:
-        check_is_fitted(self)
-        return np.concatenate([np.zeros((0, len(self.classes_))), *self._asked(X, what)])
+    def _score_documents(self, X: Any, what: What) -> FloatArray:
+        self._check_fitted()
+        return np.concatenate([np.zeros((0, len(self.classes_))), *self._score_batches(X, what)])
 
-    def _asked(self, X: Any, what: What) -> Iterator[npt.NDArray[Any]]:
-        reading = self._read()
-        features, engine = self._features, self._engine
-        for documents in self._batches(X):
+    def _score_batches(self, X: Any, what: What) -> Iterator[npt.NDArray[Any]]:
+        scorer = self._scorer
+        features, engine = self._resolved_features, self._engine
+        for documents in self._batches(X, features):
             if len(documents):
-                yield reading.ask(documents, features, engine, what)
+                yield scorer.score(documents, features, engine, what)
 
-    def _batches(self, X: Any) -> Iterator[Documents]:
-        X = source_of(X)
-        if isinstance(X, folder | lines):
-            for texts, _ in X:
-                yield read_documents(texts, self._features, self._params.encoding)
+    def _batches(self, X: Any, features: Features) -> Iterator[Documents]:
+        source = open_source(X)
+        if isinstance(source, folder | lines):
+            for texts, _ in source:
+                yield read_documents(texts, features, self._params.encoding)
         else:
-            yield from gathered(decoded(X, self._params.encoding, "replace"), self._features)
-
-    @property
-    def alpha_(self) -> float:
-        """The smoothing."""
-        return float(self._read().model.alpha)
-
-    @property
-    def temperature_(self) -> float:
-        """The temperature of the posteriors."""
-        return float(getattr(self._read().model, "temperature", 1.0))
-
-    @property
-    def vocabulary_(self) -> Columns:
-        """The words that the model reads."""
-        return self._read().vocabulary
-
-    @property
-    def statistics_(self) -> Any:
-        """What is kept of all documents: with it the model can be read anew, merged and taken apart."""
-        check_is_fitted(self)
-        self._settle()
-        return self._learnt
+            yield from batch_documents(decode_texts(source, self._params.encoding, "replace"), features)
 
     def explain(self, text: Any, against: Any = None) -> Any:
-        """Take the log-odds of a text apart, word by word.
+        """Return the contributions of the words of a text to the log-odds.
 
         Parameters
         ----------
@@ -204,17 +425,17 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
             Its contributions and base add up to the log-odds; ``unseen`` lists words that are not in the vocabulary. A
             list of explanations for a list of texts.
         """
-        reading = self._read()
+        scorer = self._scorer
         if not isinstance(text, str | bytes):
-            texts = decoded(text, self._params.encoding, "replace")
-            Documents(texts)  # names the position of what is no text
+            texts = decode_texts(text, self._params.encoding, "replace")
+            Documents(texts)  # raises for an entry that is not a text, with its position
             return [self.explain(each, against) for each in texts]
-        (plain,) = decoded([text], self._params.encoding, "replace")
-        found = Counter(self._features.of(plain))
-        columns = reading.vocabulary.columns_of(found)
+        (plain,) = decode_texts([text], self._params.encoding, "replace")
+        found = Counter(self._resolved_features.of(plain))
+        columns = scorer.vocabulary.columns_of(found)
         known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
         counts = np.array([count for _, count, _ in known], dtype=np.int64)
-        parts, level = reading.parts([column for _, _, column in known], counts)
+        parts, level = scorer.contributions([column for _, _, column in known], counts)
         scores = ClassScores(
             self.classes_.tolist(),
             [word for word, _, _ in known],
@@ -223,102 +444,108 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
             level.tolist(),
             self.predict_log_proba([plain])[0].tolist(),
         )
+        empty = "the priors" if self.model_ in _DECIDED_BY_PRIOR else "a text without words"
         return TextExplanation.of(
             scores,
             against=against,
             unseen=tuple(word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0),
-            default=None if known else _EMPTY.get(self.model_, "a text without words"),
+            default=None if known else empty,
         )
 
     def top_words(self, label: Any = None, n: int = 10) -> Any:
-        """Return the words that speak most for a class, with what each adds to its log-odds.
+        """Return the words with the greatest log-odds for a class.
 
         Parameters
         ----------
         label
             The class; a dictionary from every class to its words by default.
         n
-            How many words.
+            The number of words.
 
         Returns
         -------
         list of (word, log-odds)
-            The odds are those against the average of all classes; infinite for a word that some classes cannot have.
+            Against the average of all classes; infinite for a word that is impossible in some classes.
         """
         if n < 0:
             raise ValueError(f"n must not be negative; got {n!r}")
-        reading = self._read()
-        coef = reading.theta.coef
-        apart = against_average(coef)
+        scorer = self._scorer
+        coef = scorer.theta.coef
+        log_odds = against_average(coef)
 
         def top(code: int) -> list[tuple[str, float]]:
-            best = strongest(apart[code], coef[code])[:n]
-            return [(reading.vocabulary.name(int(column)), float(apart[code, column])) for column in best]
+            best = strongest(log_odds[code], coef[code])[:n]
+            return [(scorer.vocabulary.name(int(column)), float(log_odds[code, column])) for column in best]
 
         if label is not None:
-            return top(int(self._labels.encode([label])[0]))
+            return top(int(self._memory.labels.encode([label])[0]))
         return {each: top(code) for code, each in enumerate(self.classes_.tolist())}
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None, length: int | None = None) -> Any:
-        """Write documents: words drawn as the model thinks that the classes draw them.
+        """Draw documents from a generative model, as words in random order.
 
         Parameters
         ----------
         n
-            How many documents.
+            The number of documents.
         y
             Their class, or one class for each; drawn from the priors by default.
         random_state
-            A seed or generator, for the same documents again.
+            A seed or generator.
         length
-            How many words each has; by default, about as many as those that were learnt. Not for the Bernoulli model.
+            The number of words of each; by default, about as many as documents of the class have. Not used by the
+            Bernoulli model.
 
         Returns
         -------
         texts, labels
         """
-        reading = self._read()
+        scorer = self._scorer
         if self.model_ not in GENERATIVE:
-            raise ValueError(f"model={self.model_!r} tells classes apart but cannot write: use a generative one")
+            raise ValueError(
+                f"model={self.model_!r} is not a model of documents, and cannot draw any: use one of "
+                f"{', '.join(GENERATIVE)}"
+            )
         if n < 0 or (length is not None and length < 0):
             raise ValueError(f"n and length must not be negative; got {n!r} and {length!r}")
         if n == 0:
             return [], self.classes_[:0]
-        how = {} if self.model_ == "bernoulli" else {"length": length}
-        rows, labels = reading.model.sample(n, y, random_state, **how)
+        options = {} if self.model_ == "bernoulli" else {"length": length}
+        rows, labels = scorer.model.sample(n, y, random_state, **options)
         random = np.random.default_rng(random_state)
         texts = []
         for row in np.asarray(rows):
             (columns,) = np.nonzero(row)
             words = np.repeat(columns, row[columns].astype(np.int64))
             random.shuffle(words)
-            texts.append(" ".join(reading.vocabulary.name(int(column)) for column in words))
+            texts.append(" ".join(scorer.vocabulary.name(int(column)) for column in words))
         return texts, labels
 
     # Files.
 
     def _contents(self) -> Contents:
-        check_is_fitted(self)
-        self._settle()
+        statistics = self.statistics_
         features = self._params.features
         features = vars(features) if isinstance(features, Features) else features
-        columns = self._columns
-        words = isinstance(columns, Vocabulary) and len(columns) > 0
-        learnt = self._learnt
-        kept = learnt.to_arrays() if isinstance(learnt, Kept) else {}
-        arrays = {f"kept.{name}": array for name, array in kept.items()}
-        if words:
-            arrays |= {f"given.{name}": array for name, array in columns.to_arrays().items()}
+        vocabulary = self._resolved_vocabulary
+        hashed = isinstance(vocabulary, HashedVocabulary)
+        size = {"bits": vocabulary.bits, "named": vocabulary.named} if hashed else {}  # type: ignore[attr-defined]
+        given = not hashed and len(vocabulary) > 0
+        rows = statistics.to_arrays() if isinstance(statistics, DocumentRows) else {}
+        arrays = {f"kept.{name}": array for name, array in rows.items()}
+        if given:
+            arrays |= {f"given.{name}": array for name, array in vocabulary.to_arrays().items()}
+        labels, kind = self._memory.labels, self.classes_.dtype.kind
         return Contents(
             kind=type(self).__name__,
             settings={
-                **self._parameters_written(_plain),
+                **self._parameters_written(_plain_parameters),
                 "features": features,
-                "vocabulary": {"kind": type(columns).__name__, "words": words, **_slots(columns)},
+                "vocabulary": {"kind": type(vocabulary).__name__, "words": given, **size},
                 "form": self.model_,
-                "classes": {"names": list(self._labels), "dtype": self.classes_.dtype.kind, "fixed": self._fixed},
+                "classes": {"names": list(labels), "dtype": kind, "fixed": self._memory.fixed},
             },
-            statistics={} if isinstance(learnt, Kept) else {"sum": learnt},
+            statistics={} if isinstance(statistics, DocumentRows) else {"sum": statistics},
             arrays=arrays,
         )
 
@@ -326,47 +553,51 @@ class TextClassifier(Stored, partitioned.ClassifierInPartsMixin, Learning):
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
         model = cls._with_parameters(settings)
-        is_utf8(model._params.encoding)  # raises where it is no encoding
+        is_utf8(model._params.encoding)  # raises for an unknown encoding
         features, vocabulary = settings["features"], settings["vocabulary"]
-        kind = Columns.columns[vocabulary["kind"]]
+        kind = BaseVocabulary.vocabularies[vocabulary["kind"]]
         for each in (model, model._params):
             each.features = Features(**features) if isinstance(features, dict) else features
             if vocabulary["words"]:
-                each.vocabulary = kind.from_arrays(under("given", contents.arrays))
+                each.vocabulary = kind.from_arrays(strip_prefix("given", contents.arrays))
             elif "bits" in vocabulary:
                 each.vocabulary = kind(vocabulary["bits"], vocabulary["named"])  # type: ignore[call-arg]
-        model._labels = Labels(tuple(settings["classes"]["names"]))
-        model._fixed = bool(settings["classes"]["fixed"])
         model.model_ = settings["form"]
-        model._waiting, model._reading = [], None
+        labels = Labels(tuple(settings["classes"]["names"]))
+        statistics: Any
         if "sum" in contents.statistics:
-            counts: Any = contents.statistics["sum"]
-            if not isinstance(counts, DocumentCounts):
-                raise TypeError(f"the sum of a text classifier must be DocumentCounts; got {type(counts).__name__}")
-            model._learnt = counts
+            statistics = contents.statistics["sum"]
+            if not isinstance(statistics, DocumentCounts):
+                raise TypeError(f"the sum of a text classifier must be DocumentCounts; got {type(statistics).__name__}")
         else:
-            model._learnt = Kept.from_arrays(vocabulary["kind"], under("kept", contents.arrays))
-        learnt = model._learnt.labels
-        if learnt != model._labels:
-            raise ValueError(f"the sum is of the classes {list(learnt)!r}, the model of {list(model._labels)!r}")
+            statistics = DocumentRows.from_arrays(vocabulary["kind"], strip_prefix("kept", contents.arrays))
+        if statistics.labels != labels:
+            raise ValueError(f"the sum is of the classes {list(statistics.labels)!r}, the model of {list(labels)!r}")
+        model._memory = RunningSum(labels, statistics, bool(settings["classes"]["fixed"]))
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
-        model.classes_ = validation.classes_array(model._labels, like)
-        _ = model._read()
+        model.classes_ = validation.classes_array(labels, like)
+        _ = model._scorer
         return model
 
 
-#: What decides the class of a text without known words.
-_EMPTY: dict[str, str] = {"multinomial": "the priors", "boolean": "the priors"}
+class _HeldDocuments(NamedTuple):
+    """Documents to be summed, and what to count of them."""
+
+    documents: Documents
+    codes: Codes
+    weight: FloatArray | None
+    spec: CountSpec | None
 
 
-#: Settings that a file holds in a form of their own.
-_NOT_PLAIN = ("features", "vocabulary")
+def _brings_labels(source: Any) -> bool:
+    """Whether X contains the classes of its documents."""
+    return isinstance(source, folder | lines) or validation.is_iterator(source)
 
 
-def _plain(given: dict[str, Any]) -> dict[str, Any]:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _plain_parameters(given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a file holds as they are."""
-    return parameters.encode_parameters({name: value for name, value in given.items() if name not in _NOT_PLAIN})
-
-
-def _slots(columns: Columns) -> dict[str, int]:
-    return {} if isinstance(columns, Vocabulary) else {"bits": columns.bits, "named": columns.named}  # type: ignore[attr-defined]
+    return parameters.encode_parameters({name: value for name, value in given.items() if name not in _STORED_APART})

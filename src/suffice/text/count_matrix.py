@@ -1,4 +1,4 @@
-"""Documents as rows of counts, in CSR."""
+"""Documents as CSR matrices of feature counts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from suffice import _native
 from suffice.kernels import Batch, Engine
 from suffice.text.documents import Documents
 from suffice.text.features import Features
-from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary
+from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Vocabulary
 
 
-class Rows(NamedTuple):
-    """Counts of documents' features."""
+class CountMatrix(NamedTuple):
+    """Feature counts of documents."""
 
     counts: Any  # (n, V) CSR
-    unknown: npt.NDArray[np.int64]  # (n,) how many features of each document have no column
+    unknown: npt.NDArray[np.int64]  # (n,) the number of features of each document that have no column
 
 
 class _Part(NamedTuple):
+    """Feature counts of some of the documents."""
+
     ends: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
     counts: npt.NDArray[np.int32]
@@ -31,77 +33,82 @@ class _Part(NamedTuple):
     words: Any = None
 
 
-def known_rows(batches: Iterable[Documents], features: Features, columns: Columns, engine: Engine) -> Rows:
-    """Return documents as counts over a vocabulary that does not grow.
+def count_features(
+    batches: Iterable[Documents], features: Features, vocabulary: BaseVocabulary, engine: Engine
+) -> CountMatrix:
+    """Return the counts of the features that are in a vocabulary.
 
     Examples
     --------
     >>> from suffice.kernels import ThreadEngine
-    >>> rows = known_rows([Documents(["free free lunch"])], Features(), Vocabulary(["free", "money"]), ThreadEngine())
-    >>> rows.counts.toarray().tolist(), rows.unknown.tolist()
+    >>> words = Vocabulary(["free", "money"])
+    >>> matrix = count_features([Documents(["free free lunch"])], Features(), words, ThreadEngine())
+    >>> matrix.counts.toarray().tolist(), matrix.unknown.tolist()
     ([[2, 0]], [1])
     """
 
-    def read(batch: Batch, kernels: Any) -> _Part:
-        if isinstance(columns, Vocabulary):
-            return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, columns.native, False))
-        # By words first: memory is taken for those that occur, not for all slots there are.
-        assert isinstance(columns, HashedVocabulary)
-        part = _new_part(features, batch)
-        slots = columns.slots_of(Vocabulary(part.words)).astype(np.int32)
+    def count(batch: Batch, kernels: Any) -> _Part:
+        if isinstance(vocabulary, Vocabulary):
+            return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, vocabulary.native, False))
+        # By words first: memory is needed for the words that occur, and not for all columns.
+        assert isinstance(vocabulary, HashedVocabulary)
+        part = _count_words(features, batch)
+        slots = vocabulary.slots_of(Vocabulary(part.words)).astype(np.int32)
         return part._replace(columns=slots[part.columns], words=None)
 
-    rows = _stacked(list(engine.map(read, map(Batch, batches))), len(columns))
-    if not isinstance(columns, Vocabulary):
-        rows.counts.sum_duplicates()
-    return rows
+    matrix = _stack_parts(list(engine.map(count, map(Batch, batches))), len(vocabulary))
+    if not isinstance(vocabulary, Vocabulary):
+        matrix.counts.sum_duplicates()
+    return matrix
 
 
-def _new_part(features: Features, batch: Batch) -> _Part:
-    """Return counts over the features that occur, in the order in which they do."""
+def count_all_features(
+    batches: Iterable[Documents], features: Features, engine: Engine
+) -> tuple[CountMatrix, Vocabulary]:
+    """Return the counts of all features of documents, and their vocabulary in sort order.
+
+    Examples
+    --------
+    >>> from suffice.kernels import ThreadEngine
+    >>> matrix, vocabulary = count_all_features([Documents(["free lunch", "lunch"])], Features(), ThreadEngine())
+    >>> list(vocabulary), matrix.counts.toarray().tolist()
+    (['free', 'lunch'], [[1, 1], [0, 1]])
+    """
+
+    def count(batch: Batch, kernels: Any) -> _Part:
+        return _count_words(features, batch)
+
+    parts = list(engine.map(count, map(Batch, batches)))
+    words = parts[0].words if parts else _native.text.Words()
+    merged = [np.arange(len(words)), *(words.merge(part.words) for part in parts[1:])][: len(parts)]
+    order = words.sorted().astype(np.int64)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    parts = [part._replace(columns=rank[columns][part.columns]) for part, columns in zip(parts, merged, strict=True)]
+    matrix = _stack_parts(parts, len(order))
+    sort_rows(matrix.counts, engine)
+    return matrix, Vocabulary(words.take(order))
+
+
+def _count_words(features: Features, batch: Batch) -> _Part:
+    """Return counts over the features that occur, in the order of their first occurrence."""
     words = _native.text.Words()
     return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, words, True))._replace(words=words)
 
 
-def new_rows(batches: Iterable[Documents], features: Features, engine: Engine) -> tuple[Rows, Vocabulary]:
-    """Return documents as counts over all their features, and the vocabulary that these make, in the order of words.
-
-    Examples
-    --------
-    >>> from suffice.kernels import ThreadEngine
-    >>> rows, vocabulary = new_rows([Documents(["free lunch", "lunch"])], Features(), ThreadEngine())
-    >>> list(vocabulary), rows.counts.toarray().tolist()
-    (['free', 'lunch'], [[1, 1], [0, 1]])
-    """
-
-    def read(batch: Batch, kernels: Any) -> _Part:
-        return _new_part(features, batch)
-
-    parts = list(engine.map(read, map(Batch, batches)))
-    words = parts[0].words if parts else _native.text.Words()
-    places = [np.arange(len(words)), *(words.merge(part.words) for part in parts[1:])][: len(parts)]
-    order = words.sorted().astype(np.int64)
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    parts = [part._replace(columns=rank[place][part.columns]) for part, place in zip(parts, places, strict=True)]
-    rows = _stacked(parts, len(order))
-    sort_rows(rows.counts, engine)
-    return rows, Vocabulary(words.take(order))
-
-
 def sort_rows(rows: Any, engine: Engine) -> None:
-    """Put the columns of every row of CSR with 32-bit numbers in their order, in place."""
+    """Sort the columns of every row of CSR with 32-bit numbers, in place."""
     ends = rows.indptr.astype(np.int64)
 
-    def order(batch: Batch, kernels: Any) -> None:
+    def sort(batch: Batch, kernels: Any) -> None:
         _native.text.sort_rows(ends, rows.indices, rows.data, batch.start, batch.stop)
 
-    for _ in engine.map(order, Batch(rows)):
+    for _ in engine.map(sort, Batch(rows)):
         pass
     rows.has_sorted_indices = True
 
 
-def _stacked(parts: list[_Part], width: int) -> Rows:
+def _stack_parts(parts: list[_Part], width: int) -> CountMatrix:
     if len(parts) == 1:
         ends, columns, counts, unknown, _ = parts[0]
     else:
@@ -116,4 +123,4 @@ def _stacked(parts: list[_Part], width: int) -> Rows:
     rows = sparse.csr_array(
         (counts, columns.astype(index, copy=False), ends.astype(index)), shape=(len(ends) - 1, width)
     )
-    return Rows(rows, unknown)
+    return CountMatrix(rows, unknown)

@@ -1,4 +1,4 @@
-"""What is remembered of documents: counts per class and word, and a sample."""
+"""DocumentCounts: the statistic that text models are fitted from, counts per class and word with a sample."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
 from suffice.text.sample import DocumentSample
-from suffice.text.vocabulary import Columns, HashedVocabulary, Places, Vocabulary, under
+from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Index, Vocabulary, strip_prefix
 
-#: So many documents are kept of all, to choose smoothing and temperature by.
+#: The number of documents in the sample by which smoothing and temperature are chosen.
 SAMPLED = 1024
 
 
 @dataclass(frozen=True)
-class Counting:
-    """What is to be counted of documents.
+class CountSpec:
+    """What is counted in documents.
 
     Parameters
     ----------
     features
-        How a document becomes features.
+        The features of a document.
     vocabulary
-        What the columns are: an empty vocabulary grows, one with words counts these alone.
+        The columns: an empty vocabulary takes all words, one with words counts these alone.
     events
-        Whether it is counted how often a word occurs in each class.
+        Whether to count the occurrences of each word in each class.
     presences
-        Whether it is counted in how many documents of each class a word occurs.
+        Whether to count the documents of each class that contain a word.
     sampled
-        How many documents are kept at most.
+        The greatest number of documents in the sample.
     """
 
     features: Features = field(default_factory=Features)
-    vocabulary: Columns = field(default_factory=Vocabulary)
+    vocabulary: BaseVocabulary = field(default_factory=Vocabulary)
     events: bool = True
     presences: bool = False
     sampled: int = SAMPLED
@@ -50,55 +50,56 @@ class Counting:
 
 @dataclass(frozen=True, eq=False)
 class DocumentCounts(Statistics):
-    """Documents of each class, how often words occur in them, and in how many.
+    """Counts of documents per class, of occurrences of words, and of documents that contain them.
 
-    Adding takes the union of classes and vocabularies; exact words add to the slots of a hashed vocabulary. Subtracting
-    also takes words out that are left in no document: what remains is what the other documents give.
+    The sum of two has the union of their classes and vocabularies; exact words are added to the columns of a hashed
+    vocabulary. Subtraction also removes words that no remaining document contains: the result is the sum over the
+    remaining documents.
 
     Examples
     --------
     >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.text.documents import Documents
     >>> spam = Documents(["free money", "money, money!"])
-    >>> counts = ThreadEngine().accumulate(DocumentCounts.over(ONE_CLASS, Counting()), Batch(spam))
+    >>> counts = ThreadEngine().accumulate(DocumentCounts.over(ONE_CLASS, CountSpec()), Batch(spam))
     >>> dict(zip(counts.vocabulary, counts.events[0].tolist())), counts.documents
     ({'free': 1.0, 'money': 3.0}, array([1., 2.]))
     """
 
     labels: Labels
-    vocabulary: Columns
+    vocabulary: BaseVocabulary
     rows: FloatArray  # (k,) the weight of the documents of each class
-    events: FloatArray  # (k, V), or (k, 0) where they are not counted
-    presences: FloatArray  # (k, V), or (k, 0)
-    documents: FloatArray  # (V,) the weight of the documents with a word
+    events: FloatArray  # (k, V) occurrences; (k, 0) where they are not counted
+    presences: FloatArray  # (k, V) documents that contain a word; (k, 0) where they are not counted
+    documents: FloatArray  # (V,) the weight of the documents of all classes that contain a word
     sample: DocumentSample
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         k, width = len(self.labels), len(self.documents)
         if width and width != len(self.vocabulary):
-            raise ValueError(f"a vocabulary of {len(self.vocabulary)} columns does not go with {width} counts")
+            raise ValueError(f"the vocabulary has {len(self.vocabulary)} columns and documents has {width} entries")
         if self.sample.codes.size and not 0 <= self.sample.codes.min() <= self.sample.codes.max() < k:
-            raise ValueError("the sample holds documents of no class")
+            raise ValueError("the sample has a class code that is out of range")
         if self.sample.columns.size and not 0 <= self.sample.columns.min() <= self.sample.columns.max() < width:
-            raise ValueError("the sample holds words without a column")
+            raise ValueError("the sample has a column that is out of range")
         counted = {name: (k, width) for name in ("events", "presences") if getattr(self, name).shape != (k, 0)}
         return {"rows": (k,), **counted}
 
     @classmethod
     def zero(cls) -> Self:
         """Return the counts over no documents."""
-        nothing = np.zeros((0, 0))
-        return cls(Labels(), Vocabulary(), np.zeros(0), nothing, nothing, np.zeros(0), DocumentSample.empty(0))
+        table = np.zeros((0, 0))
+        return cls(Labels(), Vocabulary(), np.zeros(0), table, table, np.zeros(0), DocumentSample.empty(0))
 
     @classmethod
-    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, counting: Counting | None = None) -> Self:
-        """Return the counts of one batch of documents, whose y holds codes into the labels."""
-        counting = counting or Counting()
-        k, inside = len(labels), slice(batch.start, batch.stop)
-        codes = np.zeros(batch.rows, dtype=np.int64) if batch.y is None else np.asarray(batch.y[inside], dtype=np.int64)
-        weights = None if batch.weight is None else np.ascontiguousarray(batch.weight[inside], dtype=np.float64)
+    def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, spec: CountSpec | None = None) -> Self:
+        """Return the counts of one batch of documents, whose y holds codes of the labels."""
+        spec = spec or CountSpec()
+        k, rows = len(labels), slice(batch.start, batch.stop)
+        codes = np.zeros(batch.rows, dtype=np.int64) if batch.y is None else np.asarray(batch.y[rows], dtype=np.int64)
+        weights = None if batch.weight is None else np.ascontiguousarray(batch.weight[rows], dtype=np.float64)
         words = Vocabulary()
-        found = counting.features.native.counts(
+        events, presences, documents, class_rows, (below, *sampled) = spec.features.native.counts(
             batch.x.native,
             batch.start,
             batch.stop,
@@ -106,38 +107,36 @@ class DocumentCounts(Statistics):
             weights,
             k,
             words.native,
-            counting.events,
-            counting.presences,
-            counting.sampled,
+            spec.events,
+            spec.presences,
+            spec.sampled,
         )
-        events, presences, documents, rows, (below, *held) = found
-        sample = DocumentSample(counting.sampled, below if counting.sampled else 0.0, *held)
-        exact = cls(labels, words, rows, events, presences, documents, sample)
-        into = exact.into(counting.vocabulary)
+        sample = DocumentSample(spec.sampled, below if spec.sampled else 0.0, *sampled)
+        counts = cls(labels, words, class_rows, events, presences, documents, sample).to_vocabulary(spec.vocabulary)
         uncounted = np.zeros((k, 0))
-        return into._with(
-            events=into.events if counting.events else uncounted,
-            presences=into.presences if counting.presences else uncounted,
+        return counts._with(
+            events=counts.events if spec.events else uncounted,
+            presences=counts.presences if spec.presences else uncounted,
         )
 
     @classmethod
     def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
-        """Return the cost of a table whose words are not known yet: they grow about as the root of the bytes."""
+        """Return the cost of a table of unknown width: the number of words grows about as the root of the bytes."""
         return Cost(batch.size, (20 + len(labels)) * math.isqrt(batch.size))
 
-    def into(self, vocabulary: Columns) -> Self:
-        """Return counts of exact words as counts of another vocabulary's columns; an empty one takes in any word."""
+    def to_vocabulary(self, vocabulary: BaseVocabulary) -> Self:
+        """Return counts of exact words as counts over another vocabulary; an empty one stands for all words."""
         if isinstance(vocabulary, Vocabulary):
-            return self._limited(vocabulary) if len(vocabulary) else self
+            return self._select_words(vocabulary) if len(vocabulary) else self
         assert isinstance(self.vocabulary, Vocabulary)
         assert isinstance(vocabulary, HashedVocabulary)
-        slots, columns = vocabulary.absorbed(self.vocabulary, self.documents)
-        return self._spread(slots, columns)
+        hashed, columns = vocabulary.add_words(self.vocabulary, self.documents)
+        return self._move_columns(hashed, columns)
 
-    def _limited(self, vocabulary: Vocabulary) -> Self:
-        """Return the counts of these words alone."""
+    def _select_words(self, vocabulary: Vocabulary) -> Self:
+        """Return the counts of the words of a vocabulary alone."""
         columns = np.array(vocabulary.native.places(self.vocabulary.native), dtype=np.intp)  # type: ignore[attr-defined]
-        return self.taken(np.flatnonzero(columns >= 0))._spread(vocabulary, columns[columns >= 0])
+        return self.take_columns(np.flatnonzero(columns >= 0))._move_columns(vocabulary, columns[columns >= 0])
 
     @property
     def weight(self) -> float:
@@ -146,28 +145,28 @@ class DocumentCounts(Statistics):
 
     @property
     def is_zero(self) -> bool:
-        """Whether there are no classes: not even an empty one."""
+        """Whether there are no classes, with documents or without."""
         return not len(self.labels)
 
     def aligned(self, labels: Labels) -> Self:
         """Return the same counts over classes that include these."""
         if labels == self.labels:
             return self
-        places = labels.positions(self.labels)
-        moved = {name: placed(getattr(self, name), places, len(labels)) for name in ("rows", "events", "presences")}
-        return self._with(labels=labels, sample=self.sample.moved(codes=places), **moved)
+        codes = labels.positions(self.labels)
+        tables = {name: placed(getattr(self, name), codes, len(labels)) for name in ("rows", "events", "presences")}
+        return self._with(labels=labels, sample=self.sample.renumber(codes=codes), **tables)
 
-    def taken(self, columns: Places) -> Self:
-        """Return the counts of some words of an exact vocabulary. The sample's documents lose the others."""
+    def take_columns(self, columns: Index) -> Self:
+        """Return the counts of some words of an exact vocabulary; the sample loses the others."""
         if len(columns) == len(self.documents) and np.array_equal(columns, np.arange(len(columns))):
             return self
         assert isinstance(self.vocabulary, Vocabulary)
-        where = np.full(len(self.vocabulary), -1, dtype=np.int64)
-        where[columns] = np.arange(len(columns))
-        kept = where[self.sample.columns] >= 0
+        position = np.full(len(self.vocabulary), -1, dtype=np.int64)
+        position[columns] = np.arange(len(columns))
+        kept = position[self.sample.columns] >= 0
         ends = np.concatenate([[0], np.cumsum(kept)])[self.sample.ends]
         sample = replace(
-            self.sample, ends=ends, columns=where[self.sample.columns[kept]], counts=self.sample.counts[kept]
+            self.sample, ends=ends, columns=position[self.sample.columns[kept]], counts=self.sample.counts[kept]
         )
         return replace(
             self,
@@ -178,13 +177,13 @@ class DocumentCounts(Statistics):
             sample=sample,
         )
 
-    def _spread(self, vocabulary: Columns, columns: Places) -> Self:
-        """Return the counts with each column moved to its place in another vocabulary; what meets there adds up."""
+    def _move_columns(self, vocabulary: BaseVocabulary, columns: Index) -> Self:
+        """Return the counts with each column at its number in another vocabulary; columns with one number add up."""
         width, here = len(vocabulary), len(self.documents)
         if width == here and np.array_equal(columns, np.arange(width)):
             return replace(self, vocabulary=vocabulary)
 
-        def moved(table: FloatArray) -> FloatArray:
+        def move(table: FloatArray) -> FloatArray:
             if table.shape[-1] != here:
                 return table
             if table.ndim == 1:
@@ -194,79 +193,80 @@ class DocumentCounts(Statistics):
         return replace(
             self,
             vocabulary=vocabulary,
-            events=moved(self.events),
-            presences=moved(self.presences),
-            documents=moved(self.documents),
-            sample=self.sample.moved(columns=columns),
+            events=move(self.events),
+            presences=move(self.presences),
+            documents=move(self.documents),
+            sample=self.sample.renumber(columns=columns),
         )
 
-    def _check_alike(self, other: Self) -> None:
+    def _check_same_counts(self, other: Self) -> None:
         """Raise where two have not counted the same things."""
         for name in ("events", "presences"):
-            # Without words there are no columns, counted or not: that goes with anything.
+            # Counts without words have no columns, whatever is counted: they add to any others.
             counted = {getattr(side, name).shape[1] > 0 for side in (self, other) if len(side.documents)}
             if len(counted) > 1:
-                raise ValueError(f"only one of the two has counted {name}: they do not go together")
+                raise ValueError(f"only one of the two has counted {name}: they cannot be added or subtracted")
 
     def _plus(self, other: Self) -> Self:
         if isinstance(self.vocabulary, Vocabulary) and not isinstance(other.vocabulary, Vocabulary):
             return other._plus(self)
-        self._check_alike(other)
+        self._check_same_counts(other)
         labels, _, _ = self.labels.union(other.labels)
-        both: Columns
+        merged: BaseVocabulary
         if isinstance(self.vocabulary, Vocabulary) == isinstance(other.vocabulary, Vocabulary):
-            both, _, theirs = self.vocabulary.union(other.vocabulary)  # the words of this one come first
-        else:  # exact words fall into the slots of the other, without as many slots of their own
+            merged, _, columns = self.vocabulary.union(other.vocabulary)  # the words of this one come first
+        else:  # exact words are added to hashed columns without a table of all columns of their own
             assert isinstance(self.vocabulary, HashedVocabulary)
             assert isinstance(other.vocabulary, Vocabulary)
-            both, theirs = self.vocabulary.absorbed(other.vocabulary, other.documents)
-        one, two, width = self.aligned(labels), other.aligned(labels), len(both)
+            merged, columns = self.vocabulary.add_words(other.vocabulary, other.documents)
+        one, two, width = self.aligned(labels), other.aligned(labels), len(merged)
 
-        def added(name: str) -> FloatArray:
+        def add(name: str) -> FloatArray:
             left, right = getattr(one, name), getattr(two, name)
             if left.shape[-1] != len(self.documents) or right.shape[-1] != len(other.documents):
                 return np.zeros((*left.shape[:-1], 0))  # not counted
-            table = _native.text.added(np.atleast_2d(left), np.atleast_2d(right), theirs.astype(np.int64), width)
+            table = _native.text.added(np.atleast_2d(left), np.atleast_2d(right), columns.astype(np.int64), width)
             return np.asarray(table).reshape(*left.shape[:-1], width)
 
         return replace(
             one,
-            vocabulary=both,
+            vocabulary=merged,
             rows=one.rows + two.rows,
-            events=added("events"),
-            presences=added("presences"),
-            documents=added("documents"),
-            sample=one.sample.plus(two.sample.moved(columns=theirs)),
+            events=add("events"),
+            presences=add("presences"),
+            documents=add("documents"),
+            sample=one.sample.merge(two.sample.renumber(columns=columns)),
         )
 
     def _minus(self, other: Self) -> Removal:
-        self._check_alike(other)
+        self._check_same_counts(other)
         labels, _, _ = self.labels.union(other.labels)
         if not isinstance(self.vocabulary, Vocabulary) and isinstance(other.vocabulary, Vocabulary):
-            other = other.into(self.vocabulary)
+            other = other.to_vocabulary(self.vocabulary)
         elif type(self.vocabulary) is not type(other.vocabulary):
-            raise ValueError("documents over slots cannot be taken out of counts of exact words")
-        both, mine, theirs = self.vocabulary.union(other.vocabulary)
-        whole, part = self.aligned(labels)._spread(both, mine), other.aligned(labels)._spread(both, theirs)
+            raise ValueError("counts over a hashed vocabulary cannot be subtracted from counts of exact words")
+        merged, left_columns, right_columns = self.vocabulary.union(other.vocabulary)
+        whole = self.aligned(labels)._move_columns(merged, left_columns)
+        part = other.aligned(labels)._move_columns(merged, right_columns)
         names = ("rows", "documents", "events", "presences")
         before = {name: getattr(whole, name) for name in names}
-        gone = {name: getattr(part, name) for name in names}
+        removed = {name: getattr(part, name) for name in names}
         for name in ("events", "presences"):
-            if before[name].shape != gone[name].shape:  # one side has no words, and so nothing that is counted
-                before[name] = gone[name] = np.zeros((len(labels), 0))
-        called: dict[str, Callable[[tuple[int, ...]], str]] = {
-            "rows": lambda place: f"the documents of class {labels.names[place[0]]!r}",
-            "documents": lambda place: f"the documents with {both.name(place[0])!r}",
-            "events": lambda place: f"the count of {both.name(place[1])!r} in class {labels.names[place[0]]!r}",
-            "presences": lambda place: (
-                f"the documents with {both.name(place[1])!r} in class {labels.names[place[0]]!r}"
+            if before[name].shape != removed[name].shape:  # one side has no words, and so no counts
+                before[name] = removed[name] = np.zeros((len(labels), 0))
+        describe: dict[str, Callable[[tuple[int, ...]], str]] = {
+            "rows": lambda index: f"the documents of class {labels.names[index[0]]!r}",
+            "documents": lambda index: f"the documents with {merged.name(index[0])!r}",
+            "events": lambda index: f"the count of {merged.name(index[1])!r} in class {labels.names[index[0]]!r}",
+            "presences": lambda index: (
+                f"the documents with {merged.name(index[1])!r} in class {labels.names[index[0]]!r}"
             ),
         }
-        left = {name: less(name, before[name], gone[name], called.get(name)) for name in names}
-        lost = max(digits_lost(before[name], gone[name], left[name]) for name in names)
-        rest = whole._with(**left, sample=whole.sample.minus(part.sample))
+        left = {name: less(name, before[name], removed[name], describe.get(name)) for name in names}
+        lost = max(digits_lost(before[name], removed[name], left[name]) for name in names)
+        rest = whole._with(**left, sample=whole.sample.remove(part.sample))
         if isinstance(rest.vocabulary, Vocabulary):
-            rest = rest.taken(np.flatnonzero(rest.documents > 0))
+            rest = rest.take_columns(np.flatnonzero(rest.documents > 0))
         return Removal(rest, lost)
 
     def scaled(self, factor: float) -> Self:
@@ -287,11 +287,11 @@ class DocumentCounts(Statistics):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return the counts that :meth:`to_arrays` wrote, or say what is wrong with the arrays."""
+        """Return the counts that :meth:`to_arrays` wrote; raise where arrays are missing or of the wrong type."""
         try:
-            kind = Columns.columns[from_bytes("vocabulary", np.asarray(arrays["vocabulary"]))]
+            kind = BaseVocabulary.vocabularies[from_bytes("vocabulary", np.asarray(arrays["vocabulary"]))]
         except (KeyError, TypeError) as error:
-            known = sorted(Columns.columns)
+            known = sorted(BaseVocabulary.vocabularies)
             raise ValueError(f"{cls.__name__} is stored with an array 'vocabulary', one of {known} in JSON") from error
         expected = cls.zero()._with(vocabulary=kind()).to_arrays()
         if set(arrays) != set(expected):
@@ -304,12 +304,12 @@ class DocumentCounts(Statistics):
                 raise ValueError(f"array {name!r} must hold numbers; it holds {array.dtype}")
             if array.ndim != like.ndim:
                 raise ValueError(f"array {name!r} must have {like.ndim} dimensions; its shape is {array.shape}")
-        words = kind.from_arrays(under("vocabulary", arrays))
-        held = under("sample", arrays)
+        words = kind.from_arrays(strip_prefix("vocabulary", arrays))
+        sampled = strip_prefix("sample", arrays)
         sample = DocumentSample(
-            int(held["size"]),
-            float(held["below"]),
-            *(np.asarray(held[name]) for name in ("hashes", "codes", "weights", "ends", "columns", "counts")),
+            int(sampled["size"]),
+            float(sampled["below"]),
+            *(np.asarray(sampled[name]) for name in ("hashes", "codes", "weights", "ends", "columns", "counts")),
         )
         tables = {name: np.asarray(arrays[name]) for name in ("rows", "events", "presences", "documents")}
         return cls(labels=Labels.from_array(arrays["labels"]), vocabulary=words, sample=sample, **tables)

@@ -1,4 +1,4 @@
-"""Documents that are kept, as rows of counts: what discriminative models learn from, again and again."""
+"""DocumentRows: documents as rows of counts, which discriminative text models are fitted to."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from scipy import sparse
 from suffice.kernels.sparse import intact
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
 from suffice.statistics.base import FloatArray
-from suffice.text.vocabulary import Columns, HashedVocabulary, Vocabulary, under
+from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Index, Vocabulary, strip_prefix
 
 Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """Encoded documents with their classes and weights."""
+class DocumentRows:
+    """Counts of documents with their classes and weights. ``+`` appends documents, ``remove`` deletes some."""
 
     labels: Labels
-    vocabulary: Columns
-    counts: Any  # (n, V) CSR, the columns of each row rising
+    vocabulary: BaseVocabulary
+    counts: Any  # (n, V) CSR, the columns of each row in ascending order
     codes: Codes  # (n,)
     weights: FloatArray  # (n,)
 
@@ -38,74 +38,76 @@ class Kept:
 
     @property
     def documents(self) -> FloatArray:
-        """In how many documents each word is, by weight, (V,)."""
-        of_entries = np.repeat(self.weights, np.diff(self.counts.indptr))
-        return np.bincount(self.counts.indices, of_entries, len(self.vocabulary)).astype(np.float64)
+        """The weight of the documents that contain each word, (V,)."""
+        entry_weights = np.repeat(self.weights, np.diff(self.counts.indptr))
+        return np.bincount(self.counts.indices, entry_weights, len(self.vocabulary)).astype(np.float64)
 
-    def taken(self, columns: npt.NDArray[np.intp]) -> Kept:
+    def take_columns(self, columns: Index) -> DocumentRows:
         """Return the documents with some words alone."""
         if len(columns) == len(self.vocabulary):
             return self
         assert isinstance(self.vocabulary, Vocabulary)
         return replace(self, vocabulary=self.vocabulary.take(columns), counts=self.counts[:, columns])
 
-    def __add__(self, other: Kept) -> Kept:
-        labels, mine, theirs = self.labels.union(other.labels)
-        united = self.vocabulary.union(other.vocabulary)
+    def __add__(self, other: DocumentRows) -> DocumentRows:
+        labels, left_codes, right_codes = self.labels.union(other.labels)
+        vocabulary, left, right = self.vocabulary.union(other.vocabulary)
         rows = [
-            _moved(self.counts, united.mine, len(united.both)),
-            _moved(other.counts, united.theirs, len(united.both)),
+            _move_columns(self.counts, left, len(vocabulary)),
+            _move_columns(other.counts, right, len(vocabulary)),
         ]
-        return Kept(
+        return DocumentRows(
             labels,
-            united.both,
+            vocabulary,
             sparse.vstack(rows, format="csr"),
-            np.concatenate([mine[self.codes], theirs[other.codes]]),
+            np.concatenate([left_codes[self.codes], right_codes[other.codes]]),
             np.concatenate([self.weights, other.weights]),
         )
 
-    def remove(self, other: Kept) -> Removal:
-        """Return the documents that are left when others are taken out: nothing is lost."""
-        _, _, theirs = self.labels.union(other.labels)
-        united = self.vocabulary.union(other.vocabulary)
-        gone = _moved(other.counts, united.theirs, len(united.both))
-        left = np.array(self.weights)
-        places: dict[tuple[int, bytes, bytes], list[int]] = {}
-        for place, key in enumerate(_keys(_moved(self.counts, united.mine, len(united.both)), self.codes)):
-            places.setdefault(key, []).append(place)
-        for number, (key, weight) in enumerate(zip(_keys(gone, theirs[other.codes]), other.weights, strict=True)):
-            found = [place for place in places.get(key, []) if left[place] >= weight * (1 - 1e-9) and left[place] > 0]
+    def remove(self, other: DocumentRows) -> Removal:
+        """Return the documents without some of them; no digits are lost."""
+        _, _, right_codes = self.labels.union(other.labels)
+        vocabulary, left, right = self.vocabulary.union(other.vocabulary)
+        rest = np.array(self.weights)
+        positions: dict[tuple[int, bytes, bytes], list[int]] = {}
+        for position, key in enumerate(_row_keys(_move_columns(self.counts, left, len(vocabulary)), self.codes)):
+            positions.setdefault(key, []).append(position)
+        keys = _row_keys(_move_columns(other.counts, right, len(vocabulary)), right_codes[other.codes])
+        for number, (key, weight) in enumerate(zip(keys, other.weights, strict=True)):
+            found = [at for at in positions.get(key, []) if rest[at] >= weight * (1 - 1e-9) and rest[at] > 0]
             if not found:
                 raise NegativeEvidenceError(
-                    f"documents[{number}] was never learnt, or not in this class: it cannot be forgotten"
+                    f"documents[{number}] was never learned, or not in this class: it cannot be forgotten"
                 )
-            exact = [place for place in found if left[place] == weight]
-            left[(exact or found)[-1]] -= weight
-        kept = left > 1e-12
-        rest = replace(self, counts=self.counts[kept], codes=self.codes[kept], weights=left[kept])
-        return Removal(rest._pruned(), 0.0)
+            equal = [at for at in found if rest[at] == weight]
+            rest[(equal or found)[-1]] -= weight
+        kept = rest > 1e-12
+        remaining = replace(self, counts=self.counts[kept], codes=self.codes[kept], weights=rest[kept])
+        return Removal(remaining._drop_unused_words(), 0.0)
 
-    def into(self, vocabulary: Columns) -> Kept:
-        """Return documents of exact words over another vocabulary's columns."""
+    def to_vocabulary(self, vocabulary: BaseVocabulary) -> DocumentRows:
+        """Return documents of exact words over the columns of another vocabulary; an empty one stands for all words."""
         assert isinstance(self.vocabulary, Vocabulary)
         if isinstance(vocabulary, Vocabulary):
+            if not len(vocabulary):
+                return self
             columns = np.array(vocabulary.native.places(self.vocabulary.native), dtype=np.intp)
             known = np.flatnonzero(columns >= 0)
-            rows, places = self.counts[:, known], columns[known]
+            rows, columns = self.counts[:, known], columns[known]
         else:
             assert isinstance(vocabulary, HashedVocabulary)
-            vocabulary, places = vocabulary.absorbed(self.vocabulary, self.documents)
+            vocabulary, columns = vocabulary.add_words(self.vocabulary, self.documents)
             rows = self.counts
-        return replace(self, vocabulary=vocabulary, counts=_moved(rows, places, len(vocabulary)))
+        return replace(self, vocabulary=vocabulary, counts=_move_columns(rows, columns, len(vocabulary)))
 
-    def _pruned(self) -> Kept:
-        """Return the documents over the words that they have."""
+    def _drop_unused_words(self) -> DocumentRows:
+        """Return the documents over the words that they contain."""
         if not isinstance(self.vocabulary, Vocabulary):
             return self
-        return self.taken(np.flatnonzero(np.bincount(self.counts.indices, minlength=len(self.vocabulary))))
+        return self.take_columns(np.flatnonzero(np.bincount(self.counts.indices, minlength=len(self.vocabulary))))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything as plain arrays."""
+        """Return all fields as plain arrays."""
         words = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         return {
             "labels": self.labels.to_array(),
@@ -118,17 +120,17 @@ class Kept:
         }
 
     @classmethod
-    def from_arrays(cls, kind: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Kept:
+    def from_arrays(cls, kind: str, arrays: Mapping[str, npt.NDArray[Any]]) -> DocumentRows:
         """Return the documents that :meth:`to_arrays` wrote, over a vocabulary of this kind."""
-        vocabulary = Columns.columns[kind].from_arrays(under("vocabulary", arrays))
+        vocabulary = BaseVocabulary.vocabularies[kind].from_arrays(strip_prefix("vocabulary", arrays))
         shape = len(arrays["ends"]) - 1, len(vocabulary)
         counts = intact(sparse.csr_array((arrays["counts"], arrays["columns"], arrays["ends"]), shape=shape))
         labels = Labels.from_array(arrays["labels"])
         return cls(labels, vocabulary, counts, arrays["codes"].astype(np.int64), arrays["weights"].astype(np.float64))
 
 
-def _moved(rows: Any, columns: npt.NDArray[np.intp], width: int) -> Any:
-    """Return rows whose columns are elsewhere, in order."""
+def _move_columns(rows: Any, columns: Index, width: int) -> Any:
+    """Return rows with each column at another number, in order; columns with one number add up."""
     if rows.shape[1] == width and np.array_equal(columns, np.arange(width)):
         return rows
     moved = sparse.csr_array((rows.data.copy(), columns[rows.indices], rows.indptr), shape=(rows.shape[0], width))
@@ -136,11 +138,11 @@ def _moved(rows: Any, columns: npt.NDArray[np.intp], width: int) -> Any:
     return moved
 
 
-def _keys(rows: Any, codes: Codes) -> list[tuple[int, bytes, bytes]]:
-    """Return what makes a document this document and no other."""
+def _row_keys(rows: Any, codes: Codes) -> list[tuple[int, bytes, bytes]]:
+    """Return a key for each document that equal documents of one class share."""
     columns, counts = rows.indices.astype(np.int64), rows.data.astype(np.int64)
-    spans = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ranges = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     return [
         (int(code), columns[start:stop].tobytes(), counts[start:stop].tobytes())
-        for code, (start, stop) in zip(codes, spans, strict=True)
+        for code, (start, stop) in zip(codes, ranges, strict=True)
     ]

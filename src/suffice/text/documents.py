@@ -1,4 +1,4 @@
-"""Documents as engines read them, whatever they came as."""
+"""Documents: texts of any collection as the rows of a batch."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.text.features import Features
 
-#: So many documents are gathered at a time.
-_TOGETHER = 1 << 16
+#: The number of documents of a batch.
+_BATCH = 1 << 16
 
 
 class Documents:
-    """Texts, as the rows of a batch: an engine cuts it into parts of about as many bytes.
+    """Texts as the rows of a batch, which an engine splits into parts of about equal size in bytes.
 
     Parameters
     ----------
     texts
-        Strings, or bytes in UTF-8; bytes that are no text separate words.
+        Strings, or bytes in UTF-8; bytes that are not valid UTF-8 separate words.
     lower
-        Whether they are to be read in lower case.
+        Whether the tokeniser converts letters to lower case.
     first
-        The position of the first one, for errors.
+        The position of the first document, for error messages.
 
     Examples
     --------
@@ -45,22 +45,22 @@ class Documents:
 
     @property
     def nnz(self) -> int:
-        """How many bytes there are to read."""
+        """The number of bytes of all documents."""
         return int(self.indptr[-1])
 
     def __len__(self) -> int:
         return self.shape[0]
 
 
-def texts_of(X: Any) -> list[str | bytes]:
-    """Return a collection of documents, in memory, as a list.
+def list_texts(X: Any) -> list[str | bytes]:
+    """Return a collection of documents in memory as a list.
 
-    Lists, arrays, columns of data frames (also with one column), and anything that can be iterated over. A path stands
-    for the file's contents.
+    Lists, arrays, columns of data frames, data frames with one column, and any iterable. A path is replaced by the
+    content of the file.
 
     Examples
     --------
-    >>> texts_of(np.array(["free money", "lunch?"]))
+    >>> list_texts(np.array(["free money", "lunch?"]))
     ['free money', 'lunch?']
     """
     if isinstance(X, str | bytes | Path):
@@ -68,13 +68,13 @@ def texts_of(X: Any) -> list[str | bytes]:
             f"X must be a collection of documents, not one {type(X).__name__}: pass [text], or "
             "suffice.text.folder(path) or suffice.text.lines(path) for files"
         )
-    texts = X if isinstance(X, list) else _column(X)
+    texts = X if isinstance(X, list) else _list_column(X)
     if any(issubclass(kind, Path) for kind in set(map(type, texts))):
         return [text.read_bytes() if isinstance(text, Path) else text for text in texts]
     return texts
 
 
-def _column(X: Any) -> list[Any]:
+def _list_column(X: Any) -> list[Any]:
     """Return the entries of an array, a column or an iterable."""
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2:
@@ -96,20 +96,20 @@ def _column(X: Any) -> list[Any]:
     return list(X)
 
 
-def gathered(texts: list[str | bytes], features: Features) -> Iterator[Documents]:
-    """Yield documents in batches: what is not ASCII is copied, and need not be all at once.
+def batch_documents(texts: list[str | bytes], features: Features) -> Iterator[Documents]:
+    """Yield documents in batches: texts that are not ASCII are copied, one batch at a time.
 
     Examples
     --------
-    >>> [len(batch) for batch in gathered(["free money", "lunch?"], Features())]
+    >>> [len(batch) for batch in batch_documents(["free money", "lunch?"], Features())]
     [2]
     """
-    for first in range(0, len(texts), _TOGETHER):
-        yield Documents(texts[first : first + _TOGETHER], features.lowers, first)
+    for first in range(0, len(texts), _BATCH):
+        yield Documents(texts[first : first + _BATCH], features.lowers, first)
 
 
 def is_utf8(encoding: str) -> bool:
-    """Whether an encoding of this name needs no decoding; raise where none has this name."""
+    """Whether an encoding is UTF-8, which needs no decoding; raise for an unknown encoding."""
     try:
         codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):
@@ -117,28 +117,28 @@ def is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
-def decoded(X: Any, encoding: str = "utf-8", errors: str = "strict") -> list[str | bytes]:
+def decode_texts(X: Any, encoding: str = "utf-8", errors: str = "strict") -> list[str | bytes]:
     r"""Return documents as a list in which all bytes are UTF-8.
 
     Examples
     --------
-    >>> decoded([b"caf\xe9"], "latin-1")
+    >>> decode_texts([b"caf\xe9"], "latin-1")
     ['café']
     """
-    texts = texts_of(X)
+    texts = list_texts(X)
     plain = is_utf8(encoding)
     if plain and errors == "replace":
         return texts
-    for place, text in enumerate(texts):
+    for position, text in enumerate(texts):
         if isinstance(text, bytes):
             try:
-                decodes = text.decode(encoding, errors)
+                decoded = text.decode(encoding, errors)
             except UnicodeDecodeError as error:
                 raise ValueError(
-                    f"documents[{place}] is no {encoding} text ({error}): name its encoding, or let what cannot be "
-                    "read be replaced (decode_error='replace')"
+                    f"documents[{position}] is not valid {encoding} ({error}): give its encoding, or replace invalid "
+                    "bytes (decode_error='replace')"
                 ) from error
             if not plain or errors != "strict":
                 texts = list(texts) if texts is X else texts
-                texts[place] = decodes
+                texts[position] = decoded
     return texts

@@ -1,28 +1,47 @@
-"""The forms a text classifier may take, and how the generative ones are read from counts."""
+"""The models of a text classifier by name: naive Bayes event models, and discriminative models over rows of counts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
+from suffice.discriminative import LogisticRegression, NBLogisticRegression
 from suffice.generative import BernoulliNB, ComplementNB, MultinomialNB
-from suffice.generative.summed_classifier import RunningSum
 from suffice.kernels import Engine
 from suffice.model_types import TEXT_MODEL_TYPES, TextModelName
 from suffice.statistics import EventCounts
 from suffice.text import DocumentCounts
-from suffice.validation import classes_array
 
-Form = TextModelName
 GENERATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.generative)
 DISCRIMINATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if not model.generative)
-#: The forms that look at how often a word occurs; the others at whether it does.
-COUNTING = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.counts_words)
+#: The models that count every occurrence of a word by default; for the others a word counts once in a document.
+COUNTS_OCCURRENCES = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.counts_words)
+
+#: The default penalty of plain logistic regression, over documents of length 1.
+L2 = 0.03
 
 
-def naive_bayes(
-    form: Form,
+def naive_bayes(name: TextModelName, engine: Engine, **parameters: Any) -> Any:
+    """Return the naive Bayes estimator of an event model, unfitted.
+
+    Examples
+    --------
+    >>> from suffice.kernels import ThreadEngine
+    >>> naive_bayes("bernoulli", ThreadEngine(), alpha=0.5).alpha
+    0.5
+    """
+    if name == "bernoulli":
+        return BernoulliNB(binarize=None, n_jobs=engine.n_jobs, **parameters)  # rows hold 0 and 1 already
+    estimator = ComplementNB if name == "complement" else MultinomialNB
+    return estimator(n_jobs=engine.n_jobs, **parameters)
+
+
+def fit_naive_bayes(
+    name: TextModelName,
     counts: DocumentCounts,
     presence: bool,
     alpha: float,
@@ -30,34 +49,49 @@ def naive_bayes(
     temperature: float,
     engine: Engine,
 ) -> Any:
-    """Return the naive Bayes model of this form that the counts are read as.
+    """Return the naive Bayes estimator of an event model, fitted from counts.
 
     Examples
     --------
     >>> from suffice.kernels import Batch, ThreadEngine
     >>> from suffice.statistics import Labels
-    >>> from suffice.text import Counting, Documents
+    >>> from suffice.text import CountSpec, Documents
     >>> batch = Batch(Documents(["free money", "lunch"]), np.array([1, 0]))
     >>> engine = ThreadEngine()
-    >>> counts = engine.accumulate(DocumentCounts.over(Labels.of(["ham", "spam"]), Counting()), batch)
-    >>> model = naive_bayes("multinomial", counts, False, 1.0, None, 1.0, engine)
-    >>> model.predict([[1, 1, 0]])  # lunch comes first: the engine goes class by class
+    >>> counts = engine.accumulate(DocumentCounts.over(Labels.of(["ham", "spam"]), CountSpec()), batch)
+    >>> model = fit_naive_bayes("multinomial", counts, False, 1.0, None, 1.0, engine)
+    >>> model.predict([[1, 1, 0]])  # the word of column 0 is lunch: words are counted class by class
     array(['ham'], dtype='<U4')
     """
-    model: Any
-    if form == "bernoulli":
-        # Without a threshold: rows hold 0 and 1 already.
-        model = BernoulliNB(
-            alpha=alpha, binarize=None, class_prior=class_prior, temperature=temperature, n_jobs=engine.n_jobs
-        )
-    else:
-        kind = ComplementNB if form == "complement" else MultinomialNB
-        model = kind(alpha=alpha, class_prior=class_prior, temperature=temperature, n_jobs=engine.n_jobs)
+    model = naive_bayes(name, engine, alpha=alpha, class_prior=class_prior, temperature=temperature)
     table = counts.presences if presence else counts.events
     labels = counts.labels
     model._hold_parameters()
     model._chosen = {}
-    model._memory = RunningSum(labels, EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0))))
-    model.classes_ = classes_array(labels, None)
     model.n_features_in_ = table.shape[1]
+    statistics = EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0)))
+    model._remember(labels, np.array(labels.names), statistics)
+    _ = model._joint  # raises now for counts that the model cannot be read from
     return model
+
+
+def discriminative_model(name: TextModelName, alpha: Any, l2: Any, engine: Engine) -> tuple[Any, Callable[[Any], Any]]:
+    """Return a discriminative estimator, unfitted, and the scaling of its rows of counts.
+
+    Examples
+    --------
+    >>> from suffice.kernels import ThreadEngine
+    >>> discriminative_model("logistic", "auto", "auto", ThreadEngine())[0].l2
+    0.03
+    """
+    if name == "logistic":
+        penalty = L2 if isinstance(l2, str) else l2
+        model = LogisticRegression(l2=penalty, tol=1e-4, inference=False, n_jobs=engine.n_jobs)
+        return model, partial(normalize, copy=False)
+    given = {key: value for key, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
+    # NBLogisticRegression scales rows to length 1 itself.
+    return NBLogisticRegression(**given, binarize=None, n_jobs=engine.n_jobs), _unscaled
+
+
+def _unscaled(rows: Any) -> Any:
+    return rows

@@ -1,4 +1,4 @@
-"""How a document becomes features: words, characters or bytes, one by one or in runs."""
+"""Features of documents: n-grams of words, characters or bytes, found by the native tokeniser."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice import _native
-from suffice.text.character_tables import Accents, alphabet
+from suffice.text.character_tables import Accents, character_tables
 
 Unit = Literal["words", "characters", "characters_in_words", "bytes", "chunks"]
 _UNITS: tuple[Unit, ...] = ("words", "characters", "characters_in_words", "bytes", "chunks")
-_LONGEST_RUN = 1_000_000
+_LONGEST_NGRAM = 1_000_000
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is counted of a document.
+    """The features that are counted in a document.
 
-    By default words as scikit-learn's ``CountVectorizer`` finds them: two or more letters, digits or underscores of any
-    script in a row, in lower case.
+    By default words as scikit-learn's ``CountVectorizer`` finds them: two or more consecutive letters, digits or
+    underscores of any script, in lower case.
 
     Parameters
     ----------
     unit
-        ``"words"``; ``"chunks"``, which is whatever stands between spaces; ``"characters"``, spaces included;
-        ``"characters_in_words"``, of one chunk and a blank on either side; or ``"bytes"`` of UTF-8, as they are.
+        ``"words"``; ``"chunks"``, which are separated by spaces; ``"characters"``, spaces included;
+        ``"characters_in_words"``, of one chunk with a blank on either side; or ``"bytes"`` of UTF-8, unchanged.
     runs
-        How many units make a feature, from and to: ``(1, 2)`` for words and pairs of words next to each other.
+        The smallest and largest n of n-grams of units: ``(1, 2)`` for words and pairs of adjacent words.
     lower
-        Whether letters become lower case.
+        Whether letters are converted to lower case.
     accents
-        ``"unicode"`` takes accents off letters; ``"ascii"`` also drops what is then not ASCII.
+        ``"unicode"`` removes accents from letters; ``"ascii"`` also removes all characters that are not ASCII then.
     numbers
-        ``"fold"`` makes every digit a 0, so that 1998 and 2024 are one word.
+        ``"fold"`` replaces every digit by 0, so that 1998 and 2024 are the same word.
     shortest, longest
-        How many characters a word has at least and at most.
+        The least and the greatest number of characters of a word.
     stop_words
-        Words to leave out, in the form they have after all this; ``"english"`` for scikit-learn's list.
+        Words to leave out, in the form that these settings give them; ``"english"`` for scikit-learn's list.
 
     Examples
     --------
@@ -67,9 +67,10 @@ class Features:
         if not isinstance(self.lower, bool | np.bool_):
             raise ValueError(f"lower must be True or False; got {self.lower!r}")
         runs = tuple(self.runs) if isinstance(self.runs, Sequence | np.ndarray) else ()
-        if len(runs) != 2 or not all(map(_is_whole, runs)) or not 1 <= runs[0] <= runs[1] <= _LONGEST_RUN:
+        if len(runs) != 2 or not all(map(_is_whole, runs)) or not 1 <= runs[0] <= runs[1] <= _LONGEST_NGRAM:
             raise ValueError(
-                f"runs must be two whole numbers, from and to, up to {_LONGEST_RUN}, such as (1, 2); got {self.runs!r}"
+                f"runs must be two whole numbers, smallest and largest, up to {_LONGEST_NGRAM}, such as (1, 2); "
+                f"got {self.runs!r}"
             )
         runs = (int(runs[0]), int(runs[1]))
         for name in ("shortest", "longest"):
@@ -79,7 +80,7 @@ class Features:
         if self.longest is not None and self.longest < self.shortest:
             raise ValueError(f"longest must not be below shortest; got {self.longest!r} and {self.shortest!r}")
         object.__setattr__(self, "runs", runs)
-        object.__setattr__(self, "stop_words", _stop_words(self.stop_words))
+        object.__setattr__(self, "stop_words", _check_stop_words(self.stop_words))
 
     @property
     def native(self) -> Any:
@@ -88,64 +89,66 @@ class Features:
 
     @property
     def lowers(self) -> bool:
-        """Whether any letter changes its case."""
+        """Whether the case of letters is changed."""
         return self.lower and self.unit != "bytes"
 
     def of(self, document: str | bytes) -> list[str]:
-        """Return the features of one document, in their order, as often as they occur."""
+        """Return the features of one document in order, repetitions included."""
         features: list[str] = self.native.tokens(_native.text.Documents([document], 0, self.lowers), 0)
         return features
 
 
-def features_of(features: Any) -> Features:
-    """Return features that may have been given by name.
+def resolve_features(features: Any) -> Features:
+    """Return features that are given by name, or as they are.
 
     Examples
     --------
-    >>> features_of("bigrams").runs
+    >>> resolve_features("bigrams").runs
     (1, 2)
     """
     if isinstance(features, Features):
         return features
-    if isinstance(features, str) and features in NAMED:
-        return NAMED[features]
-    raise ValueError(f"features must be {', '.join(map(repr, NAMED))} or suffice.text.Features(...); got {features!r}")
+    if isinstance(features, str) and features in NAMED_FEATURES:
+        return NAMED_FEATURES[features]
+    raise ValueError(
+        f"features must be {', '.join(map(repr, NAMED_FEATURES))} or suffice.text.Features(...); got {features!r}"
+    )
 
 
 @lru_cache(maxsize=16)
 def _tokeniser(features: Features) -> Any:
     stop = None
-    words = _english() if features.stop_words == "english" else features.stop_words
+    words = _english_stop_words() if features.stop_words == "english" else features.stop_words
     if words:
-        texts = [word.encode("utf-8", "surrogatepass") for word in sorted(set(words))]
-        stop = words_of(texts)
+        stop = native_words(sorted(set(words)))
     chunks = features.unit == "chunks"
-    tables = alphabet(features.lower, features.accents, features.numbers == "fold", chunks)
-    # Native code reads chunks as words of other characters.
+    tables = character_tables(features.lower, features.accents, features.numbers == "fold", chunks)
+    # For native code, chunks are words: the table says that every character but a space is part of a word.
     unit = 0 if chunks else _UNITS.index(features.unit)
     return _native.text.Tokeniser(unit, *features.runs, features.shortest, features.longest or 0, *tables, stop)
 
 
-def words_of(texts: list[bytes]) -> Any:
-    """Return a native vocabulary of distinct words."""
+def native_words(words: Iterable[str]) -> Any:
+    """Return the native hash table of distinct words."""
+    texts = [word.encode("utf-8", "surrogatepass") for word in words]
     return _native.text.words(b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64))
 
 
-def _english() -> tuple[str, ...]:
+def _english_stop_words() -> tuple[str, ...]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return tuple(ENGLISH_STOP_WORDS)
 
 
-def _stop_words(words: Any) -> Any:
+def _check_stop_words(words: Any) -> Any:
     if words is None or (isinstance(words, str) and words == "english"):
         return words
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise ValueError(f"stop_words must be 'english' or a list of words; got {words!r}")
     words = tuple(words)
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if not isinstance(word, str):
-            raise TypeError(f"stop_words[{place}] is {word!r} of type {type(word).__name__}; a word is a str")
+            raise TypeError(f"stop_words[{position}] is {word!r} of type {type(word).__name__}; a word is a str")
     return words
 
 
@@ -158,8 +161,8 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
 
 
-#: The features that go by a name.
-NAMED = {
+#: The features that are given by name.
+NAMED_FEATURES = {
     "words": Features(),
     "bigrams": Features(runs=(1, 2)),
     "characters": Features("characters_in_words", runs=(3, 5)),

@@ -1,9 +1,9 @@
-"""Documents from files: a folder with one file each, or a file with one line each. Read as they are wanted."""
+"""Sources of documents: a folder with one file per document, a file with one line per document, a stream."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,20 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
+from suffice.text.documents import Documents, decode_texts, is_utf8, list_texts
+from suffice.text.features import Features
 
-#: About so many bytes are read at a time.
+#: About how many bytes are read at a time.
 CHUNK = 1 << 26
+#: The number of pairs (text, label) of a stream that are one batch.
+_PAIRS = 4096
 
 
-class Labelled(NamedTuple):
-    """Some documents, and the class of each."""
+class LabelledTexts(NamedTuple):
+    """Documents, and the class of each."""
 
-    texts: Any  # a list of bytes, or a Cut
+    texts: Any  # a list of bytes, or a TextBuffer
     labels: npt.NDArray[Any] | None
 
 
-class Cut(NamedTuple):
-    """Documents that lie in one buffer."""
+class TextBuffer(NamedTuple):
+    """Documents in one buffer of bytes."""
 
     buffer: bytes
     begins: npt.NDArray[np.int64]
@@ -35,31 +39,31 @@ class Cut(NamedTuple):
     def __len__(self) -> int:
         return len(self.begins)
 
-    def native(self, lower: bool) -> Any:
-        """Return the documents as native code reads them."""
-        return _native.text.Documents(self.buffer, self.begins, self.ends, lower)
+    def split(self) -> list[bytes]:
+        """Return the documents as a list."""
+        return [self.buffer[begin:end] for begin, end in zip(self.begins, self.ends, strict=True)]
 
 
 @dataclass
 class folder:  # noqa: N801  (called like a function, and read like a file)
-    """The files of a folder, each a document; the subfolder that a file lies in is its class.
+    """The files of a folder as documents; the class of a file is the name of its subfolder.
 
     Files that cannot be read are left out, and listed in ``skipped`` with the reason.
 
     Parameters
     ----------
     path
-        The folder. Files right in it have no class.
+        The folder. Files outside subfolders have no class and are left out.
     pattern
-        Which files, as :meth:`pathlib.Path.glob` takes it within each class's folder.
+        The files to read, as :meth:`pathlib.Path.glob` takes it, in the folder of each class.
 
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     Path(place, "spam").mkdir()
-    ...     _ = Path(place, "spam", "1.txt").write_text("free money")
-    ...     for texts, labels in folder(place):
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     Path(directory, "spam").mkdir()
+    ...     _ = Path(directory, "spam", "1.txt").write_text("free money")
+    ...     for texts, labels in folder(directory):
     ...         print(texts, labels)
     [b'free money'] ['spam']
     """
@@ -72,7 +76,7 @@ class folder:  # noqa: N801  (called like a function, and read like a file)
         if not Path(self.path).is_dir():
             raise FileNotFoundError(f"there is no folder {os.fspath(self.path)!r}")
 
-    def __iter__(self) -> Iterator[Labelled]:
+    def __iter__(self) -> Iterator[LabelledTexts]:
         self.skipped.clear()
         texts: list[bytes] = []
         labels: list[str] = []
@@ -87,23 +91,22 @@ class folder:  # noqa: N801  (called like a function, and read like a file)
             labels.append(label)
             size += len(text)
             if size >= CHUNK:
-                yield Labelled(texts, np.array(labels))
+                yield LabelledTexts(texts, np.array(labels))
                 texts, labels, size = [], [], 0
         if texts:
-            yield Labelled(texts, np.array(labels))
+            yield LabelledTexts(texts, np.array(labels))
 
     def _files(self) -> Iterator[tuple[Path, str]]:
-        home = Path(self.path)
-        inside = sorted(each for each in home.iterdir() if each.is_dir() and not each.name.startswith("."))
-        for place in inside:
-            for file in sorted(place.glob(self.pattern)):
+        directories = (each for each in Path(self.path).iterdir() if each.is_dir() and not each.name.startswith("."))
+        for directory in sorted(directories):
+            for file in sorted(directory.glob(self.pattern)):
                 if not file.is_dir():
-                    yield file, place.name
+                    yield file, directory.name
 
 
 @dataclass
 class lines:  # noqa: N801
-    r"""The lines of a file, each a class, a separator and a document; or only a document.
+    r"""The lines of a file: a class, a separator and a document each, or a document alone.
 
     The file may be larger than memory.
 
@@ -112,16 +115,16 @@ class lines:  # noqa: N801
     path
         The file.
     separator
-        What stands between the class and the document: one ASCII character.
+        The ASCII character between class and document.
     labelled
         Whether lines begin with a class.
 
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     _ = Path(place, "sms").write_text("ham\tlunch?\nspam\tfree money\n")
-    ...     for texts, labels in lines(f"{place}/sms"):
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     _ = Path(directory, "sms").write_text("ham\tlunch?\nspam\tfree money\n")
+    ...     for texts, labels in lines(f"{directory}/sms"):
     ...         print(len(texts), labels)
     2 ['ham' 'spam']
     """
@@ -133,41 +136,108 @@ class lines:  # noqa: N801
 
     def __post_init__(self) -> None:
         if len(self.separator) != 1 or not self.separator.isascii() or self.separator in "\r\n":
-            raise ValueError(f"separator must be one ASCII character that ends no line; got {self.separator!r}")
+            raise ValueError(f"separator must be one ASCII character other than a line break; got {self.separator!r}")
         if not Path(self.path).is_file():
             raise FileNotFoundError(f"there is no file {os.fspath(self.path)!r}")
 
-    def __iter__(self) -> Iterator[Labelled]:
+    def __iter__(self) -> Iterator[LabelledTexts]:
         labels = _native.text.Words() if self.labelled else None
-        done = 0
+        line = 0
         with Path(self.path).open("rb") as file, ThreadPoolExecutor(1) as reader:
-            rest, coming = b"", reader.submit(file.read, self.chunk)
-            while chunk := coming.result():
-                coming = reader.submit(file.read, self.chunk)  # while this one is learnt
+            rest, pending = b"", reader.submit(file.read, self.chunk)
+            while chunk := pending.result():
+                pending = reader.submit(file.read, self.chunk)  # read ahead while the caller uses this chunk
                 data = rest + chunk if rest else chunk
                 size = data.rfind(b"\n") + 1
-                if size == 0:  # a line that is longer than what is read at a time
+                if size == 0:  # a line longer than a chunk
                     rest = data
                     continue
                 rest = data[size:]
                 found = _native.text.lines(data, size, self.separator, labels)
-                yield self._labelled(data, found, labels, done)
-                done += len(found[0])
+                yield self._split_labels(data, found, labels, line)
+                line += len(found[0])
             if rest:
                 found = _native.text.lines(rest, len(rest), self.separator, labels)
-                yield self._labelled(rest, found, labels, done)
+                yield self._split_labels(rest, found, labels, line)
 
-    def _labelled(self, data: bytes, found: Any, labels: Any, done: int) -> Labelled:
+    def _split_labels(self, data: bytes, found: Any, labels: Any, line: int) -> LabelledTexts:
         begins, ends, codes = found
         if labels is None:
-            return Labelled(Cut(data, begins, ends), None)
-        filled = (ends > begins) | (codes >= 0)  # lines with nothing in them are no documents
-        bad = np.flatnonzero((codes < 0) & filled)
-        if bad.size:
-            line = data[begins[bad[0]] : ends[bad[0]]][:60].decode("utf-8", "replace")
+            return LabelledTexts(TextBuffer(data, begins, ends), None)
+        filled = (ends > begins) | (codes >= 0)  # empty lines are not documents
+        invalid = np.flatnonzero((codes < 0) & filled)
+        if invalid.size:
+            text = data[begins[invalid[0]] : ends[invalid[0]]][:60].decode("utf-8", "replace")
             raise ValueError(
-                f"line {done + int(bad[0]) + 1} of {os.fspath(self.path)} has no {self.separator!r} between class and "
-                f"document: {line!r}"
+                f"line {line + int(invalid[0]) + 1} of {os.fspath(self.path)} has no {self.separator!r} between class "
+                f"and document: {text!r}"
             )
         names = np.array(labels.list(), dtype=str)
-        return Labelled(Cut(data, begins[filled], ends[filled]), names[codes[filled]])
+        return LabelledTexts(TextBuffer(data, begins[filled], ends[filled]), names[codes[filled]])
+
+
+def open_source(X: Any) -> Any:
+    """Return the source at a path: the files of a folder, or the lines of a file; anything else unchanged.
+
+    Examples
+    --------
+    >>> open_source(["free money"])
+    ['free money']
+    """
+    if isinstance(X, Path):
+        return folder(X) if X.is_dir() else lines(X)
+    return X
+
+
+def read_documents(X: Any, features: Features, encoding: str) -> Documents:
+    """Return documents in memory as the rows of a batch; bytes that are not valid text separate words.
+
+    Examples
+    --------
+    >>> len(read_documents(["free money", "lunch?"], Features(), "utf-8"))
+    2
+    """
+    if isinstance(X, TextBuffer):
+        if is_utf8(encoding):
+            return Documents(_native.text.Documents(X.buffer, X.begins, X.ends, features.lowers))
+        X = X.split()
+    return Documents(decode_texts(X, encoding, "replace"), features.lowers)
+
+
+def labelled_batches(stream: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the batches of a stream as tuples (texts, labels) or (texts, labels, weights).
+
+    Pairs (text, label) of single documents are collected into batches.
+
+    Examples
+    --------
+    >>> list(labelled_batches([("free", "spam"), ("lunch", "ham"), (["money"], ["spam"])]))
+    [(['free', 'lunch'], ['spam', 'ham']), (['money'], ['spam'])]
+    """
+    pairs: list[tuple[Any, Any]] = []
+    for number, item in enumerate(stream):
+        if not isinstance(item, tuple) or len(item) not in (2, 3):
+            raise ValueError(
+                f"item {number} of the stream is a {type(item).__name__}; a stream yields pairs (text, label), or "
+                "batches (texts, labels) or (texts, labels, weights)"
+            )
+        if len(item) == 2 and isinstance(item[0], str | bytes):
+            pairs.append(item)
+            if len(pairs) == _PAIRS:
+                yield _join_pairs(pairs)
+                pairs = []
+            continue
+        if pairs:
+            yield _join_pairs(pairs)
+            pairs = []
+        texts, labels, *weight = item
+        if labels is None:
+            raise ValueError(f"item {number} of the stream has no classes: it cannot be learned from")
+        yield texts if isinstance(texts, TextBuffer) else list_texts(texts), labels, *weight
+    if pairs:
+        yield _join_pairs(pairs)
+
+
+def _join_pairs(pairs: list[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+    texts, labels = zip(*pairs, strict=True)
+    return list(texts), list(labels)

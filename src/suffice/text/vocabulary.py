@@ -1,4 +1,4 @@
-"""Vocabularies: which column a word has. Exact ones grow; hashed ones take the same memory whatever comes."""
+"""Vocabularies: the column of each word. Exact ones grow with the words; hashed ones have a fixed size."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
-from suffice.text.features import words_of
+from suffice.text.features import native_words
 
-Places = npt.NDArray[np.intp]
+Index = npt.NDArray[np.intp]
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-class Union(NamedTuple):
-    """Two vocabularies as one, and the columns that the words of each have in it."""
+class VocabularyUnion(NamedTuple):
+    """The union of two vocabularies, and the columns in it of the words of each."""
 
-    both: Any
-    mine: Places
-    theirs: Places
+    vocabulary: Any
+    left: Index
+    right: Index
 
 
-class Columns(Stored):
-    """A vocabulary: words, or slots that words fall into, each with its column. It can be kept in a file."""
+class BaseVocabulary(Stored):
+    """A map from words to columns, which can be saved to a file."""
 
-    columns: ClassVar[dict[str, type[Columns]]] = {}
+    #: All kinds of vocabulary, by the name of the class.
+    vocabularies: ClassVar[dict[str, type[BaseVocabulary]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        Columns.columns[cls.__name__] = cls
+        BaseVocabulary.vocabularies[cls.__name__] = cls
 
     def _contents(self) -> Contents:
         return Contents(type(self).__name__, {}, {}, self.to_arrays())
@@ -45,23 +46,23 @@ class Columns(Stored):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many columns there are."""
+        """Return the number of columns."""
 
     @abstractmethod
     def name(self, column: int) -> str:
-        """Return what a column is called."""
+        """Return the name of a column."""
 
     @abstractmethod
     def names(self) -> npt.NDArray[Any]:
-        """Return what all columns are called, (V,)."""
+        """Return the names of all columns, (V,)."""
 
     @abstractmethod
-    def union(self, other: Self) -> Union:
-        """Return a vocabulary that holds both, and where the columns of each are in it."""
+    def union(self, other: Self) -> VocabularyUnion:
+        """Return a vocabulary of all words of both, and the columns of each in it."""
 
     @abstractmethod
     def columns_of(self, words: Iterable[str]) -> list[int]:
-        """Return the column of each word, -1 for those that have none."""
+        """Return the column of each word, -1 for a word without a column."""
 
     @abstractmethod
     def to_arrays(self) -> Arrays:
@@ -74,12 +75,12 @@ class Columns(Stored):
 
     @property
     @abstractmethod
-    def places(self) -> dict[str, Any]:
-        """What native code needs to know to find columns."""
+    def native_lookup(self) -> dict[str, Any]:
+        """The arguments with which native code finds the column of a word."""
 
 
-class Vocabulary(Columns):
-    """Exact words, in the order in which they came. Immutable: what grows is another vocabulary.
+class Vocabulary(BaseVocabulary):
+    """Exact words in the order of their first occurrence. Immutable: :meth:`union` returns another vocabulary.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ class Vocabulary(Columns):
 
     Examples
     --------
-    >>> both = Vocabulary(["buy", "now"]).union(Vocabulary(["now", "win"]))
-    >>> both.both.names().tolist(), both.theirs.tolist()
+    >>> union = Vocabulary(["buy", "now"]).union(Vocabulary(["now", "win"]))
+    >>> union.vocabulary.names().tolist(), union.right.tolist()
     (['buy', 'now', 'win'], [1, 2])
     """
 
@@ -98,13 +99,13 @@ class Vocabulary(Columns):
             self.native = words
             return
         words = list(words)
-        for place, word in enumerate(words):
+        for position, word in enumerate(words):
             if not isinstance(word, str):
-                raise TypeError(f"words[{place}] is {word!r} of type {type(word).__name__}; a word is a str")
+                raise TypeError(f"words[{position}] is {word!r} of type {type(word).__name__}; a word is a str")
         if len(set(words)) < len(words):
-            twice = next(word for place, word in enumerate(words) if word in words[:place])
-            raise ValueError(f"a vocabulary holds every word once; {twice!r} comes twice")
-        self.native = words_of([word.encode("utf-8", "surrogatepass") for word in words])
+            repeated = next(word for position, word in enumerate(words) if word in words[:position])
+            raise ValueError(f"words of a vocabulary must be distinct; {repeated!r} occurs twice")
+        self.native = native_words(words)
 
     def __len__(self) -> int:
         return len(self.native)
@@ -131,7 +132,7 @@ class Vocabulary(Columns):
         return f"<Vocabulary of {len(self):,} words: {some}{', …' if len(self) > 3 else ''}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _vocabulary, (self.native.text(), self.native.ends())
+        return _restore_vocabulary, (self.native.text(), self.native.ends())
 
     def name(self, column: int) -> str:
         """Return the word of a column."""
@@ -147,65 +148,65 @@ class Vocabulary(Columns):
         return self._names
 
     def columns_of(self, words: Iterable[str]) -> list[int]:
-        """Return the column of each word, -1 for those that are not here."""
+        """Return the column of each word, -1 for a word that is not in the vocabulary."""
         words = list(words)
         distinct = list(dict.fromkeys(words))
         found = dict(zip(distinct, self.native.places(Vocabulary(distinct).native).tolist(), strict=True))
         return [found[word] for word in words]
 
-    def union(self, other: Vocabulary) -> Union:
+    def union(self, other: Vocabulary) -> VocabularyUnion:
         """Return the words of both, those of the other after these."""
-        mine = np.arange(len(self))
+        left = np.arange(len(self))
         if self.native is other.native:
-            return Union(self, mine, mine)
-        grown = self.native.copy()
-        theirs = grown.merge(other.native).astype(np.intp)
-        # Nothing new, as in most batches of a stream: the same vocabulary, and not another of the same words.
-        return Union(self if len(grown) == len(self) else Vocabulary(grown), mine, theirs)
+            return VocabularyUnion(self, left, left)
+        merged = self.native.copy()
+        right = merged.merge(other.native).astype(np.intp)
+        # Most batches of a stream have no new words: the vocabulary stays the same object then.
+        return VocabularyUnion(self if len(merged) == len(self) else Vocabulary(merged), left, right)
 
     def take(self, columns: npt.ArrayLike) -> Vocabulary:
-        """Return some of the words, in the order given."""
+        """Return the words of some columns, in the order given."""
         return Vocabulary(self.native.take(np.asarray(columns, dtype=np.int64)))
 
-    def sorted(self) -> Places:
-        """Return the columns in the order of their words."""
-        order: Places = self.native.sorted().astype(np.intp)
+    def sorted(self) -> Index:
+        """Return the columns in the sort order of their words."""
+        order: Index = self.native.sorted().astype(np.intp)
         return order
 
     def to_arrays(self) -> Arrays:
-        """Return the words as bytes, and where each ends."""
+        """Return the words as bytes, and the end of each."""
         return {"text": np.frombuffer(self.native.text(), dtype=np.uint8), "ends": self.native.ends()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Vocabulary:
         """Return the vocabulary that :meth:`to_arrays` wrote."""
-        return _vocabulary(np.asarray(arrays["text"], dtype=np.uint8).tobytes(), arrays["ends"])
+        return _restore_vocabulary(np.asarray(arrays["text"], dtype=np.uint8).tobytes(), arrays["ends"])
 
     @property
-    def places(self) -> dict[str, Any]:
-        """What native code needs to know to find columns."""
+    def native_lookup(self) -> dict[str, Any]:
+        """The arguments with which native code finds the column of a word."""
         return {"words": self.native, "bits": 0}
 
 
-def _vocabulary(text: bytes, ends: npt.NDArray[Any]) -> Vocabulary:
+def _restore_vocabulary(text: bytes, ends: npt.NDArray[Any]) -> Vocabulary:
     return Vocabulary(_native.text.words(text, np.ascontiguousarray(ends, dtype=np.int64)))
 
 
-class HashedVocabulary(Columns):
-    """2^bits slots that words fall into by their hash: the same memory for any text, and now and then a collision.
+class HashedVocabulary(BaseVocabulary):
+    """2^bits columns that words are hashed to: constant memory for any text, and few collisions.
 
-    The heaviest slots keep the name of their heaviest word, so that explanations can be read.
+    The columns of greatest weight keep the name of their most frequent word, which explanations show.
 
     Parameters
     ----------
     bits
-        There are 2^bits slots.
+        The logarithm of the number of columns.
     named
-        How many slots have names at most.
+        The greatest number of columns with names.
 
     Examples
     --------
-    >>> slots, columns = HashedVocabulary(bits=10).absorbed(Vocabulary(["free", "money"]), np.array([3.0, 1.0]))
+    >>> slots, columns = HashedVocabulary(bits=10).add_words(Vocabulary(["free", "money"]), np.array([3.0, 1.0]))
     >>> len(slots), slots.name(columns[0])
     (1024, 'free')
     """
@@ -216,7 +217,7 @@ class HashedVocabulary(Columns):
         if isinstance(named, bool) or not isinstance(named, int | np.integer) or named < 0:
             raise ValueError(f"named must be a whole number, 0 or more; got {named!r}")
         self.bits, self.named = int(bits), int(named)
-        self._slots: Places = np.zeros(0, dtype=np.intp)  # those with names, rising
+        self._slots: Index = np.zeros(0, dtype=np.intp)  # the columns with names, in ascending order
         self._weights: FloatArray = np.zeros(0)  # of their words
         self._words = Vocabulary()
 
@@ -234,64 +235,62 @@ class HashedVocabulary(Columns):
         return f"HashedVocabulary(bits={self.bits}, named={self.named})"
 
     def name(self, column: int) -> str:
-        """Return the heaviest word known of a slot, or the slot's number."""
-        at = int(np.searchsorted(self._slots, column))
-        if at < len(self._slots) and self._slots[at] == column:
-            return self._words.name(at)
+        """Return the most frequent known word of a column, or the column's number."""
+        position = int(np.searchsorted(self._slots, column))
+        if position < len(self._slots) and self._slots[position] == column:
+            return self._words.name(position)
         return f"#{column}"
 
     def names(self) -> npt.NDArray[Any]:
-        """Return what all slots are called."""
+        """Return the names of all columns."""
         names = np.array([f"#{column}" for column in range(len(self))], dtype=object)
         names[self._slots] = self._words.names()
         return names
 
     def columns_of(self, words: Iterable[str]) -> list[int]:
-        """Return the slot of each word."""
+        """Return the column of each word."""
         words = list(words)
         distinct = Vocabulary(dict.fromkeys(words))
         slots = dict(zip(distinct, self.slots_of(distinct).tolist(), strict=True))
         return [slots[word] for word in words]
 
-    def slots_of(self, words: Vocabulary) -> Places:
-        """Return the slot of each word."""
+    def slots_of(self, words: Vocabulary) -> Index:
+        """Return the column of each word."""
         return np.asarray(words.native.hashes() & np.uint64(len(self) - 1), dtype=np.intp)
 
-    def union(self, other: HashedVocabulary) -> Union:
-        """Return the slots, with the names of both."""
+    def union(self, other: HashedVocabulary) -> VocabularyUnion:
+        """Return the columns, with the names of both."""
         if self.bits != other.bits:
-            raise ValueError(f"vocabularies of {self.bits} and of {other.bits} bits do not go together")
-        every = np.arange(len(self))
+            raise ValueError(f"vocabularies of {self.bits} and of {other.bits} bits cannot be merged")
+        columns = np.arange(len(self))
         if other._slots.size:
-            return Union(self._naming(other._words, other._slots, other._weights), every, every)
-        return Union(self, every, every)
+            return VocabularyUnion(self._add_names(other._words, other._slots, other._weights), columns, columns)
+        return VocabularyUnion(self, columns, columns)
 
-    def absorbed(self, words: Vocabulary, weights: FloatArray) -> tuple[HashedVocabulary, Places]:
-        """Return the slots with the names of more words, and the slot of each word."""
+    def add_words(self, words: Vocabulary, weights: FloatArray) -> tuple[HashedVocabulary, Index]:
+        """Return the vocabulary with the names of more words, and the column of each word."""
         slots = self.slots_of(words)
-        return self._naming(words, slots, weights), slots
+        return self._add_names(words, slots, weights), slots
 
-    def _naming(self, words: Vocabulary, slots: Places, weights: FloatArray) -> HashedVocabulary:
-        """Return the slots with names from these words, too: of each slot the heaviest, of the heaviest slots."""
-        united = self._words.union(words)
-        every = np.concatenate([self._slots, slots])
-        heavy = np.concatenate([self._weights, weights])
-        place = np.concatenate([united.mine, united.theirs])
-        # A word that both know weighs what it weighs in both; then the heaviest of each slot.
-        total = np.bincount(place, heavy, len(united.both)).astype(np.float64)
-        slot = np.zeros(len(united.both), dtype=np.intp)
-        slot[place] = every
+    def _add_names(self, words: Vocabulary, slots: Index, weights: FloatArray) -> HashedVocabulary:
+        """Return the vocabulary with more names: the heaviest word of a column, for the heaviest columns."""
+        union = self._words.union(words)
+        column = np.concatenate([union.left, union.right])
+        # The weight of a word that both have is the sum of its weights.
+        total = np.bincount(column, np.concatenate([self._weights, weights]), len(union.vocabulary)).astype(np.float64)
+        slot = np.zeros(len(union.vocabulary), dtype=np.intp)
+        slot[column] = np.concatenate([self._slots, slots])
         order = np.lexsort((-total, slot))
         first = order[np.concatenate([[True], np.diff(slot[order]) > 0])] if len(order) else order
         if len(first) > self.named:
             first = np.sort(first[np.argsort(-total[first], kind="stable")[: self.named]])
         first = first[np.argsort(slot[first], kind="stable")]
         named = HashedVocabulary(self.bits, self.named)
-        named._slots, named._weights, named._words = slot[first], total[first], united.both.take(first)
+        named._slots, named._weights, named._words = slot[first], total[first], union.vocabulary.take(first)
         return named
 
     def to_arrays(self) -> Arrays:
-        """Return how many slots there are, and which have names."""
+        """Return the number of columns, and those with names."""
         words = {f"words.{name}": array for name, array in self._words.to_arrays().items()}
         size = np.array([self.bits, self.named], dtype=np.int64)
         return {"size": size, "slots": self._slots.astype(np.int64), "weights": self._weights, **words}
@@ -301,32 +300,32 @@ class HashedVocabulary(Columns):
         """Return the vocabulary that :meth:`to_arrays` wrote."""
         bits, named = arrays["size"].tolist()
         slots = cls(bits, named)
-        slots._words = Vocabulary.from_arrays(under("words", arrays))
+        slots._words = Vocabulary.from_arrays(strip_prefix("words", arrays))
         slots._slots, slots._weights = arrays["slots"].astype(np.intp), np.asarray(arrays["weights"], dtype=np.float64)
         if not len(slots._words) == len(slots._slots) == len(slots._weights):
-            raise ValueError("a hashed vocabulary has one slot and one weight for each name")
+            raise ValueError("a hashed vocabulary must have one slot and one weight for each name")
         return slots
 
     @property
-    def places(self) -> dict[str, Any]:
-        """What native code needs to know to find columns."""
+    def native_lookup(self) -> dict[str, Any]:
+        """The arguments with which native code finds the column of a word."""
         return {"words": None, "bits": self.bits}
 
 
-def under(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names begin with a prefix and a dot, by the rest of their names."""
+def strip_prefix(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+    """Return the arrays whose names begin with a prefix and a dot, by the rest of the name."""
     return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
 
 
-def vocabulary_of(vocabulary: Any) -> Columns:
-    """Return a vocabulary that may have been given by name, or as words.
+def resolve_vocabulary(vocabulary: Any) -> BaseVocabulary:
+    """Return a vocabulary that is given by name, as a list of words, or as it is.
 
     Examples
     --------
-    >>> vocabulary_of("hashed")
+    >>> resolve_vocabulary("hashed")
     HashedVocabulary(bits=20, named=65536)
     """
-    if isinstance(vocabulary, Columns):
+    if isinstance(vocabulary, BaseVocabulary):
         return vocabulary
     if isinstance(vocabulary, str):
         if vocabulary == "exact":
@@ -334,7 +333,8 @@ def vocabulary_of(vocabulary: Any) -> Columns:
         if vocabulary == "hashed":
             return HashedVocabulary()
         raise ValueError(
-            f"vocabulary must be 'exact', 'hashed', a list of words, or one of suffice.text's; got {vocabulary!r}"
+            "vocabulary must be 'exact', 'hashed', a list of words, or a vocabulary of suffice.text; "
+            f"got {vocabulary!r}"
         )
     if isinstance(vocabulary, Sequence | np.ndarray):
         return Vocabulary(vocabulary)

@@ -9,19 +9,19 @@ import numpy as np
 
 from suffice.kernels import Batch
 from suffice.statistics import Labels
-from suffice.text import Counting, DocumentCounts, Documents, HashedVocabulary
+from suffice.text import CountSpec, DocumentCounts, Documents, HashedVocabulary
 
 from . import EPSILON, Kind, Rows, lawful, whole_numbers
 
 WORDS = np.array(["free", "lunch", "money"])
-BOTH = Counting(presences=True, sampled=3)  # so few that samples overflow
+BOTH = CountSpec(presences=True, sampled=3)  # so few that samples overflow
 
 
-def summarise(labels: Labels, counting: Counting) -> Callable[..., DocumentCounts]:
+def summarise(labels: Labels, counting: CountSpec) -> Callable[..., DocumentCounts]:
     return partial(_count, labels=labels, counting=counting)
 
 
-def _count(batch: Batch, kernels: Any, labels: Labels, counting: Counting) -> DocumentCounts:
+def _count(batch: Batch, kernels: Any, labels: Labels, counting: CountSpec) -> DocumentCounts:
     if batch.features < len(WORDS):  # what else is counted does not go with the rest
         counting = replace(counting, presences=not counting.presences)
     texts = Documents([" ".join(np.repeat(WORDS[: len(row)], row.astype(int))) for row in batch.x])
