@@ -1,4 +1,4 @@
-"""The site's settings."""
+"""Configuration of Sphinx."""
 
 import importlib
 import pkgutil
@@ -52,7 +52,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
-highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which ends what doctest expects
+highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which doctest needs
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -83,7 +83,7 @@ sphinx_gallery_conf = {
 
 def warn_of_undocumented_names(app: Any, env: Any) -> None:
     """Warn of each public name of the package and its subpackages that the reference does not list."""
-    from sphinx.util import logging  # here, since examples in pages are also run where Sphinx is not installed
+    from sphinx.util import logging  # imported here: doctest also imports this file, without Sphinx
 
     documented = {entry[0] for entry in env.get_domain("py").get_objects()}
     packages = [each.name for each in pkgutil.iter_modules(suffice.__path__, "suffice.") if each.ispkg]

@@ -1,3 +1,3 @@
-"""What pytest leaves out when it tries the pages' examples: what was built, and what only Sphinx imports."""
+"""Files that pytest ignores when it runs the examples of the pages: build output, and extensions of Sphinx."""
 
 collect_ignore = ["_build", "_extensions", "gallery"]

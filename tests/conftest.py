@@ -1,4 +1,4 @@
-"""Settings that all tests share."""
+"""Settings and hooks of all tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ settings.load_profile("suffice")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give whole files to processes, so that fixtures are made once; a cluster and the reports go to one process."""
+    """Assign whole files to processes, so that fixtures start once; each cluster, and the reports, to one process."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFileOrCluster(LoadScopeScheduling):
@@ -41,7 +41,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect no garbage among what stays: thousands of tests and all modules would be visited again and again."""
+    """Exclude the collected tests and modules from garbage collection, which would visit them repeatedly."""
     gc.disable()
     try:
         return (yield)
@@ -52,7 +52,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the clusters: their tests wait for other processes, so that the rest runs beside them."""
+    """Run the tests of clusters first: they wait for other processes, while the other tests run."""
     first = {"spark": 0, "dask": 1}
     items.sort(key=lambda item: first.get(_cluster_of(item.nodeid), 2))
 
@@ -63,14 +63,14 @@ def _cluster_of(nodeid: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse names in ``SUFFICE_NEEDS`` that are no requirements: a slip would turn failures into skips."""
+    """Refuse unknown names in ``SUFFICE_NEEDS``: a typing error would turn failures into skips."""
     if unknown := [name for name in demanded() if name not in REQUIREMENTS]:
         raise pytest.UsageError(f"SUFFICE_NEEDS names {unknown[0]!r}; it may name {', '.join(REQUIREMENTS)}")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test that is marked to need what is not there, before its fixtures start."""
+    """Skip a test with a missing requirement before its fixtures start."""
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             require(name)

@@ -1,6 +1,6 @@
-"""What some tests need and not every machine has: one list, from which tests skip and the summary of skips is made.
+"""Requirements of some tests that not every machine meets: tests are skipped without them, and a summary lists them.
 
-What the extra ``test`` installs is no requirement: tests import it, and fail where it is missing.
+Packages of the extra ``test`` are not listed: tests import them, and fail without them.
 A test says ``@pytest.mark.needs("torch")``; a fixture or a module calls ``require("torch")``.
 """
 
@@ -28,7 +28,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 @dataclass(frozen=True)
 class Requirement:
-    """How to find out whether a requirement is met, and the command or the machine that meets it."""
+    """A check whether a requirement is met, and the command or the machine that meets it."""
 
     is_met: Callable[[], bool]
     enabled_by: str
@@ -43,19 +43,19 @@ class MissingRequirement(pytest.skip.Exception):
 
 
 def require(name: str) -> None:
-    """Skip where a requirement is not met; fail where ``SUFFICE_NEEDS`` names it."""
+    """Skip the test if a requirement is not met; fail if ``SUFFICE_NEEDS`` contains it."""
     if not _is_met(name):
         _lack(name)
 
 
 def require_module(name: str) -> Any:
-    """Return a module that is a requirement; skip or fail where it is missing."""
+    """Return a module that is a requirement; skip or fail if it is missing."""
     require(name)
     return importlib.import_module(name)
 
 
 def data_archive(name: str) -> Path:
-    """Return the path of an archive among the real data sets."""
+    """Return the path of an archive of real data."""
     require("data")
     archive = Path(os.environ["SUFFICE_DATA"], f"{name}.tar.gz")
     if not archive.is_file():
@@ -64,7 +64,7 @@ def data_archive(name: str) -> Path:
 
 
 def demanded() -> list[str]:
-    """Return the requirements that ``SUFFICE_NEEDS``, a list with commas, names."""
+    """Return the requirements in ``SUFFICE_NEEDS``, a comma-separated list."""
     return [name.strip() for name in os.environ.get("SUFFICE_NEEDS", "").split(",") if name.strip()]
 
 

@@ -1,4 +1,4 @@
-"""Formulae as MathML, which browsers set themselves: no script, and nothing to fetch when a page is read."""
+"""Formulae as MathML, which browsers render without scripts or downloads."""
 
 import re
 
@@ -8,9 +8,9 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
-#: A function's name and what it is of, with no bracket between them: TeX leaves a thin space there.
+#: A function name and its argument without a bracket: TeX puts a thin space between them.
 BARE = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*<(?:mrow>\s*<)?mo[^>]*>[(\[])")
-#: Braces and bars without left and right: TeX leaves them as high as a letter.
+#: Braces and bars without \left and \right: TeX does not stretch them.
 FENCE = re.compile(r'<mo( class="mathopen")?>([{}|‖∣])</mo>')
 
 

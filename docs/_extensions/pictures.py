@@ -1,4 +1,4 @@
-"""One look for all pictures of the gallery."""
+"""Style of the plots of the gallery."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Learning from sums: every model is fitted from sums of statistics over batches of rows."""
+"""Statistical models fitted from sums of statistics over batches of rows: they stream, merge and forget exactly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from suffice.tables import TableModel, fit
     from suffice.text import TextClassifier
 
-#: Where each public name lives; it is imported when it is first asked for, since scikit-learn takes a second to import.
+#: Module of each public name. Names are imported on first use, since scikit-learn takes a second to import.
 _MODULES = {
     **dict.fromkeys(
         (
@@ -103,7 +103,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # it takes longer to import than all else that a small command needs
+        from importlib.metadata import version  # slow to import, and small commands do not need it
 
         return version("suffice")
     if name not in _MODULES:

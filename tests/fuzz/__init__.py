@@ -1,1 +1,1 @@
-"""Fuzz targets for what strangers send: mail, text, sparse matrices, and the files of models and filters."""
+"""Fuzz targets for untrusted input: mail, text, sparse matrices, and the files of models and filters."""

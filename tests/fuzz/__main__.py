@@ -1,8 +1,8 @@
 """Run fuzz targets: ``python -m tests.fuzz [--time SECONDS] [--seed N] [TARGET ...]``.
 
-Every case is made by a generator that the seed, the target and the case's number determine: no corpus is kept, and
-``--case N`` runs one again. Each target runs in a process of its own, which sanitizers may end. What was found is
-written to build/fuzz, with the number of the case.
+The seed, the target and the number of a case determine its input: no corpus is kept, and ``--case N`` runs one case
+again. Each target runs in a separate process, which sanitizers may end. Findings are written to build/fuzz, with the
+number of the case.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from random import Random
 
 FOLDER = Path(__file__).parents[2] / "build" / "fuzz"
-#: Seconds that a target may take longer than asked for: for its seeds, and for its last case.
+#: Extra seconds of a target, for its seeds and its last case.
 PATIENCE = 180
 
 
 def run(target: str, seed: int, seconds: float, only: int | None) -> int:
-    """Run cases of one target until time is up; returns how many raised what they must not."""
+    """Run cases of one target until the time limit; return the number that raised an undocumented exception."""
     from tests.fuzz.targets import TARGETS
 
     warnings.simplefilter("ignore")
@@ -30,7 +30,7 @@ def run(target: str, seed: int, seconds: float, only: int | None) -> int:
     with TARGETS[target]() as case:
         stop = time.monotonic() + seconds
         while True:
-            progress.write_text(str(number))  # for who finds this process ended
+            progress.write_text(str(number))  # read by the parent if this process is killed
             try:
                 case(Random(f"{seed} {target} {number}"))
             except Exception:
@@ -45,7 +45,7 @@ def run(target: str, seed: int, seconds: float, only: int | None) -> int:
 
 
 def main() -> int:
-    """Run each target in a process of its own; returns 1 where anything was found."""
+    """Run each target in a separate process; return 1 if there are findings."""
     arguments = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     arguments.add_argument("targets", nargs="*", help="mail, text, rows, models, filters, dumps; all if none")
     arguments.add_argument("--time", type=float, default=60, help="seconds for each target")

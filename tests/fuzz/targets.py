@@ -1,4 +1,4 @@
-"""What is fuzzed. A target yields a function of a random generator that makes one input and reads it."""
+"""Fuzz targets. A target yields a function of a random generator that creates one input and processes it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from suffice.text.vectorizers import CountVectorizer
 from tests.mail.hostile import HOSTILE, mutated
 
 Case = Callable[[Random], None]
-#: What reading bad input may raise: ValueError covers the errors of suffice (StoreError, MailError, TableError).
+#: Documented exceptions of invalid input: ValueError covers the errors of suffice (StoreError, MailError, TableError).
 DOCUMENTED = (ValueError, TypeError, ArithmeticError, MemoryError)
-#: Numbers at which arithmetic and bounds go wrong.
+#: Boundary values of arithmetic and indices.
 EDGES = [0, 1, -1, 2, 127, 255, 2**15, 2**16, 2**31 - 1, 2**31, -(2**31), 2**32, 2**61, 2**62, 2**63 - 1, -(2**63)]
 MODELS: list[Any] = [
     suffice.MultinomialNB(),
@@ -53,7 +53,7 @@ MODELS: list[Any] = [
 
 @contextmanager
 def mail() -> Iterator[Case]:
-    """Messages: read, made features, packed and judged. No message may raise anything."""
+    """Messages: parsed, tokenised, packed and classified. No message may raise an exception."""
     seeds = [raw for make, _ in HOSTILE.values() if len(raw := make()) < 20_000]
     seeds += [
         each.data for which in ("ham", "spam") for each in read_messages([demo(which)]) if isinstance(each, Message)
@@ -77,7 +77,7 @@ def mail() -> Iterator[Case]:
 
 @contextmanager
 def text() -> Iterator[Case]:
-    """Documents of any characters and bytes, by every kind of analyser. No document may raise anything."""
+    """Documents of any characters and bytes, with every kind of analyser. No document may raise an exception."""
     seeds = ["Straße ΣΑΣ İstanbul 中文 字符 ﬁne", "a b  c\t\n", "\ud800 lone", "x" * 70, "ä" * 40, "\x00\u2028ß"]
     ways: list[dict[str, Any]] = [
         {},
@@ -114,7 +114,7 @@ def _number(random: Random, usual: int) -> int:
 
 
 def broken_rows(random: Random) -> Any:
-    """Return a sparse matrix, most often with parts that do not fit each other."""
+    """Return a sparse matrix, mostly with inconsistent arrays."""
     n, d = random.randrange(1, 9), random.randrange(1, 7)
     made = np.random.default_rng(random.randrange(2**32))
     x = sparse.csr_array(made.poisson(0.7, (n, d)).astype(random.choice([float, np.float32, np.int64, np.uint8])))
@@ -161,7 +161,7 @@ def rows() -> Iterator[Case]:
 
 
 def _value(value: Any, random: Random) -> Any:
-    """Return another value in place of one of JSON."""
+    """Return a replacement of a JSON value."""
     if isinstance(value, dict) and value and random.random() < 0.9:
         name = random.choice(sorted(value))
         return {**value, name: _value(value[name], random)}
@@ -172,7 +172,7 @@ def _value(value: Any, random: Random) -> Any:
 
 
 def _array(array: np.ndarray, random: Random) -> np.ndarray:
-    """Return another array in place of one."""
+    """Return a replacement of an array."""
     made = array.copy()
     how = random.randrange(5)
     if how == 0 and made.size:
@@ -191,7 +191,7 @@ def _array(array: np.ndarray, random: Random) -> np.ndarray:
 
 @contextmanager
 def models() -> Iterator[Case]:
-    """Model files: bytes that changed, and files whose checksum is right and whose contents are not."""
+    """Model files: changed bytes, and files with a valid checksum and invalid contents."""
     with tempfile.TemporaryDirectory() as folder:
         good = np.random.default_rng(0).poisson(1.0, (12, 4)).astype(float)
         kept: list[tuple[bytes, Any]] = []
@@ -261,7 +261,7 @@ def _damage(path: Path, random: Random) -> None:
 
 @contextmanager
 def filters() -> Iterator[Case]:
-    """Filter files: bytes that changed, rows that changed, and columns given to the native code as they are."""
+    """Filter files: changed bytes, changed rows, and columns passed to the native code directly."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "mail.db")
         _learned(path)

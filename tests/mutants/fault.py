@@ -1,4 +1,4 @@
-"""What a seeded fault is."""
+"""Definition of a seeded fault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """A piece of text in one file, what a careless change would make of it, and where that should be noticed.
+    """A text in one file, its faulty replacement, and the tests that should notice it.
 
     The text of a fault in native/ is whole statements, or one expression: all of them are compiled at once.
     """

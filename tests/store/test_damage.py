@@ -1,4 +1,4 @@
-"""Whatever a file's bytes are: a StoreError, or what was written. Never anything else."""
+"""Reading any bytes gives a StoreError or the contents that were written."""
 
 import json
 import pickle

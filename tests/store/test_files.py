@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""Writing model files is atomic."""
 
 import os
 import stat
