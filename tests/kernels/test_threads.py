@@ -81,7 +81,7 @@ def test_rows_are_cut_by_what_there_is_to_read_and_to_add():
         "many rows": len(tall.parts(TiedMoments.over().cost_of(tall))),
         "queries, each against many rows": len(Batch(np.zeros((10, 2)), work=10**6).parts()),
     }
-    assert list(parts.values()) == [1, 1, 2, 4, 4]
+    assert list(parts.values()) == [1, 1, 2, 8, 8]
     assert sum(part.rows for part in tall.parts()) == tall.rows
 
 

@@ -29,7 +29,7 @@ A = TypeVar("A")
 #: Fewer numbers than this are read sooner than two threads are brought to work on them.
 SMALL = 1 << 18
 #: Numbers that are read in the time that it takes to begin another part.
-_PART = 1 << 20
+_PART = 1 << 18
 #: Numbers that are read in the time in which one number of a part's result is allocated and added.
 _ADDING = 16
 #: Rows are cut into no more parts than this.
@@ -121,7 +121,7 @@ class Batch:
         >>> from suffice.statistics.base import Cost
         >>> batch = Batch(np.zeros((500_000, 40), dtype=np.int8))
         >>> len(batch.parts()), len(batch.parts(Cost(batch.size, result=50_000)))
-        (4, 2)
+        (8, 4)
         """
         work, result = cost or (self.size, 0)
         adding = _ADDING * result
