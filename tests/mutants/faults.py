@@ -295,7 +295,7 @@ FAULTS = (
         "native/mail/transfer.hpp",
         "at = next + 1 < text.size() && text[next + 1] == '\\n' ? next + 2 : next + 1;",
         "at = next + 1;",
-        ("tests/mail/test_pieces.py::test_transfer_encodings_are_removed",),
+        ("tests/mail/test_parsing.py::test_transfer_encodings_are_removed",),
     ),
     # Mail, as it is learned and kept.
     Fault(
