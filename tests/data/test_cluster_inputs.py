@@ -440,8 +440,8 @@ def test_dask_rows_may_be_given_by_name() -> None:
     expected = model.predict_proba(X=x)
     there = da.from_array(x, chunks=(15, 2))
     np.testing.assert_allclose(model.predict_proba(X=there).compute(), expected)
-    learnt = GaussianNB().fit(X=there, y=da.from_array(y, chunks=15))
-    np.testing.assert_allclose(learnt.predict_proba(X=there).compute(), expected)
+    learned = GaussianNB().fit(X=there, y=da.from_array(y, chunks=15))
+    np.testing.assert_allclose(learned.predict_proba(X=there).compute(), expected)
 
 
 @pytest.mark.parametrize("model", [GLM("binomial", "probit"), GLM("poisson"), LogisticRegression()], ids=str)

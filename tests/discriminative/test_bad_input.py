@@ -123,7 +123,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: (
             GLM("dirichlet").partial_fit(X, np.c_[Y + 1, 2 - Y] / 3).partial_fit(X, np.c_[Y + 1, 3 - Y, Y * 0 + 1] / 5)
         ),
-        "y has 3 parts a row; the model has learnt 2",
+        "y has 3 parts a row; the model has learned 2",
     ),
     "stochastic steps of proportions": (
         lambda: GLM("beta", solver="stochastic").fit(X, (Y + 1) / 3),

@@ -204,8 +204,8 @@ def test_em_for_missing_cells_raises_the_likelihood_to_its_top() -> None:
         model = GDA(kind, missing="em").fit(holes, y)
         assert (np.diff(model.em_trace_) >= 0).all()
         assert len(model.em_trace_) > 3
-        learnt = model.covariance_ if kind == "tied" else model.covariance_[0]
-        np.testing.assert_allclose(learnt, covariance, atol=0.12)
+        learned = model.covariance_ if kind == "tied" else model.covariance_[0]
+        np.testing.assert_allclose(learned, covariance, atol=0.12)
         np.testing.assert_allclose(model.means_, [[0, 0, 0], [2, 0, 1]], atol=0.1)
         complete = GDA(kind).fit(x, y)
         assert abs(model.score(x, y) - complete.score(x, y)) < 0.01

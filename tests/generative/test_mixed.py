@@ -608,9 +608,9 @@ def test_samples_teach_what_they_were_drawn_from() -> None:
         assert np.mean(drawn[2]) == pytest.approx(np.mean(given[2]), abs=0.05)
         for wall in set(given[3]):
             assert drawn[3].count(wall) / len(drawn[3]) == pytest.approx(given[3].count(wall) / len(given[3]), abs=0.05)
-        words, learnt = (" ".join(each[4]).split() for each in (drawn, given))
+        words, learned = (" ".join(each[4]).split() for each in (drawn, given))
         for word in WORDS:
-            assert words.count(word) / len(words) == pytest.approx(learnt.count(word) / len(learnt), abs=0.03)
+            assert words.count(word) / len(words) == pytest.approx(learned.count(word) / len(learned), abs=0.03)
     texts, _ = model.sample(3, y=1, random_state=0, length=4)
     assert [len(text.split()) for text in texts[:, 4]] == [4, 4, 4]
 

@@ -397,7 +397,7 @@ GENERATIVE = [
         with_gaps,
         tolerance=1e-6,
         refuses=dict.fromkeys(
-            ["batch_by_batch", "row_by_row", "a_stream", *IN_PARTS], "learnt by fit, all at once, not added"
+            ["batch_by_batch", "row_by_row", "a_stream", *IN_PARTS], "learned by fit, all at once, not added"
         ),
         differs={"a_sum_of_models": MIXED_BY_MODEL},
     ),

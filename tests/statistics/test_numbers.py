@@ -111,7 +111,7 @@ def test_digits_lost_bounds_the_error():
 @pytest.mark.parametrize("kind", [DiagonalMoments, TiedMoments, FullMoments])
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_with_the_only_cells_of_a_class_that_are_not_0_are_forgotten(kind, seed):
-    """What is left is 0 there, exactly: no rounding noise, and no sign that the rows were never learnt."""
+    """What is left is 0 there, exactly: no rounding noise, and no sign that the rows were never learned."""
     rng = np.random.default_rng(seed)
     x = np.where(rng.random((3000, 3)) < 0.1, np.round(rng.lognormal(1, 2, (3000, 3)), 2), 0.0)
     y = rng.integers(0, 2, 3000)

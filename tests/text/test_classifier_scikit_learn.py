@@ -44,8 +44,8 @@ def test_cross_validation_is_a_fit_for_each_fold(form: str, vocabulary: str) -> 
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(texts, y))
     scores = cross_val_score(classifier(form, vocabulary), texts, y, cv=folds)
     by_hand = []
-    for learnt, held in folds:
-        model = classifier(form, vocabulary).fit([texts[i] for i in learnt], y[learnt])
+    for learned, held in folds:
+        model = classifier(form, vocabulary).fit([texts[i] for i in learned], y[learned])
         by_hand.append(accuracy_score(y[held], model.predict([texts[i] for i in held])))
     np.testing.assert_allclose(scores, by_hand)
     assert scores.mean() > 0.5

@@ -118,7 +118,7 @@ def test_words_are_drawn_as_often_as_the_model_says(form: str) -> None:
         expected = p[code] * counts.sum()
         z = (counts - expected) / np.sqrt(expected * (1 - p[code]))
         assert np.abs(z).max() < 4
-        # As long as what was learnt.
+        # As long as what was learned.
         lengths = np.array([len(text.split()) for text in drawn])
         mean = rows[y == label].sum(axis=1).mean()
         assert abs(lengths.mean() - mean) < 4 * np.sqrt(mean / len(drawn))

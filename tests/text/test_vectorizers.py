@@ -111,9 +111,9 @@ def test_a_vocabulary_that_is_given_needs_no_fit():
 
 
 def test_a_vocabulary_that_was_learnt_can_be_given():
-    learnt = CountVectorizer().fit(DOCUMENTS)
-    again = CountVectorizer(vocabulary=learnt.vocabulary_)
-    check_same(again.fit_transform(UNSEEN), learnt.transform(UNSEEN))
+    learned = CountVectorizer().fit(DOCUMENTS)
+    again = CountVectorizer(vocabulary=learned.vocabulary_)
+    check_same(again.fit_transform(UNSEEN), learned.transform(UNSEEN))
 
 
 @given(documents=st.lists(text, max_size=6), others=st.lists(text, max_size=3), cutting=st.sampled_from(CUTTING))

@@ -79,7 +79,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         numbers = validation.numbers_there(y, rows, several=response.vector_targets)
         parts = numbers.shape[1] if numbers.ndim == 2 else 1
         if not reset and parts != self._parts:
-            raise ValueError(f"y has {parts} parts a row; the model has learnt {self._parts}")
+            raise ValueError(f"y has {parts} parts a row; the model has learned {self._parts}")
         self._parts = parts
         return numbers, parts
 

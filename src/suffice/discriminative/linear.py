@@ -165,7 +165,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     # Learning.
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows and their targets, forgetting what was learnt before.
+        """Learn from rows and their targets, forgetting what was learned before.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets
         ):
             raise ValueError(
-                f"y has shape {targets.shape}; the model has learnt {self._memory.targets} target(s) a row"
+                f"y has shape {targets.shape}; the model has learned {self._memory.targets} target(s) a row"
             )
         return Batch(x, targets, validation.weights(sample_weight, x.shape[0]))
 

@@ -583,7 +583,7 @@ class Regression(LinearPredictor):
         self, likelihood: NegativeLogLikelihood, targets: int, first: bool, seen: float
     ) -> tuple[FloatArray, float]:
         """Return theta after one step for each row, as they come, and the sum of their values, each before its own."""
-        # The penalty is that of all rows learnt: a batch bears its share.
+        # The penalty is that of all rows learned: a batch bears its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         shape = likelihood.shape
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
@@ -606,7 +606,7 @@ class Regression(LinearPredictor):
     def _batch_pace(self, likelihood: NegativeLogLikelihood, theta: FloatArray, before: float) -> Pace:
         """Return the step sizes for a batch: continued from the last batch, as given, or chosen for this batch.
 
-        The rows that were learnt before, all at once, count as steps: the next ones do not start anew.
+        The rows that were learned before, all at once, count as steps: the next ones do not start anew.
         """
         if self._pace is not None:
             return self._pace

@@ -137,7 +137,7 @@ class GenerativeClassifier(SummedClassifier):
         unlabelled: Any = None,
         unlabelled_weight: float = 1.0,
     ) -> Self:
-        """Learn from rows and their classes, forgetting what was learnt before.
+        """Learn from rows and their classes, forgetting what was learned before.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class GenerativeClassifier(SummedClassifier):
 
     @row_wise("log_evidence")
     def log_evidence(self, X: Any) -> Any:
-        """Return log p(x) of each row, (n,): low for rows unlike any that were learnt."""
+        """Return log p(x) of each row, (n,): low for rows unlike any that were learned."""
         self._check_fitted()
         x = self._features(X, reset=False)
         joint = self._source()

@@ -106,7 +106,7 @@ class EventNB(DiscreteNB):
         return None
 
     def _rows_read(self, X: Any, what: What) -> Any:
-        # One message between two that are learnt: reading all words anew for it would take longer than learning them.
+        # One message between two that are learned: reading all words anew for it would take longer than learning them.
         if not is_sparse(X) or "_memory" not in vars(self) or self._memory.is_read:
             return super()._rows_read(X, what)
         x = self._features(X, reset=False)

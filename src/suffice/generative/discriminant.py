@@ -150,12 +150,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
                 raise
             cure = "give missing='em', or fill the cell"
             if self._params.missing == "em":
-                cure = "rows with missing cells can be learnt by fit, all at once, not added or taken out later"
+                cure = "rows with missing cells can be learned by fit, all at once, not added or taken out later"
             raise ValueError(f"Input X contains NaN: {error.entry}; {cure}") from None
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
         if len(rows) == 1:
-            raise ValueError("a covariance cannot be learnt from one sample: give more rows")
+            raise ValueError("a covariance cannot be learned from one sample: give more rows")
         if self._params.missing != "em" or self._structure.moments is DiagonalMoments:
             return super()._first_sum(rows)
         return em_missing.learn(self, rows.with_codes_here())

@@ -1,4 +1,4 @@
-"""Rows with missing cells, learnt by maximising the likelihood of what is known of them."""
+"""Rows with missing cells, learned by maximising the likelihood of what is known of them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _start(model: Any, rows: Rows, x: FloatArray) -> MultivariateGaussian:
     observed = moments.observed
     if not (observed.sum(axis=0) > 0).all():
         feature = int(np.argmin(observed.sum(axis=0) > 0))
-        raise ValueError(f"feature {feature} is missing in every row: nothing can be learnt about it; drop it")
+        raise ValueError(f"feature {feature} is missing in every row: nothing can be learned about it; drop it")
     overall = (observed * moments.mean).sum(axis=0) / observed.sum(axis=0)
     mean = np.where(observed > 0, moments.mean, overall)
     variance = moments.spread.sum(axis=0) / observed.sum(axis=0)

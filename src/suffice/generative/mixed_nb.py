@@ -250,7 +250,7 @@ class MixedNB(PriorsGiven):
         return super().explain(self._in_order(X), against)
 
     def _as_given(self, rows: Any) -> Any:
-        """Return drawn cells as a data frame, where the model learnt from one, or else as an array of objects."""
+        """Return drawn cells as a data frame, where the model learned from one, or else as an array of objects."""
         cells = {kind: iter(drawn) for kind, drawn in rows.items()}
         n = len(next(iter(rows.values()))[0])
         drawn: dict[Any, Any] = {

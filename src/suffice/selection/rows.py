@@ -62,7 +62,7 @@ class Rows:
 
 
 class Folds:
-    """Rows cut into folds. The sums of the other folds, added up, are what a fold's model learnt from.
+    """Rows cut into folds. The sums of the other folds, added up, are what a fold's model learned from.
 
     Every row is summed once, however many folds and settings there are.
     """
@@ -76,7 +76,7 @@ class Folds:
         return sums_of_others([model._first_sum(part)[0] for part in self.parts])
 
     def read(self, models: Sequence[Model], others: Sequence[Statistics], what: str) -> Iterator[list[Any]]:
-        """Yield, fold by fold, a reading of its rows under what each model has learnt from the other folds."""
+        """Yield, fold by fold, a reading of its rows under what each model has learned from the other folds."""
         for part, sums in zip(self.parts, others, strict=True):
             yield models[0]._ask_many(read_all(models, sums), part.x, what)
 
