@@ -136,8 +136,9 @@ def test_ids_are_unique_and_references_resolve() -> None:
     assert 'id="mine-' in figure_to_svg(figure, prefix="mine")
 
 
-def test_special_characters_in_names() -> None:
-    texts = {element.text for element in ElementTree.fromstring(page("effects")).iter(f"{SVG}text")}
+@pytest.mark.parametrize("name", ["effects", "words"])
+def test_special_characters_in_names(name: str) -> None:
+    texts = {element.text for element in ElementTree.fromstring(page(name)).iter(f"{SVG}text")}
     assert {"ham & <eggs>", "$5 or $6", "東京·"} <= texts
 
 

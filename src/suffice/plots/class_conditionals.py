@@ -172,8 +172,9 @@ class ClassEllipsesDisplay(ClassConditionalsDisplay):
             # The limits leave out extreme outliers, which would make the ellipses tiny.
             low = np.minimum(low, np.nanquantile(self.X, 0.005, axis=0))
             high = np.maximum(high, np.nanquantile(self.X, 0.995, axis=0))
-        ax.set_xlim(low[0], high[0])
-        ax.set_ylim(low[1], high[1])
+        margin = 0.02 * (high - low)  # for the markers of points on the limits
+        ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
+        ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
         rows = draw_legend(ax, entries)
         label_axes(ax, *self.features)
         self._set_title("Class means, and ellipses at 1 and 2 standard deviations", rows)
@@ -230,20 +231,25 @@ class ClassDensitiesDisplay(ClassConditionalsDisplay):
 
     def _draw(self) -> None:
         ax = self.ax_
+        highest = 0.0  # of the histograms
         entries: list[tuple[Any, str]] = []
         for code, label in enumerate(self.classes):
             if self.x is not None and self.y is not None:
                 values = self.x[(self.y == label) & np.isfinite(self.x)]
                 if len(values):
                     bins = min(24, max(6, int(np.sqrt(len(values)))))
-                    ax.hist(values, bins=bins, density=True, color=class_colour(code), alpha=0.2, linewidth=0)
+                    heights, _, _ = ax.hist(
+                        values, bins=bins, density=True, color=class_colour(code), alpha=0.2, linewidth=0
+                    )
+                    highest = max(highest, float(np.max(heights)))
             (line,) = ax.plot(
                 self.grid, self.densities[code], color=class_colour(code), linestyle=line_style(code), linewidth=1.8
             )
             entries.append((line, str(label)))
         # The upper limit cuts the peak of a class of tiny variance, which would flatten all other densities.
         peaks = self.densities.max(axis=1)
-        ax.set_ylim(0, 1.08 * min(float(peaks.max()), 8 * float(np.median(peaks))))
+        top = float(np.clip(highest, peaks.max(), 2 * peaks.max()))
+        ax.set_ylim(0, 1.08 * min(top, 8 * float(np.median(peaks))))
         ax.set_xlim(float(self.grid[0]), float(self.grid[-1]))
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -372,7 +378,7 @@ class ClassWordsDisplay(ClassConditionalsDisplay):
             hide_spines(ax)
             for row, value in enumerate(values):
                 label_bar(ax, value, row, value)
-            set_axes_title(ax, shorten(label, 20))
+            set_axes_title(ax, str(label), max_length=20)
         for unused in self.axes_[len(self.words) :]:
             unused.set_axis_off()
         if self._owns_figure:

@@ -30,7 +30,7 @@ _LAYER_ALPHA = 0.11
 
 
 class DecisionBoundaryDisplay(Display):
-    """Decision boundary over two features: shaded by the most probable class, darker for a larger margin.
+    """Decision boundary over two features: shaded by the most probable class, stronger for a larger margin.
 
     Parameters
     ----------
@@ -174,13 +174,28 @@ class DecisionBoundaryDisplay(Display):
             handle = Line2D([], [], color=class_colour(code), marker=class_marker(code), linestyle="none", markersize=6)
             entries.append((handle, str(label)))
             if self.X is not None and self.y is not None:
-                x0, x1 = self.X[self.y == label].T
-                ax.scatter(x0, x1, s=9, marker=class_marker(code), color=class_colour(code), alpha=0.6, linewidths=0)
+                points = points_on_grid(self.X[self.y == label], self.first, self.second)
+                ax.scatter(
+                    points[:, 0],
+                    points[:, 1],
+                    s=9,
+                    marker=class_marker(code),
+                    color=class_colour(code),
+                    alpha=0.6,
+                    linewidths=0,
+                    clip_on=False,
+                )
         ax.set_xlim(self.first.min(), self.first.max())
         ax.set_ylim(self.second.min(), self.second.max())
         rows = draw_legend(ax, entries)
         label_axes(ax, *self.features)
         self._set_title("Decision boundary" + ("; other features held constant" if self.held else ""), rows)
+
+
+def points_on_grid(points: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the points within the range of a grid, (m, 2); drawn unclipped, those on its edges have whole markers."""
+    low, high = (first.min(), second.min()), (first.max(), second.max())
+    return points[((points >= low) & (points <= high)).all(axis=1)]
 
 
 def _predict(model: Any, rows: Any, classes: Array) -> FloatArray:

@@ -180,7 +180,7 @@ class FeatureEffectsDisplay(Display):
         ax.barh(range(n_features, m), lengths[n_features:], 0.72, color=FOREGROUND, alpha=0.5)
         ax.axvline(0, color=FOREGROUND, linewidth=0.8)
         low, high = min(0.0, lengths.min()), max(0.0, lengths.max())
-        space = 0.18 * ((high - low) or 1.0)  # for the values beside the bars
+        space = 0.25 * ((high - low) or 1.0)  # for the values beside the bars
         ax.set_xlim(low - (space if low < 0 else 0), high + (space if high > 0 else 0))
         for row, (length, value) in enumerate(zip(lengths, self.values, strict=True)):
             label_bar(ax, length, row, value)

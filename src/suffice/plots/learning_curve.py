@@ -202,8 +202,14 @@ class LearningCurveDisplay(Display):
         for crossing in crossings if len(crossings) <= _MAX_LABELS else ():
             low = ax.get_ylim()[0]
             ax.plot([crossing.size] * 2, [low, crossing.value], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
-            text = f" {format_number(round(crossing.size))} rows"
-            ax.text(crossing.size, low, text, color=FOREGROUND, fontsize=FONT_SIZE, va="bottom", ha="left")
+            ax.annotate(
+                f"{format_number(round(crossing.size))} rows",
+                (crossing.size, low),
+                textcoords="offset points",
+                xytext=(4, 4),
+                color=FOREGROUND,
+                fontsize=FONT_SIZE,
+            )
             ax.set_ylim(bottom=low)
         rows = draw_legend(ax, entries)
         label_axes(ax, "training rows", f"{self.measure} on held-out rows")

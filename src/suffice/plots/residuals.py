@@ -142,12 +142,14 @@ class ResidualsDisplay(Display):
 
     def _draw_points(self, values: FloatArray) -> None:
         sample = sample_rows(len(self.actual), self.max_rows, 0)
-        self.ax_.scatter(self.predicted[sample], values[sample], s=12, color=class_colour(0), alpha=0.5, linewidths=0)
+        self.ax_.scatter(self.predicted[sample], values[sample], s=12, color=class_colour(0), alpha=0.6, linewidths=0)
 
     def _draw_predicted(self) -> None:
         self._draw_points(self.actual)
         ends = [float(self.predicted.min()), float(self.predicted.max())]
         self.ax_.plot(ends, ends, color=FOREGROUND, linewidth=1.0)
+        if self.counts is not None:
+            self.ax_.locator_params(axis="y", integer=True)
         label_axes(self.ax_, "predicted", "actual")
         self._set_title("Actual against predicted values (line: equal)")
 
@@ -171,9 +173,12 @@ class ResidualsDisplay(Display):
         bars = ax.bar(self.counts, heights, 0.8, roots - heights, color=class_colour(0), alpha=0.6)
         (line,) = ax.plot(self.counts, roots, color=class_colour(1), marker="o", markersize=3.5, linewidth=1.5)
         ax.axhline(0, color=FOREGROUND, linewidth=0.8)
+        ax.locator_params(axis="x", integer=True)
+        ax.use_sticky_edges = False  # leaves a margin below bars that end below zero
+        ax.autoscale_view()
         rows = draw_legend(ax, [(line, "expected"), (bars, "observed, hanging from expected")])
         label_axes(ax, "count", "square root of rows")
-        self._set_title("Rootogram: observed and expected frequency of each count", rows)
+        self._set_title("Rootogram: observed and expected counts", rows)
 
 
 def _response_variance(model: Any, mean: FloatArray) -> FloatArray | None:

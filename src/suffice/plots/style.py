@@ -34,8 +34,9 @@ DOTTED = (0, (2, 3))
 #: Inches. At 390 pixels across, text of 9 points is about 12 pixels high.
 WIDTH, HEIGHT = 4.2, 3.2
 FONT_SIZE = 9.0
-#: Characters that fit across a figure of WIDTH: in a title, and in a legend.
+#: Characters that fit on a line of a title and of a legend, across a figure of WIDTH; and maximum lengths.
 TITLE_LENGTH = 52
+_MAX_TITLE_LENGTH = 200
 _LEGEND_LENGTH = 54
 _LEGEND_ENTRY_LENGTH = 40
 
@@ -151,17 +152,17 @@ def label_axes(ax: Axes, x: str = "", y: str = "") -> None:
     ax.set_ylabel(shorten(y, 38))
 
 
-def set_axes_title(ax: Axes, title: str, legend_rows: int = 0) -> None:
+def set_axes_title(ax: Axes, title: str, legend_rows: int = 0, *, max_length: int = _MAX_TITLE_LENGTH) -> None:
     """Set the title of axes above the rows of their legend, wrapped to the width of the axes."""
     figure: Any = ax.get_figure()
     inches = figure.bbox.width / figure.dpi * ax.get_position().width
-    lines = wrap_title(title, max(12, int(TITLE_LENGTH * inches / WIDTH)))
+    lines = wrap_title(title, max(12, int(TITLE_LENGTH * inches / WIDTH)), max_length)
     ax.set_title(lines, loc="left", fontsize=FONT_SIZE + 1, color=FOREGROUND, pad=6 + 14 * legend_rows)
 
 
-def wrap_title(title: str, length: int = TITLE_LENGTH) -> str:
-    """Return a title wrapped to lines of a length."""
-    return "\n".join(textwrap.wrap(shorten(title, 200), length))
+def wrap_title(title: str, length: int = TITLE_LENGTH, max_length: int = _MAX_TITLE_LENGTH) -> str:
+    """Return a title, shortened to a maximum length, on lines of a length."""
+    return "\n".join(textwrap.wrap(shorten(title, max_length), length))
 
 
 def count_legend_rows(labels: Sequence[str]) -> int:

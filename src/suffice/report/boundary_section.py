@@ -185,5 +185,7 @@ def _grid_figure(
         y=names[data.targets[sample]],
     )
     title = f"Most probable {data.target} over {pair[0]} and {pair[1]}"
-    caption = "On the lines, two classes are equally probable; shades are darker for more confidence; points are rows."
+    caption = (
+        "On the lines, two classes are equally probable; shades are stronger for more confidence; points are rows."
+    )
     return make_figure(boundary, caption, title)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.plots import FOREGROUND, Display
+from suffice.plots.decision_boundary import points_on_grid
 from suffice.plots.style import (
     DOTTED,
     FONT_SIZE,
@@ -214,7 +215,7 @@ class PredictionSurfaceDisplay(Display):
         self.predictions = np.asarray(predictions, dtype=np.float64)
         self.features = features
         self.target = target
-        self.points = points
+        self.points = np.asarray(points, dtype=np.float64)
 
     def _draw(self) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -224,8 +225,8 @@ class PredictionSurfaceDisplay(Display):
         low, high = float(self.predictions.min()), float(self.predictions.max())
         ticks = MaxNLocator(8).tick_values(low, high if high > low else low + 1)
         levels = [level for level in ticks if low < level < high]
-        x, y = np.asarray(self.points).T
-        ax.scatter(x, y, s=5, color=FOREGROUND, alpha=0.35, linewidths=0)
+        points = points_on_grid(self.points, self.first, self.second)
+        ax.scatter(points[:, 0], points[:, 1], s=5, color=FOREGROUND, alpha=0.35, linewidths=0, clip_on=False)
         # Layers overlap: adjacent bands would leave thin gaps in which the background shows.
         for level in levels:
             ax.contourf(*grid, [level, high + 1 + abs(high)], colors=[class_colour(0)], alpha=0.13)

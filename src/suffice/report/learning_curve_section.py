@@ -13,7 +13,7 @@ from suffice.metrics import LOSSES, row_losses
 from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.plots import LearningCurveDisplay
 from suffice.report.elements import Column, Section, Table, make_figure
-from suffice.report.formats import format_names, format_share, format_value
+from suffice.report.formats import capitalise, format_names, format_share, format_value
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables.candidates import candidates
@@ -49,7 +49,7 @@ def learning_curve_section(data: ReportData) -> Section | None:
         else f"The {display.measure} of {name} hardly falls at the largest size: more rows are unlikely to help.",
     ]
     caption = f"{_crossings(display)} Shaded bands are one standard deviation over {_REPEATS} random splits."
-    title = f"{display.measure[0].upper()}{display.measure[1:]} on held-out rows, by number of training rows"
+    title = f"{capitalise(display.measure)} on held-out rows, by number of training rows"
     content = {"figure": make_figure(display, caption, title), "introduction": introduction, "table": _table(display)}
     return Section("learning", "Learning curve", "figure_and_table", content)
 
@@ -61,7 +61,7 @@ def _table(display: LearningCurveDisplay) -> Table:
         for index, size in enumerate(display.sizes)
     ]
     columns = [Column("training rows"), *(Column(name, "number") for name in display.curves)]
-    return Table(f"{display.measure} on held-out rows", columns, rows, compact=True)
+    return Table(f"{capitalise(display.measure)} on held-out rows", columns, rows, compact=True)
 
 
 def _crossings(display: LearningCurveDisplay) -> str:

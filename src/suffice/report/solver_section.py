@@ -37,8 +37,8 @@ def _steps_table(steps: Sequence[Step]) -> Table:
         (
             f"{index + 1}",
             format_value(steps[index].passes),
-            f"{-steps[index].value:,.2f}",
-            f"{steps[index].gradient_norm:.1e}",
+            f"{-steps[index].value:,.2f}".replace("-", "−"),
+            f"{steps[index].gradient_norm:.1e}".replace("-", "−"),
         )
         for index in shown
     ]
