@@ -38,12 +38,21 @@ PER_ROW = ("offset", "exposure")
 Learned = tuple[Labels, Statistics, npt.NDArray[Any]]
 
 
-def sample_rows(data: Dataset) -> Piece:
-    """Return a sample of rows in parts, with what belongs to them."""
+def sample_rows(data: Dataset, model: Any = None) -> Piece:
+    """Return a sample of rows in parts, with what belongs to them; a model is given where parts may differ in width."""
+    shape: tuple[int, ...] = () if model is None else getattr(data.example(), "shape", ())
+    if len(shape) == 2:
+        data = data.map_parts(partial(_check_width, model, shape[1]))
     sample = data.map_parts(draw_rows).reduce(merge_samples)
     if sample is None:
         raise no_rows()
     return sample[0]
+
+
+def _check_width(model: Any, width: int, piece: Piece) -> Piece:
+    if piece["X"].shape[1] != width:
+        raise validation.wrong_width(model, int(piece["X"].shape[1]), width)
+    return piece
 
 
 def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, _check_n_features, column_or_1d, validate_data
 
-from suffice.data.dataset import is_in_parts
+from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
 from suffice.data.frames import data_frame, numbers_of
 from suffice.data.refusals import refused_in_parts
 from suffice.kernels.array_blocks import to_host
@@ -49,7 +49,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         elif x.shape[1] == model.n_features_in_:
             return x
         else:
-            raise _wrong_width(model, x)
+            raise wrong_width(model, int(x.shape[1]), model.n_features_in_)
         return x
     if is_foreign(x):
         return _foreign(model, x, reset)
@@ -139,7 +139,7 @@ def _foreign(model: Any, x: Any, reset: bool) -> Any:
         model.n_features_in_ = int(x.shape[1])
         _forget_names(model)
     elif x.shape[1] != model.n_features_in_:
-        raise _wrong_width(model, x)
+        raise wrong_width(model, int(x.shape[1]), model.n_features_in_)
     elif hasattr(model, "feature_names_in_"):
         _check_feature_names(model, x, reset=False)
     return x
@@ -150,22 +150,22 @@ def _forget_names(model: Any) -> None:
         del model.feature_names_in_
 
 
-def _wrong_width(model: Any, x: Any) -> ValueError:
-    name = type(model).__name__
-    return ValueError(f"X has {x.shape[1]} features, but {name} is expecting {model.n_features_in_} features as input")
+def wrong_width(model: Any, found: int, expected: int) -> ValueError:
+    """Return the error about rows with more or fewer columns than those before."""
+    return ValueError(f"X has {found} features, but {type(model).__name__} is expecting {expected} features as input")
 
 
 def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
     """Return y as a NumPy column of class labels, one per row; ``rows=None`` allows any number of them."""
     if y is None:
-        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+        raise missing_targets()
     if not isinstance(y, np.ndarray) and is_foreign(y):
         y = to_host(y)
     column = np.asarray(y)
     if column.ndim != 1:
         column = column_or_1d(y, warn=True)
     if rows is not None and column.shape[0] != rows:
-        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} labels: there must be one label per row")
+        raise wrong_length("y", rows, column.shape[0])
     if column.dtype.kind == "f":
         _whole(column)
     elif column.dtype.kind not in "biuUO":
@@ -203,7 +203,7 @@ def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
     """Return y in float64: one number per row, (n,), or with ``several`` also several, (n, t)."""
     if y is None:
-        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+        raise missing_targets()
     if not isinstance(y, np.ndarray) and is_foreign(y):
         y = to_host(y)
     if np.asarray(y).dtype.kind in "USO":
@@ -212,7 +212,7 @@ def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
     if column.ndim != 1 and not (several and column.ndim == 2):
         column = column_or_1d(column, warn=True)
     if column.shape[0] != rows:
-        raise ValueError(f"X has {rows} rows and y has {column.shape[0]} entries: there must be one target per row")
+        raise wrong_length("y", rows, column.shape[0])
     if not np.isfinite(column).all():
         place = np.unravel_index(int(np.argmin(np.isfinite(column))), column.shape)
         value = column[place]
@@ -252,8 +252,10 @@ def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim == 0:
         column = np.full(rows, column)
-    if column.shape != (rows,):
+    if column.ndim != 1:
         raise ValueError(f"{name} has shape {column.shape}: there must be one number per row of X, ({rows},)")
+    if len(column) != rows:
+        raise wrong_length(name, rows, len(column))
     bad = np.flatnonzero(~np.isfinite(column))
     if bad.size:
         raise ValueError(f"{name}[{bad[0]}] is {column[bad[0]]:g}; it must be finite")
@@ -329,9 +331,7 @@ def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     if column.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar; sample_weight has shape {column.shape}")
     if column.shape[0] != rows:
-        raise ValueError(
-            f"sample_weight.shape == {column.shape}, expected ({rows},): there must be one weight per row of X"
-        )
+        raise wrong_length("sample_weight", rows, column.shape[0])
     bad = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
     if bad.size:
         raise ValueError(f"sample_weight[{bad[0]}] is {column[bad[0]]:g}; weights must be finite and not negative")

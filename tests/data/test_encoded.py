@@ -30,7 +30,7 @@ class NoRows(StreamDataset):
 
 
 def test_a_dataset_without_rows_is_nothing_to_learn_from() -> None:
-    nothing = "no partition has any rows: there is nothing to learn from"
+    nothing = r"no rows \(samples\): there is nothing to learn from"
     for act in (
         lambda: Perceptron().fit(NoRows()),
         lambda: GaussianNB().fit(X, Y, unlabelled=NoRows()),

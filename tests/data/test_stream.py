@@ -191,9 +191,9 @@ def test_a_stream_that_can_be_read_again_is_not_written_to_disk(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("stream", "words"),
     [
-        (lambda: iter([]), "the stream holds no batches with rows"),
-        (lambda: iter([(X[:0], CLASSES[:0])]), "the stream holds no batches with rows"),
-        (lambda: iter([(X, CLASSES), (X, CLASSES[:5])]), "X has 600 rows in this part and y has 5"),
+        (lambda: iter([]), "X has no rows"),
+        (lambda: iter([(X[:0], CLASSES[:0])]), "X has no rows"),
+        (lambda: iter([(X, CLASSES), (X, CLASSES[:5])]), "X has 600 rows and y has 5"),
         (lambda: iter([X]), r"must be a tuple \(X, y\)"),
         (lambda: iter([(X, CLASSES, None, 1)]), "got one of 4 entries"),
         (lambda: iter([{"y": CLASSES}]), "must hold X; it holds y"),

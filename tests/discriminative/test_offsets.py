@@ -99,5 +99,5 @@ def test_offsets_on_other_arrays() -> None:
 
 def test_an_offset_of_another_length_is_named() -> None:
     model = LogisticRegression().fit(X, TWO, offset=KNOWN)
-    with pytest.raises(ValueError, match=r"offset has shape \(3,\): there must be one number per row of X, \(150,\)"):
+    with pytest.raises(ValueError, match=r"X has 150 rows and offset has 3: there must be one per row"):
         model.predict(X, offset=KNOWN[:3])

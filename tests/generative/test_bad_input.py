@@ -53,7 +53,7 @@ def test_empty_data(case: Case) -> None:
         case.make().fit(x[:0], y[:0])
     with pytest.raises(ValueError, match=r"feature|columns"):
         case.make().fit(x[:, :0], y)
-    with pytest.raises(ValueError, match="no batches"):
+    with pytest.raises(ValueError, match=r"no rows \(samples\)"):
         case.make().fit(iter(()))
 
 
@@ -62,7 +62,7 @@ def test_labels_and_weights_that_do_not_fit_the_rows(case: Case) -> None:
     x, y = case.draw(20)
     with pytest.raises(ValueError, match="20 rows and y has 19"):
         case.make().fit(x, y[:-1])
-    with pytest.raises(ValueError, match=r"\(19,\), expected \(20,\)"):
+    with pytest.raises(ValueError, match="X has 20 rows and sample_weight has 19: there must be one per row"):
         case.make().fit(x, y, sample_weight=np.ones(19))
     with pytest.raises(ValueError, match=r"sample_weight\[3\] is -2"):
         case.make().fit(x, y, sample_weight=np.where(np.arange(20) == 3, -2.0, 1.0))
@@ -262,7 +262,7 @@ def test_unseen_categories_get_their_smoothed_share() -> None:
 def test_a_stream_of_nonsense() -> None:
     with pytest.raises(ValueError, match="a batch of the stream must be a tuple") as error:
         GaussianNB().fit(iter([np.zeros((2, 2))]))
-    assert error.value.__notes__ == ["in batch 0 of the stream, counted from 0"]
+    assert error.value.__notes__[1:] == ["in batch 0 of the stream, counted from 0"]
     with pytest.raises(ValueError, match="leave y out"):
         GaussianNB().fit(iter([(np.zeros((2, 2)), [0, 1])]), [0, 1])
 

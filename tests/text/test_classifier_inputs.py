@@ -130,12 +130,12 @@ def test_many_pairs() -> None:
 @pytest.mark.parametrize(
     ("stream", "words"),
     [
-        ([], "the stream holds no batches with rows"),
+        ([], r"X has no rows \(samples\)"),
         (["free money"], "item 0 of the stream is a str"),
         ([("free", "spam"), ["free", "spam"]], "item 1 of the stream is a list"),
         ([("free",)], "item 0 of the stream is a tuple"),
         ([(["free"], None)], "item 0 of the stream has no classes"),
-        ([(["free", "money"], ["spam"])], "X has 2 rows in this part and y has 1"),
+        ([(["free", "money"], ["spam"])], "2 rows and y has 1: there"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -220,10 +220,10 @@ def test_a_folder_is_read_a_part_at_a_time(home: Path, monkeypatch: pytest.Monke
 
 
 def test_folders_that_hold_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="holds no batches with rows"):
+    with pytest.raises(ValueError, match=r"X has no rows \(samples\)"):
         TextClassifier().fit(tmp_path)
     (tmp_path / "README").write_text("free money")
-    with pytest.raises(ValueError, match="holds no batches with rows"):
+    with pytest.raises(ValueError, match=r"X has no rows \(samples\)"):
         TextClassifier().fit(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder"):
         folder(tmp_path / "nowhere")
@@ -318,7 +318,7 @@ def test_separators_and_lines_without_classes(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="separator must be one ASCII character"):
             lines(path, separator=separator)
     path.write_text("")
-    with pytest.raises(ValueError, match="holds no batches with rows"):
+    with pytest.raises(ValueError, match=r"X has no rows \(samples\)"):
         classifier("multinomial").fit(lines(path))
 
 
@@ -451,7 +451,7 @@ def test_what_is_no_column() -> None:
 def test_classes_that_are_missing_or_too_few(form: str) -> None:
     with pytest.raises(ValueError, match="y is missing"):
         classifier(form).fit(SPAM)
-    with pytest.raises(ValueError, match="5 rows and y has 4 labels"):
+    with pytest.raises(ValueError, match="5 rows and y has 4: there"):
         classifier(form).fit(SPAM, SPAM_CLASSES[:4])
     with pytest.raises(ValueError, match=r"y\[1\] is nan"):
         classifier(form).fit(SPAM, [1.0, np.nan, 0.0, 1.0, 1.0])
@@ -564,7 +564,7 @@ def test_there_must_be_documents_in_a_cluster() -> None:
     nothing = bag.from_sequence([""], npartitions=1).filter(bool)
     with (
         dask.config.set(scheduler="synchronous"),
-        pytest.raises(ValueError, match="no partition has any rows: there is nothing to learn from"),
+        pytest.raises(ValueError, match=r"no rows \(samples\): there is nothing to learn from"),
     ):
         TextClassifier("multinomial").partial_fit(nothing, nothing)
 

@@ -14,7 +14,16 @@ import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import Delayed
 
-from suffice.data.dataset import Dataset, Piece, columns_of_answer, columns_of_piece, length, listed, stand_in
+from suffice.data.dataset import (
+    Dataset,
+    Piece,
+    columns_of_answer,
+    columns_of_piece,
+    length,
+    listed,
+    stand_in,
+    wrong_length,
+)
 from suffice.data.workers import (
     ClusterError,
     Failure,
@@ -205,7 +214,7 @@ def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> li
     pieces, its = _parts_of(name, column)
     if rows is not None and its is not None and rows != its:
         if sum(rows) != sum(its):
-            raise ValueError(f"X has {sum(rows):.0f} rows and {name} has {sum(its):.0f}: there must be one per row")
+            raise wrong_length(name, int(sum(rows)), int(sum(its)))
         pieces, _ = _parts_of(name, column.rechunk({0: tuple(map(int, rows))}))
     if len(pieces) != parts:
         raise ValueError(

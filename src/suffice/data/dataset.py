@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from suffice.data.frames import column_names, select_columns, split_columns
+from suffice.data.frames import column_names, data_frame, select_columns, split_columns
 from suffice.data.sample import draw_rows, merge_samples, take_rows
 from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
-from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, is_sparse, taken
+from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, taken
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import Statistics
 
@@ -143,10 +143,29 @@ def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> 
                 raise ValueError(f"X has no column {name!r}; its columns are {there}")
         also = {**also, **{key: split_columns(x, column) for key, column in named.items()}}
         x = select_columns(x, [name for name in there if name not in taken])
-    for key, value in also.items():
-        if length(value) != length(x):
-            raise ValueError(f"X has {length(x)} rows in this part and {key} has {length(value)}")
-    return {"X": x, **also}
+    piece = {"X": x, **also}
+    check_lengths(piece)
+    return piece
+
+
+def check_lengths(piece: Piece) -> None:
+    """Raise where what belongs to the rows of X has not one entry for each.
+
+    Examples
+    --------
+    >>> check_lengths({"X": [[1.0], [2.0]], "y": [0]})
+    Traceback (most recent call last):
+    ValueError: X has 2 rows and y has 1: there must be one per row
+    """
+    rows = length(piece["X"])
+    for name, column in piece.items():
+        if name != "X" and length(column) != rows:
+            raise wrong_length(name, rows, length(column))
+
+
+def wrong_length(name: str, rows: int, count: int) -> ValueError:
+    """Return the error about an argument that has not one entry for each row of X."""
+    return ValueError(f"X has {rows} rows and {name} has {count}: there must be one per row")
 
 
 def columns_of_answer(answer: Any) -> tuple[npt.NDArray[Any], ...]:
@@ -190,9 +209,7 @@ def first_rows(x: Any) -> Any:
     >>> first_rows([[1.0], [2.0], [3.0]])
     [[1.0], [2.0]]
     """
-    if is_sparse(x) or not hasattr(x, "__getitem__"):  # a sparse matrix may be broken: it is checked first
-        return x
-    return take_rows(x, slice(2))
+    return take_rows(x, slice(2)) if isinstance(x, list | np.ndarray) or data_frame(x) is not None else x
 
 
 def stand_in(x: Any, beside: Iterable[str]) -> Piece:
@@ -294,7 +311,19 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
         found = dataset_in_parts(table, **columns)
     if found is not None:
         return found
-    return ArrayDataset({"X": X, **{name: value for name, value in columns.items() if value is not None}})
+    piece = {"X": X, **{name: value for name, value in columns.items() if value is not None}}
+    sized = {name: value for name, value in piece.items() if _has_rows(value)}
+    if "X" in sized:
+        if not length(X):
+            raise no_rows()
+        check_lengths(sized)
+    return ArrayDataset(piece)
+
+
+def _has_rows(value: Any) -> bool:
+    """Whether a value holds one entry per row, rather than one for all of them."""
+    shape = getattr(value, "shape", None)
+    return isinstance(value, list | tuple) if shape is None else len(shape) > 0
 
 
 def _mapped_dataset(X: np.memmap[Any, Any], **columns: Any) -> Dataset | None:
@@ -372,7 +401,7 @@ def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:
         return X
     library = cluster_of(X)
     if library is not None and "y" in columns and columns["y"] is None:
-        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+        raise missing_targets()
     if library is not None:
         return _FACTORIES[library](X, **columns)
     from suffice.data.stream import is_stream, stream_dataset
@@ -582,9 +611,17 @@ class Summary(NamedTuple):
         return Batch(columns["X"], columns["y"], weight, columns["offset"])
 
 
+def missing_targets(cure: str | None = None) -> ValueError:
+    """Return the error about rows without y; how to give it is a note."""
+    error = ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+    if cure is not None:
+        error.add_note(cure)
+    return error
+
+
 def no_rows() -> ValueError:
     """Return the error about a dataset without rows."""
-    return ValueError("no partition has any rows: there is nothing to learn from")
+    return ValueError("X has no rows (samples): there is nothing to learn from")
 
 
 def engine_for_parts(parts: Dataset, given: Engine | Execution | None) -> Callable[[Batch], Engine]:

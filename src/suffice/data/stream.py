@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from suffice.data.dataset import Dataset, Piece, columns_of_piece, first_rows, length
+from suffice.data.dataset import Dataset, Piece, columns_of_piece, first_rows, length, missing_targets, no_rows
 from suffice.data.frames import as_frame, cells_of, column_names, select_columns
 from suffice.data.sample import take_rows
 from suffice.data.spill import Spill
@@ -206,7 +206,7 @@ def stream_dataset(X: Any, **beside: Any) -> StreamDataset:
     if start is not None and hasattr(batches, "close"):
         batches.close()
     if head is None:
-        raise ValueError("the stream holds no batches with rows: there is nothing to learn from")
+        raise no_rows()
     if start is None:
         return StreamDataset(_once(_pieces(chain(passed, X), piece)), is_read_once=True, head=head)
     return StreamDataset(_Passes(start, piece, head), head=head)
@@ -339,9 +339,9 @@ def piece_of(named: dict[str, str | list[str]], needs_targets: bool, batch: Any)
     piece = columns_of_piece(as_frame(x), {name: value for name, value in entries.items() if value is not None}, named)
     columns = column_names(piece["X"]) if needs_targets and "y" not in piece else None
     if columns is not None:
-        raise ValueError(f"y is missing: give the name of the column of X that holds it; its columns are {columns}")
+        raise missing_targets(f"give the name of the column of X that holds it; its columns are {columns}")
     if needs_targets and "y" not in piece:
-        raise ValueError(
+        raise missing_targets(
             f"a batch of the stream must be a tuple (X, y) or (X, y, sample_weight), or a dictionary with both; got "
             f"{_described(batch)}"
         )

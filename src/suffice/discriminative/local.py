@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
 from suffice.data import as_dataset
+from suffice.data.dataset import Piece
 from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
 from suffice.fitted_parameters import FittedParameters
 from suffice.kernels.libraries import joined
@@ -161,11 +163,18 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
-        return self._keep(rows["X"], rows.get("y"), rows.get("sample_weight"))
+        return self._keep(*self._gather(X, y, sample_weight, reset=True))
 
-    def _keep(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        x = validation.features(self, X, reset=True, accept_sparse=False)
+    def _gather(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, Any, Any]:
+        """Return validated rows in memory, their targets and weights."""
+        data = as_dataset(X, y=y, sample_weight=sample_weight)
+        if data.in_memory is None and reset:
+            validation.features(self, data.example(), reset=True, accept_sparse=False)
+            reset = False
+        rows = partitioned.gather_rows(data.map_parts(partial(_read_part, self, reset)))
+        return rows["X"], rows.get("y"), rows.get("sample_weight")
+
+    def _keep(self, x: Any, y: Any, sample_weight: Any) -> Self:
         targets, shape = self._targets(y, x.shape[0])
         rows = LocalRows.of(x, targets, validation.weights(sample_weight, x.shape[0]))
         if self.family == "bernoulli" and len(np.unique(rows.targets)) < 2:
@@ -197,20 +206,14 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             return self._add(X, y, sample_weight)
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        more = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
-        X, y, sample_weight = (more.get(name) for name in ("X", "y", "sample_weight"))
-        x = validation.features(self, X, reset=False, accept_sparse=False)
+        x, y, sample_weight = self._gather(X, y, sample_weight, reset=False)
         known, weight = self._rows, validation.weights(sample_weight, x.shape[0])
         x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
         old = self.classes_[known.targets[:, 0].astype(int)] if self.family == "bernoulli" else known.targets
         new = np.asarray(y)
         targets = np.concatenate([old if new.ndim > 1 or old.ndim == 1 else old[:, 0], new])
         weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
-        names = vars(self).get("feature_names_in_")
-        self._keep(x, targets, weights)
-        if names is not None:
-            self.feature_names_in_ = names
-        return self
+        return self._keep(x, targets, weights)
 
     @partitioned.row_wise("prediction", return_std=("standard_error",))
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -283,6 +286,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
+        check_is_fitted(self)
         rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
         X, y, sample_weight = (rows.get(name) for name in ("X", "y", "sample_weight"))
         measure = accuracy_score if self._params.family == "bernoulli" else r2_score
@@ -375,6 +379,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             raise ValueError(f"family='bernoulli' has two classes and one target; got {settings['classes']!r}")
         model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
         return model
+
+
+def _read_part(model: LocallyWeightedRegression, reset: bool, piece: Piece) -> Piece:
+    return {**piece, "X": validation.features(model, piece["X"], reset, accept_sparse=False)}
 
 
 def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], features: int, shape: tuple[int, ...]) -> None:

@@ -14,6 +14,7 @@ from scipy.special import log_expit
 from sklearn.exceptions import ConvergenceWarning
 
 from suffice import validation
+from suffice.data.dataset import missing_targets, wrong_length
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import Execution, engine_for
@@ -314,7 +315,7 @@ def check_rows(x: Any) -> None:
 def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
     """Return targets in float64, (n, t), every one finite, and the shape of one row's."""
     if y is None:
-        raise ValueError("y is missing: the fit requires y to be passed, but the target y is None")
+        raise missing_targets()
     column = np.asarray(to_host(y) if is_foreign(y) else y)
     if column.dtype.kind not in "biufO" or column.ndim not in (1, 2):
         raise ValueError(
@@ -322,7 +323,7 @@ def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
             "for classes"
         )
     if column.shape[0] != rows:
-        raise ValueError(f"X has {rows} rows and y has {column.shape[0]}: there must be one target per row")
+        raise wrong_length("y", rows, column.shape[0])
     column = column.astype(np.float64)
     bad = np.argwhere(~np.isfinite(column))
     if bad.size:

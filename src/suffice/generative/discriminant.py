@@ -22,6 +22,7 @@ from suffice.generative.structures import (
     left_variances,
     require_any_spread,
     require_cells,
+    require_rows_that_differ,
     require_spread,
     without_gaps,
 )
@@ -154,13 +155,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             raise ValueError(f"Input X contains NaN: {error.entry}; {cure}") from None
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
-        if len(rows) == 1:
-            raise ValueError("a covariance cannot be learned from one sample: give more rows")
         if self._params.missing != "em" or self._structure.moments is DiagonalMoments:
             return super()._first_sum(rows)
         return em_missing.learn(self, rows.with_codes_here())
 
     def _conditional(self, statistics: Any) -> Conditional:
+        require_rows_that_differ(statistics)
         if isinstance(statistics, DiagonalMoments):
             return Independent(self._independent(without_gaps(statistics, self._structure.tied)))
         moments = self._moments(statistics)

@@ -156,7 +156,7 @@ class MixedNB(PriorsGiven):
         return False  # some rows suggest the kinds of columns, before all are summed
 
     def _set_features(self, data: Dataset) -> None:
-        self._features(partitioned.sample_rows(data)["X"], reset=True)
+        self._features(partitioned.sample_rows(data, self)["X"], reset=True)
 
     def _in_order(self, X: Any) -> Any:
         """Return a data frame with its columns in the order of the first; others as they are."""

@@ -71,6 +71,16 @@ def require_cells(labels: Labels, observed: FloatArray) -> None:
         )
 
 
+def require_rows_that_differ(statistics: Any) -> None:
+    """Raise where no class has rows that differ: one row, or copies of it."""
+    spread = statistics.spread
+    own = spread if isinstance(statistics, DiagonalMoments) else np.diagonal(spread, axis1=-2, axis2=-1)
+    if not (own > 0).any():
+        raise ValueError(
+            "a covariance cannot be learned from one sample, or from rows that are alike in each class: give more rows"
+        )
+
+
 def require_any_spread(moments: Any) -> None:
     """Refuse a class whose rows are all alike: no shrinkage makes a covariance of nothing."""
     if moments.spread.ndim == 3:
