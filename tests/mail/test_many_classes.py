@@ -7,7 +7,7 @@ import random
 import pytest
 
 from suffice.mail import MailFilter
-from suffice.mail.explaining import explain
+from suffice.mail.explanation import explain
 from suffice.mail.features import extract_features
 from tests.mail.samples import message, stream
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.mail.errors import MailError
-    from suffice.mail.explaining import MailExplanation
+    from suffice.mail.explanation import MailExplanation
     from suffice.mail.filter import LearnCounts, MailFilter
     from suffice.mail.outcome import Outcome
     from suffice.mail.verdict import Verdict
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "LearnCounts": "filter",
     "MailError": "errors",
-    "MailExplanation": "explaining",
+    "MailExplanation": "explanation",
     "MailFilter": "filter",
     "Outcome": "outcome",
     "Verdict": "verdict",

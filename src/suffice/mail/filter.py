@@ -18,7 +18,7 @@ from suffice.mail.store import STEPS, Event, Store, today
 from suffice.mail.verdict import Verdict, check_cuts, discount, make_verdict
 
 if TYPE_CHECKING:
-    from suffice.mail.explaining import MailExplanation
+    from suffice.mail.explanation import MailExplanation
 
 #: Which messages are learned: all; those that the verdict is wrong about or unsure of; or also less than certain of.
 Train = Literal["all", "error", "near"]
@@ -155,7 +155,7 @@ class MailFilter:
 
     def explain(self, message: bytes) -> MailExplanation:
         """Return the verdict on a message with the contribution of each token."""
-        from suffice.mail.explaining import explain
+        from suffice.mail.explanation import explain
 
         return explain(self, message)
 

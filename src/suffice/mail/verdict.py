@@ -42,7 +42,7 @@ class Verdict:
     probability: float  #: of spam
     log_odds: float  #: of spam
     probabilities: dict[str, float]  #: of every class
-    trouble: tuple[tuple[str, str], ...] = ()  #: limits that the message exceeds: name and detail
+    trouble: tuple[tuple[str, str], ...] = ()  #: problems of the message: name and detail
     ready: bool = True  #: whether enough was learned; otherwise nothing is called spam
 
     @property
@@ -135,7 +135,7 @@ def make_verdict(
     cuts
         The probabilities of spam between which the verdict is unsure.
     trouble
-        Limits that the message exceeds.
+        Problems of the message: exceeded limits, broken encodings.
     counts
         Number of learned messages of each class, if known. Classes without any are excluded; with too few messages,
         nothing is called spam.

@@ -1,4 +1,4 @@
-"""suffice mail explain: why a message is what it is."""
+"""suffice mail explain: the contributions of tokens to a verdict."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from suffice.cli.mail.options import (
 @click.command("explain")
 @click.argument("message", required=False, type=click.Path(), metavar="[MESSAGE]")
 @filter_options
-@click.option("--class", "label", metavar="NAME", help="Which class to explain. [default: spam]")
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many tokens to show.")
-@click.option("--html", type=click.Path(), metavar="FILE", help="Write a page.")
+@click.option("--class", "label", metavar="NAME", help="Class to explain. [default: spam]")
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of tokens to show.")
+@click.option("--html", type=click.Path(), metavar="FILE", help="Write an HTML page.")
 @json_option
 def explain_command(
     message: str | None,
@@ -32,8 +32,8 @@ def explain_command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Say which tokens decided what a message is. Their contributions add up to the log-odds."""
-    from suffice.mail.explaining import explain
+    """Explain the verdict on a message: the contributions of its tokens, which add up to the log-odds."""
+    from suffice.mail.explanation import explain
 
     with open_filter(path, shared) as chosen:
         why = explain(chosen, read_one_message(message), label)
@@ -45,7 +45,7 @@ def explain_command(
         if not Path(html).absolute().parent.is_dir():
             raise click.ClickException(f"there is no folder to write {html} to")
 
-        with atomic_file(html, mode=0o600) as file:  # it holds words of the message
+        with atomic_file(html, mode=0o600) as file:  # it contains words of the message
             file.write_text(why.html_page(top), encoding="utf-8")
     if as_json:
         write_json(why.to_dict(top))

@@ -15,37 +15,37 @@ from suffice.printable import printable
 if TYPE_CHECKING:
     from suffice.mail.filter import MailFilter
 
-#: The number of tokens that are shown by default.
+#: Number of tokens that are shown by default.
 TOP = 20
-#: What a token's first part means, in words; {} stands for the rest.
-_SAID = {
-    "header:": "has a field {}",
-    "part:": "is made of {}",
-    "hidden:": "{}, hidden from the reader",
+#: Descriptions of tokens by their tags.
+_DESCRIPTIONS = {
+    "header:": "header field {}",
+    "part:": "MIME part {}",
+    "hidden:": "{} in hidden text",
     "url:": "{} in a link",
-    "image:": "{} in an image's address",
-    "tag:": "HTML's <{}>",
-    "look:": "HTML's look {}",
-    "attachment:": "{} attached",
-    "title:": "{} in the page's title",
-    "trouble:": "trouble: {}",
+    "image:": "{} in the URL of an image",
+    "tag:": "HTML tag <{}>",
+    "look:": "HTML style {}",
+    "attachment:": "{} in an attachment",
+    "title:": "{} in the page title",
+    "trouble:": "problem of the message: {}",
 }
 
 
-def in_words(token: str) -> str:
-    """Return what a token is.
+def describe_token(token: str) -> str:
+    """Return a description of a token.
 
     Examples
     --------
-    >>> in_words("subject:FREE"), in_words("money"), in_words("url:.example")
+    >>> describe_token("subject:FREE"), describe_token("money"), describe_token("url:.example")
     ('“FREE” in the field Subject', '“money”', '“.example” in a link')
     """
     tag, colon, rest = token.partition(":")
     if not colon or not rest or not tag.replace("-", "").isalnum() or not tag.islower():
         return f"“{token}”"
-    if tag + ":" in _SAID:
-        plain = tag in ("header", "part", "tag", "look", "trouble")
-        return _SAID[tag + ":"].format(rest if plain else f"“{rest}”")
+    if tag + ":" in _DESCRIPTIONS:
+        is_plain = tag in ("header", "part", "tag", "look", "trouble")
+        return _DESCRIPTIONS[tag + ":"].format(rest if is_plain else f"“{rest}”")
     return f"“{rest}” in the field {tag.title()}"
 
 
@@ -60,10 +60,10 @@ class MailExplanation(Explanation):
     --------
     >>> import tempfile
     >>> from suffice.mail import MailFilter
-    >>> with tempfile.TemporaryDirectory() as place, MailFilter(f"{place}/mail.db") as mine:
-    ...     _ = mine.learn(b"Subject: pills\n\nBuy cheap pills", "spam")
-    ...     _ = mine.learn(b"Subject: lunch\n\nShall we have lunch", "ham")
-    ...     why = mine.explain(b"Subject: hi\n\ncheap pills")
+    >>> with tempfile.TemporaryDirectory() as folder, MailFilter(f"{folder}/mail.db") as mail:
+    ...     _ = mail.learn(b"Subject: pills\n\nBuy cheap pills", "spam")
+    ...     _ = mail.learn(b"Subject: lunch\n\nShall we have lunch", "ham")
+    ...     why = mail.explain(b"Subject: hi\n\ncheap pills")
     >>> why.contributions[0].feature, why.contributions[0].value
     ('cheap', {'ham': 0.0, 'spam': 1.0})
     >>> total = sum(each.effect for each in why.contributions) + why.base
@@ -74,15 +74,15 @@ class MailExplanation(Explanation):
     verdict: Verdict = field(kw_only=True)
 
     def describe(self, contribution: Contribution) -> str:
-        """Return what a token, or a line, is."""
+        """Return a description of a token or of a line of the message."""
         if contribution.value is not None:
-            return printable(in_words(contribution.feature))
+            return printable(describe_token(contribution.feature))
         line = printable(contribution.feature.strip())
         return f"the bytes of “{line[:60]}{'…' if len(line) > 60 else ''}”" if line else "the bytes of an empty line"
 
     def headline(self) -> str:
         """Return the verdict and the probability of spam."""
-        return f"{self.verdict.label}: the probability of spam is {_share(self.verdict.probability)}"
+        return f"{self.verdict.label}: the probability of spam is {_format_probability(self.verdict.probability)}"
 
     def shown(self, top: int = TOP) -> list[Contribution]:
         """Return the tokens with the largest contributions, and a quarter as many lines among them."""
@@ -96,19 +96,19 @@ class MailExplanation(Explanation):
         return len(self.contributions) - len(shown), rest
 
     def lines(self, top: int = TOP) -> list[Line]:
-        """Return the contributions that are shown, the sum of the others, and what holds for every message."""
+        """Return the contributions that are shown, the sum of the others, and the intercept."""
         shown = self.shown(top)
-        lines = [Line(self.describe(each), each.effect, _seen(each.value)) for each in shown]
+        lines = [Line(self.describe(each), each.effect, _format_counts(each.value)) for each in shown]
         count, rest = self.others(shown)
         if count:
             lines.append(Line(f"{count} other tokens and lines", rest))
-        return [*lines, Line("every message", self.base)]
+        return [*lines, Line("intercept", self.base)]
 
     def notes(self) -> list[str]:
-        """Return what is wrong with the message, and whether too little was learned."""
+        """Return the problems of the message, and whether too little was learned."""
         notes = [f"note: {printable(detail)}" for _, detail in self.verdict.trouble]
         if not self.verdict.ready:
-            notes.append("note: too little was learned for anything to be called spam")
+            notes.append("note: too little was learned to call anything spam")
         return notes
 
     def text(self, top: int = TOP, width: int | None = None) -> str:
@@ -117,7 +117,7 @@ class MailExplanation(Explanation):
         wide = max(len(line.name) for line in lines)
         if width is not None:
             wide = max(20, min(wide, width - 12 - max(len(line.detail) for line in lines)))
-        body = [f"{effect:+8.3f}  {_cut(name, wide):<{wide}}  {seen}".rstrip() for name, effect, seen in lines]
+        body = [f"{effect:+8.3f}  {_truncate(name, wide):<{wide}}  {seen}".rstrip() for name, effect, seen in lines]
         total = f"{self.total:+8.3f}  log-odds of {self.prediction}"
         return "\n".join([self.headline(), "", *body, "-" * 8, total, *self.notes()])
 
@@ -143,46 +143,46 @@ class MailExplanation(Explanation):
 
 def explain(mail: MailFilter, message: bytes, label: str | None = None) -> MailExplanation:
     """Return the explanation of a message: of spam, or of another class."""
-    letters = extract_features([message])
-    verdict = mail.judge(letters)[0]
+    features = extract_features([message])
+    verdict = mail.judge(features)[0]
     classes = mail.classes
     label = label or "spam"
     if label not in classes:
-        raise MailError(f"there is no class {label!r}: the filter knows {', '.join(classes)}")
+        raise MailError(f"there is no class {label!r}: the filter has {', '.join(classes)}")
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
-    share = sign * discount(token_count(letters, 0), mail.store().verdict_inputs().counts)
-    total = state.score(letters, 0)[column][0]
+    factor = sign * discount(token_count(features, 0), mail.store().verdict_inputs().counts)
+    total = state.score(features, 0)[column][0]
     mix = state.mix[4 * column : 4 * column + 4]
-    parts = state.contributions(letters, 0, column)
-    seen = state.seen(letters, 0)
+    parts = state.contributions(features, 0, column)
+    seen = state.seen(features, 0)
     width = len(classes)
     found = [
-        Contribution(token, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)), share * part)
-        for i, (token, part) in enumerate(zip(letters.tokens(0), parts, strict=True))
+        Contribution(token, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)), factor * part)
+        for i, (token, part) in enumerate(zip(features.tokens(0), parts, strict=True))
     ]
-    found += [Contribution(line, None, share * part) for line, part in state.lines(message, column)]
+    found += [Contribution(line, None, factor * part) for line, part in state.lines(message, column)]
     return MailExplanation(
         prediction=label,
         against=None,
         probability=verdict.probabilities[label],
-        base=share * mix[3],
-        total=share * total,
+        base=factor * mix[3],
+        total=factor * total,
         contributions=tuple(sorted(found, key=lambda each: -abs(each.effect))),
         verdict=verdict,
     )
 
 
-def _cut(text: str, width: int) -> str:
+def _truncate(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _share(p: float) -> str:
+def _format_probability(p: float) -> str:
     return "above 0.9999" if p > 0.9999 else "below 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def _seen(seen: dict[str, float] | None) -> str:
+def _format_counts(seen: dict[str, float] | None) -> str:
     if seen is None:
         return ""
     return "seen in " + ", ".join(f"{count:g} {name}" for name, count in seen.items()) if any(seen.values()) else "new"

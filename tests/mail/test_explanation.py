@@ -9,7 +9,7 @@ import random
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from suffice.mail.explaining import explain, in_words
+from suffice.mail.explanation import describe_token, explain
 from tests.mail.samples import TOPICS, demo_mail, message, stream
 
 MESSAGES = [
@@ -85,7 +85,7 @@ def test_what_was_seen_is_told(two):
 
 
 def test_there_is_no_such_class(two):
-    with pytest.raises(MailError, match="there is no class 'work': the filter knows ham, spam"):
+    with pytest.raises(MailError, match="there is no class 'work': the filter has ham, spam"):
         explain(two, MESSAGES[0], "work")
 
 
@@ -97,11 +97,11 @@ def test_there_is_no_such_class(two):
         (":", "“:”"),
         ("a:", "“a:”"),
         ("url:{0.__class__}", "“{0.__class__}” in a link"),
-        ("tag:{}", "HTML's <{}>"),
+        ("tag:{}", "HTML tag <{}>"),
     ],
 )
-def test_tokens_in_words(token, words):
-    assert in_words(token) == words
+def test_a_token_has_a_description(token, words):
+    assert describe_token(token) == words
 
 
 HOSTILE = (
