@@ -1,4 +1,4 @@
-"""suffice mail: what goes in, what comes out, and what it leaves with."""
+"""suffice mail: input, output and exit codes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mail(*words: object, stdin: bytes = b"") -> Ran:
 
 
 def refused(*words: object, stdin: bytes = b"") -> str:
-    """Run a command that must fail with 3 and one sentence."""
+    """Run a command that must exit with 3 and print one sentence."""
     ran = mail(*words, stdin=stdin)
     assert ran.code == 3, (ran.code, ran.raw, ran.err)
     assert ran.raw == b""
@@ -73,13 +73,13 @@ def test_misuse_exits_with_3(words):
     refused(*words)
 
 
-def test_without_a_command_there_is_help_and_no_verdict():
+def test_without_a_command_the_help_is_shown():
     ran = mail()
     assert ran.code == 3
     assert "learn" in ran.out + ran.err
 
 
-# Judging
+# Classification
 
 
 @pytest.mark.parametrize(("data", "label", "code"), [(SPAM, "spam", 0), (HAM, "ham", 1), (UNSURE, "unsure", 2)])
@@ -102,7 +102,7 @@ def test_classify_prints_the_verdict_and_exits_with_its_code(mine, tmp_path, dat
     assert mail("filter", "-e", "--filter", mine, stdin=data).code == 0
 
 
-def test_several_messages_are_judged_one_a_line(mine, tmp_path):
+def test_several_messages_have_one_line_each(mine, tmp_path):
     box = tmp_path / "box"
     box.mkdir()
     (box / "1.eml").write_bytes(SPAM)
@@ -118,26 +118,26 @@ def test_several_messages_are_judged_one_a_line(mine, tmp_path):
     assert [json.loads(line)["verdict"] for line in ran.lines] == ["spam", "ham"]
 
 
-def test_what_was_learned_comes_from_the_environment(mine, monkeypatch):
+def test_the_filter_is_named_by_the_environment(mine, monkeypatch):
     monkeypatch.setenv("SUFFICE_MAIL", str(mine))
     assert mail("classify", stdin=SPAM).code == 0
     assert mail("filter", stdin=HAM).code == 1
 
 
 @pytest.mark.parametrize("command", ["classify", "learn --spam", "correct --ham", "explain", "forget"])
-def test_an_empty_standard_input_is_no_message(mine, command):
+def test_an_empty_standard_input_is_refused(mine, command):
     for stdin in (b"", b"\n"):
         assert "no message" in refused(*command.split(), "--filter", mine, stdin=stdin)
 
 
-def test_nothing_to_judge(mine, tmp_path):
+def test_a_folder_without_mail_is_refused(mine, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "there is no message in" in refused("classify", tmp_path / "empty", "--filter", mine)
     assert "none.eml" in refused("classify", tmp_path / "none.eml", "--filter", mine)
     assert "none.eml" in refused("explain", tmp_path / "none.eml", "--filter", mine)
 
 
-def test_training_on_verdicts_learns_what_is_sure(mine):
+def test_classify_train_learns_certain_verdicts(mine):
     mail("classify", "--train", "--filter", mine, stdin=SPAM)
     mail("filter", "--train", "--filter", mine, stdin=HAM)
     mail("classify", "--train", "--filter", mine, stdin=UNSURE)
@@ -146,16 +146,16 @@ def test_training_on_verdicts_learns_what_is_sure(mine):
 
 
 @pytest.mark.parametrize("command", ["classify", "filter"])
-def test_training_on_verdicts_does_not_contradict_the_reader(mine, command):
+def test_classify_train_does_not_contradict_corrections(mine, command):
     with MailFilter(mine) as opened:
         opened.learn(HAM, "ham")
-        opened.cuts = (0.0, 0.0)  # all is spam
+        opened.cuts = (0.0, 0.0)  # every message is spam
     assert mail(command, "--train", "--filter", mine, stdin=HAM).code == 0
     with MailFilter(mine) as opened:
         assert opened.learned_as(HAM) == "ham"
 
 
-# The message is passed on
+# suffice mail filter
 
 
 def broken(place: Path) -> dict[str, Path]:
@@ -166,7 +166,7 @@ def broken(place: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", ["none", "damaged", "a folder", "cut", "wrong option"])
 @pytest.mark.parametrize("train", [(), ("--train",)])
-def test_a_message_is_passed_on_whatever_is_wrong(mine, tmp_path, kind, train):
+def test_filter_passes_the_message_through_on_any_error(mine, tmp_path, kind, train):
     if kind == "cut":
         mine.write_bytes(mine.read_bytes()[:9000])
         words = ["--filter", mine]
@@ -182,7 +182,7 @@ def test_a_message_is_passed_on_whatever_is_wrong(mine, tmp_path, kind, train):
     assert "went wrong in suffice itself" not in ran.err
 
 
-def test_a_message_is_passed_on_though_the_filter_cannot_be_read_or_written():
+def test_filter_passes_the_message_through_without_permissions():
     with open_folder() as place:
         with MailFilter(place / "mail.db") as opened:
             opened.learn_all(stream(200))
@@ -202,7 +202,7 @@ def test_a_message_is_passed_on_though_the_filter_cannot_be_read_or_written():
         assert (ran.code, ran.raw) == (3, SPAM)
 
 
-def test_fields_that_a_message_came_with_are_left_out(mine):
+def test_filter_removes_fields_of_the_sender(mine):
     forged = b"X-Suffice: ham; p=0.0000\nx-suffice-too: ham\n more\n" + SPAM
     for words, code in ((("--filter", mine), 0), (("--filter", mine.parent / "none.db"), 3)):
         ran = mail("filter", *words, stdin=forged)
@@ -234,7 +234,7 @@ def test_a_failure_to_write_the_message_does_not_exit_as_spam(mine):
         assert b"Traceback" not in ran.stderr
 
 
-def test_a_large_message_and_strange_bytes_are_passed_on_as_they_are(mine):
+def test_filter_passes_large_messages_and_any_bytes_through_unchanged(mine):
     large = b"Subject: x\r\n\r\n" + b"\xff\x00\xfe\r\n" * 400_000
     ran = process("mail", "filter", "-e", "--filter", mine, input=large)
     assert ran.returncode == 0, ran.stderr
@@ -251,13 +251,13 @@ def test_a_large_message_and_strange_bytes_are_passed_on_as_they_are(mine):
         assert out.replace(marked[0], b"", 1) == data
 
 
-def test_json_of_the_filter_goes_beside_the_message(mine):
+def test_filter_writes_json_to_standard_error(mine):
     ran = mail("filter", "--json", "--filter", mine, stdin=SPAM)
     assert json.loads(ran.err)["verdict"] == "spam"
     assert ran.raw.endswith(SPAM)
 
 
-# The other commands
+# Other commands
 
 
 def test_explain(mine, tmp_path):
@@ -308,13 +308,13 @@ def test_doctor_exits_with_3_when_it_finds_a_fault(mine, tmp_path):
 
 @pytest.mark.parametrize("command", ["classify", "explain", "status", "settings", "dump", "forget"])
 @pytest.mark.parametrize("kind", ["none", "damaged", "a folder"])
-def test_what_is_wrong_with_a_filter_is_one_sentence(tmp_path, command, kind):
+def test_errors_of_a_filter_are_one_sentence(tmp_path, command, kind):
     path = broken(tmp_path)[kind]
     assert str(path) in refused(command, "--filter", path, stdin=SPAM)
 
 
 @pytest.mark.parametrize("kind", ["damaged", "a folder"])
-def test_what_cannot_be_learned_is_one_sentence(tmp_path, kind):
+def test_errors_of_learn_are_one_sentence(tmp_path, kind):
     path = broken(tmp_path)[kind]
     before = path.read_bytes() if path.is_file() else None
     for words in (("learn", "--spam"), ("correct", "--spam"), ("load",), ("settings", "--spam-cut", "0.5")):
@@ -347,7 +347,7 @@ def test_the_demo_runs(tmp_path):
     assert "log-odds of spam" in ran.out
 
 
-def test_the_demo_leaves_what_is_not_its_own(tmp_path):
+def test_the_demo_refuses_a_folder_with_other_files(tmp_path):
     (tmp_path / "mail.db").write_text("mine")
     assert "not empty" in refused("demo", "--folder", tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["mail.db"]
@@ -356,7 +356,7 @@ def test_the_demo_leaves_what_is_not_its_own(tmp_path):
         done("mail", "demo", "--folder", tmp_path / "own")
 
 
-def test_the_demo_s_new_mail_is_told_apart(tmp_path):
+def test_new_mail_of_the_demo_is_classified(tmp_path):
     path = tmp_path / "mail.db"
     done("mail", "learn", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"), "--filter", path)
     ran = done("mail", "classify", demo.mailbox("new"), "--json", "--filter", path)
@@ -365,7 +365,7 @@ def test_the_demo_s_new_mail_is_told_apart(tmp_path):
     assert {"spam", "ham"} <= set(verdicts)
 
 
-def test_the_message_to_explain_must_be_one(mine, tmp_path):
+def test_explain_takes_one_message(mine, tmp_path):
     box = tmp_path / "box"
     box.mkdir()
     for name in ("1.eml", "2.eml"):
@@ -378,16 +378,16 @@ def test_the_message_to_explain_must_be_one(mine, tmp_path):
     assert done("mail", *why, f"{box / '1.eml'}:1").out == done("mail", *why, box / "1.eml").out
 
 
-def test_an_explanation_is_written_to_a_folder_that_is_there(mine, tmp_path):
+def test_explain_refuses_a_missing_folder_for_html(mine, tmp_path):
     page = tmp_path / "none" / "why.html"
     assert f"there is no folder to write {page} to" in refused("explain", "--html", page, "--filter", mine, stdin=SPAM)
 
 
-def test_a_filter_without_a_message_passes_nothing_on(mine):
+def test_filter_without_a_message_writes_nothing(mine):
     assert "there is no message on standard input" in refused("filter", "--filter", mine)
 
 
-def test_a_verdict_about_damaged_mail_says_what_is_wrong(mine):
+def test_classify_notes_problems_of_damaged_mail(mine):
     nested = b"Subject: x\nContent-Type: multipart/mixed; boundary=a\n\n--a\n" * 200
     ran = mail("classify", "--filter", mine, stdin=nested)
     assert ran.code in (0, 1, 2)
@@ -395,7 +395,7 @@ def test_a_verdict_about_damaged_mail_says_what_is_wrong(mine):
     assert mail("classify", "-q", "--filter", mine, stdin=nested).err == ""
 
 
-def test_json_is_ascii_where_the_terminal_cannot_show_more(monkeypatch):
+def test_json_is_ascii_if_the_encoding_requires_it(monkeypatch):
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     write_json({"where": "caf\u00e9.eml"}, lines=True)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""suffice mail evaluate: from an index, folders or classes, as a table, as JSON and as a picture."""
+"""suffice mail evaluate: an index, folders or classes as input; tables, JSON and plots as output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refused(*words: object) -> str:
     return ran.err
 
 
-def test_an_index_as_json(corpus):
+def test_evaluate_reads_an_index(corpus):
     found = done("mail", "evaluate", corpus / "index", "--json").json
     expected = evaluate_online(extract_corpus(stream(80)))
     assert found["messages"] == 80
@@ -45,14 +45,14 @@ def test_an_index_as_json(corpus):
     assert sum(each["messages"] for each in found["reliability"]) == 80
 
 
-def test_a_folder_of_folders_and_classes(corpus):
+def test_evaluate_reads_a_folder_per_class(corpus):
     by_folder = done("mail", "evaluate", "--json", "--spam", corpus / "spam", "--ham", corpus / "ham").json
     assert by_folder["messages"] == 80
     (corpus / "index").unlink()
     assert done("mail", "evaluate", corpus, "--json").json["messages"] == 80
 
 
-def test_a_table_for_people(corpus):
+def test_evaluate_prints_tables(corpus):
     out = done("mail", "evaluate", corpus / "index", "--shuffles", "2").out
     for words in ("80 messages", "(1-ROCA)%", "sm% at hm 0.1 %", "mean of 2 shuffles", "learning curve"):
         assert words in out
@@ -67,7 +67,7 @@ def test_few_messages_and_folds_have_no_learning_curve(corpus, tmp_path):
     assert "learning curve" not in done("mail", "evaluate", corpus / "few").out
 
 
-def test_accuracy_after_the_first_messages_is_told(tmp_path):
+def test_evaluate_prints_error_rates_after_the_first_messages(tmp_path):
     for label in ("ham", "spam"):
         some = [data for data, each in stream(620) if each == label]
         (tmp_path / label).write_bytes(b"".join(b"From x Mon Jan  1 00:00:00 2024\n" + each + b"\n" for each in some))
@@ -86,14 +86,14 @@ def test_folds_and_shuffles(corpus):
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
-def test_pictures_are_drawn(corpus, suffix):
+def test_plots_are_written(corpus, suffix):
     curves, calibration = corpus / f"curves{suffix}", corpus / f"calibration{suffix}"
     done("mail", "evaluate", corpus / "index", "--json", "--plot", curves, "--calibration", calibration)
     for picture in (curves, calibration):
         assert picture.stat().st_size > 1000
 
 
-def test_what_cannot_be_evaluated(corpus, tmp_path):
+def test_evaluate_refuses_invalid_input(corpus, tmp_path):
     assert "no mail is given" in refused()
     assert "give either an index or folder" in refused(corpus / "index", "--spam", corpus / "spam")
     assert "none" in refused(corpus / "none")
@@ -107,7 +107,7 @@ def test_what_cannot_be_evaluated(corpus, tmp_path):
     refused(corpus / "index", "--spam-cut", "0.1", "--ham-cut", "0.5")
 
 
-def test_what_is_skipped_is_said(corpus):
+def test_skipped_files_are_reported(corpus):
     (corpus / "spam" / "999.eml").touch()
     found = done("mail", "evaluate", "--json", "--spam", corpus / "spam", "--ham", corpus / "ham").json
     assert [Path(each["where"]).name for each in found["skipped"]] == ["999.eml"]
@@ -115,7 +115,7 @@ def test_what_is_skipped_is_said(corpus):
     assert "999.eml: empty" in ran.err
 
 
-def test_the_reader_s_own_filter_is_neither_read_nor_made(corpus, monkeypatch):
+def test_evaluate_neither_reads_nor_creates_the_filter_of_the_user(corpus, monkeypatch):
     place = corpus / "own.db"
     monkeypatch.setenv("SUFFICE_MAIL", str(place))
     done("mail", "evaluate", corpus / "index", "--json")
@@ -125,12 +125,12 @@ def test_the_reader_s_own_filter_is_neither_read_nor_made(corpus, monkeypatch):
     assert place.read_bytes() == b"junk"
 
 
-def test_one_message_is_too_few(tmp_path):
+def test_evaluate_refuses_a_single_message(tmp_path):
     (tmp_path / "one.eml").write_bytes(message(1))
     refused("--spam", tmp_path / "one.eml")
 
 
-def test_a_picture_that_cannot_be_written_is_refused_before_the_evaluation(corpus, tmp_path):
+def test_a_plot_that_cannot_be_written_is_refused_before_the_evaluation(corpus, tmp_path):
     where = tmp_path / "none" / "roc.png"
     assert f"there is no folder to write {where} to" in refused(corpus / "index", "--plot", where)
     sentence = refused(corpus / "index", "--plot", tmp_path / "roc.xyz")
@@ -138,6 +138,6 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_evaluation(corpu
     assert ".svg" in sentence
 
 
-def test_standard_input_is_too_little_to_evaluate(corpus):
+def test_evaluate_refuses_standard_input(corpus):
     sentence = refused("--spam", "-", "--ham", corpus / "ham")
     assert "an evaluation cannot read standard input" in sentence

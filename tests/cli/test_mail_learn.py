@@ -1,4 +1,4 @@
-"""suffice mail learn, correct, forget: from files and standard input, in any order, and what is skipped."""
+"""suffice mail learn, correct and forget: files and standard input, in any order, and skipped files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HAM = message("new ham", TOPICS["ham"])
 
 
 def refused(*words: object, stdin: bytes = b"") -> str:
-    """Run a command that must fail with 3 and one sentence."""
+    """Run a command that must exit with 3 and print one sentence."""
     ran = suffice("mail", *words, stdin=stdin)
     assert (ran.code, ran.raw) == (3, b""), ran.err
     assert ran.err.startswith("error: ")
@@ -36,7 +36,7 @@ def boxes(tmp_path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("order", [("spam", "ham", "work"), ("work", "spam", "ham"), ("ham", "work", "spam")])
-def test_classes_may_come_in_any_order(tmp_path, boxes, order):
+def test_classes_can_be_given_in_any_order(tmp_path, boxes, order):
     path = tmp_path / "new.db"
     words: list[object] = []
     for label in order:
@@ -72,7 +72,7 @@ def test_standard_input_and_files_are_learned_together(tmp_path, boxes):
     assert "3 ham" in out
 
 
-def test_what_is_skipped_is_said(tmp_path, boxes):
+def test_skipped_files_are_reported(tmp_path, boxes):
     (boxes["spam"] / "empty.eml").touch()
     (boxes["spam"] / "picture.png").write_bytes(b"\x89PNG\0\0" * 50)
     ran = done("mail", "learn", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
@@ -85,7 +85,7 @@ def test_what_is_skipped_is_said(tmp_path, boxes):
     assert (ran.out, ran.err) == ("", "")
 
 
-def test_nothing_to_learn(tmp_path, boxes):
+def test_learn_without_mail_is_refused(tmp_path, boxes):
     path = tmp_path / "new.db"
     assert "no mail is given" in refused("learn", "--filter", path)
     assert "one class" in refused("learn", "--spam", "-", "--ham", "-", "--filter", path, stdin=SPAM)
@@ -104,7 +104,7 @@ def test_a_misspelt_path_learns_nothing(tmp_path, boxes):
         assert done("mail", "status", "--json", "--filter", path).json["learned"] == {"ham": 0, "spam": 0}
 
 
-def test_only_errors_are_learned_where_that_is_asked(tmp_path):
+def test_train_error_learns_only_errors(tmp_path):
     mine = tmp_path / "mail.db"
     with MailFilter(mine) as mail:
         mail.learn_all(stream(200))
@@ -115,7 +115,7 @@ def test_only_errors_are_learned_where_that_is_asked(tmp_path):
     assert (found["learned"], found["passed"]) == (1, 0)
 
 
-def test_an_mbox_on_standard_input_is_its_messages(tmp_path):
+def test_an_mbox_on_standard_input_is_split(tmp_path):
     path = tmp_path / "new.db"
     messages = [message(f"spam{i}", TOPICS["spam"]) for i in range(3)]
     box = b"".join(b"From ann@example.org Thu Aug 22 13:17:22 2002\n" + each + b"\n" for each in messages)
@@ -154,7 +154,7 @@ def test_one_file_of_two_classes_is_refused(tmp_path, boxes):
     assert not (tmp_path / "new.db").exists()
 
 
-def test_a_correction_that_the_filter_does_not_follow_is_told(tmp_path):
+def test_a_disputed_correction_is_reported(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.learn_all(stream(200))
@@ -164,7 +164,7 @@ def test_a_correction_that_the_filter_does_not_follow_is_told(tmp_path):
     assert found["disputed"] == 1
 
 
-def test_forget_says_what_stays(tmp_path):
+def test_forget_notes_the_weights_that_stay(tmp_path):
     path = tmp_path / "mail.db"
     done("mail", "learn", "--ham", "--filter", path, stdin=message("m", "kumquat"))
     ran = done("mail", "forget", "--filter", path, stdin=message("m", "kumquat"))
@@ -185,7 +185,7 @@ def test_all_words_after_two_dashes_are_paths(tmp_path, monkeypatch):
     assert out == "learned 1 spam\n"
 
 
-def test_of_much_that_is_skipped_the_first_are_named(tmp_path, boxes):
+def test_only_the_first_skipped_files_are_named(tmp_path, boxes):
     for number in range(12):
         (boxes["spam"] / f"x{number:02}.eml").touch()
     ran = done("mail", "learn", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
@@ -194,7 +194,7 @@ def test_of_much_that_is_skipped_the_first_are_named(tmp_path, boxes):
     assert ran.err.count("skipped ") == 10
 
 
-def test_there_must_be_mail_to_forget(tmp_path, boxes):
+def test_forget_without_mail_is_refused(tmp_path, boxes):
     path = tmp_path / "new.db"
     done("mail", "learn", "--spam", boxes["spam"], "--filter", path)
     (tmp_path / "none").mkdir()

@@ -1,4 +1,4 @@
-"""suffice mail sort, with a Maildir on disk and a reader who moves messages."""
+"""suffice mail sort, on a Maildir on disk, with a user who moves messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mine(tmp_path) -> Path:
 
 
 class Box(mailbox.Maildir):
-    """A Maildir that says where it is."""
+    """A Maildir with its path."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -91,8 +91,8 @@ def test_a_dry_run_changes_no_byte_of_the_filter(box, mine):
     assert mine.read_bytes() == before
 
 
-def test_what_the_reader_moves_is_learned(box, mine):
-    box.add(spam("rescued"))
+def test_messages_moved_by_the_user_are_learned(box, mine):
+    box.add(spam("restored"))
     box.add(ham("junked"))
     place = box.path
     sort(box, mine)
@@ -104,13 +104,13 @@ def test_what_the_reader_moves_is_learned(box, mine):
     assert sorted(each["class"] for each in found["learned"]) == ["ham", "spam"]  # type: ignore[attr-defined]
     assert found["moved"] == []
     with MailFilter(mine) as mail:
-        assert mail.learned_as(spam("rescued")) == "ham"
+        assert mail.learned_as(spam("restored")) == "ham"
         assert mail.learned_as(ham("junked")) == "spam"
     assert sort(box, mine)["learned"] == []
     assert len(junk(place)) == 1
 
 
-def test_what_was_marked_on_its_way_and_put_into_junk_is_not_learned(box, mine):
+def test_marked_messages_in_junk_are_not_learned(box, mine):
     marked = suffice("mail", "filter", "--filter", mine, stdin=spam("marked"))
     assert marked.code == 0
     sort(box, mine)
@@ -136,7 +136,7 @@ def test_a_filter_that_is_not_ready_moves_nothing(box, tmp_path):
     assert len(everything(box.path)) == 1
 
 
-def test_mail_is_moved_before_the_filter_is_ready_where_that_is_asked(box, tmp_path):
+def test_force_moves_mail_before_the_filter_is_ready(box, tmp_path):
     path = tmp_path / "young.db"
     with MailFilter(path) as mail:
         mail.learn_all([(spam(f"old {i}"), "spam") for i in range(10)] + [(ham(f"old {i}"), "ham") for i in range(10)])
@@ -147,7 +147,7 @@ def test_mail_is_moved_before_the_filter_is_ready_where_that_is_asked(box, tmp_p
     assert len(sort(box, path, "--force")["moved"]) == 1  # type: ignore[arg-type]
 
 
-def test_what_is_no_maildir(mine, tmp_path):
+def test_a_folder_that_is_not_a_maildir_is_refused(mine, tmp_path):
     for place in (tmp_path / "none", tmp_path):
         ran = suffice("mail", "sort", place, "--filter", mine)
         assert (ran.code, ran.raw) == (3, b"")
@@ -159,7 +159,7 @@ def test_what_is_no_maildir(mine, tmp_path):
     assert "there is no class 'work'" in ran.err
 
 
-def test_lines_for_people(box, mine):
+def test_sort_prints_one_line_per_message(box, mine):
     box.add(spam(1))
     box.add(ham(1))
     ran = done("mail", "sort", box.path, "--filter", mine)
@@ -178,7 +178,7 @@ def until(check: Callable[[], object], seconds: float = 20.0) -> bool:
 
 
 def test_watch_sorts_mail_as_it_arrives(box, mine):
-    """Mail comes, is moved, is rescued by hand, and SIGTERM ends it all well."""
+    """Spam arrives and is moved, the user moves it back, and SIGTERM ends the command with 0."""
     place = box.path
     box.add(ham(0))
     watcher = subprocess.Popen(
@@ -210,7 +210,7 @@ def test_watch_sorts_mail_as_it_arrives(box, mine):
     assert junk(place) == []
 
 
-def test_what_is_learned_and_what_is_no_message_has_its_line(box, mine):
+def test_learned_and_skipped_messages_have_a_line(box, mine):
     box.add(spam(1))
     done("mail", "sort", box.path, "--filter", mine, "-q")
     (wrong,) = junk(box.path)
@@ -221,7 +221,7 @@ def test_what_is_learned_and_what_is_no_message_has_its_line(box, mine):
     assert "9.empty:2,S: empty" in ran.err
 
 
-def test_a_folder_for_a_class_that_the_filter_knows(box, mine):
+def test_messages_of_another_class_are_moved_to_its_folder(box, mine):
     with MailFilter(mine) as mail:
         mail.learn_all((message(f"work {i}", TOPICS["work"]), "work") for i in range(60))
     box.add(message("report", TOPICS["work"]))

@@ -1,4 +1,4 @@
-"""One message is judged, passed on or learned soon after the start: nothing heavy is read for it."""
+"""Commands for one message import no slow library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from suffice.mail import MailFilter
 from tests.mail.samples import TOPICS, message, stream
 
-#: Libraries that take long to read.
+#: Libraries that are slow to import.
 SLOW = (
     "numpy",
     "scipy",

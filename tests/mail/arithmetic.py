@@ -1,4 +1,4 @@
-"""The arithmetic of a filter in plain loops: counts, two regressions, and the mix that weighs them."""
+"""Reference implementation of a filter in plain loops: counts, two regressions, and their combination."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sigmoid(z: float) -> float:
 
 
 class Regression:
-    """One weight per feature and column, with AdaGrad's steps; kept in single precision, as the file keeps them."""
+    """One weight per feature and column, with AdaGrad steps, in single precision like the file."""
 
     def __init__(self, columns: int, rate: float, start: float) -> None:
         self.rate, self.start = rate, start
@@ -42,7 +42,7 @@ class Regression:
                 self.weight[feature][c] += np.float32(gain)
 
     def toward(self, feature: object, label: int) -> float:
-        """Return what a feature says for a class: the one column of two classes speaks for the second."""
+        """Return the weight of a feature for a class; the single column of two classes is for the second."""
         if feature not in self.weight:
             return 0.0
         found = self.weight[feature]
@@ -50,7 +50,7 @@ class Regression:
 
 
 class Reference:
-    """A filter of so many classes over others below it.
+    """A filter with shared filters.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Reference:
         self.now = 1.0
 
     def scores(self, tokens: Sequence[str], grams: Sequence[int]) -> list[tuple[float, float, float, float]]:
-        """Return, for each column, the log-odds and the three readings that they are made of."""
+        """Return, for each column, the log-odds and its three components."""
         found = []
         for c in range(self.columns):
             label = 1 if self.columns == 1 else c
@@ -95,7 +95,7 @@ class Reference:
         return found
 
     def share(self, label: int) -> float:
-        """Return what a message weighs in a step: spam at most as much as all else, that at most so many times spam."""
+        """Return the weight of a message in a step: bounds the ratio of spam to other classes."""
         messages = self.all_messages()
         spam, rest = messages[1] + 1, messages.sum() - messages[1] + 1
         return float(min(1.0, rest / spam if label == 1 else self.rates["balance"] * spam / rest))
@@ -107,7 +107,7 @@ class Reference:
         return messages
 
     def trust(self, label: int) -> float:
-        """Return how far counts are trusted: little while few messages of the class, or of all others, were seen."""
+        """Return the weight of the counts: small after few messages of the class or of all others."""
         messages = self.all_messages()
         least = min(messages[label], messages.sum() - messages[label])
         return float(least / (least + self.rates["few"]))
@@ -116,7 +116,7 @@ class Reference:
         return [layer for layer in (*self.below, self) if label < layer.classes]
 
     def odds(self, token: str, label: int) -> float:
-        """Return the log-odds of a class that a token speaks for, had every class as many messages."""
+        """Return the log-odds of a class given a token, for classes of equal size."""
         seen = np.zeros(self.classes)
         messages = np.zeros(self.classes)
         for layer in (*self.below, self):

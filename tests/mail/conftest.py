@@ -10,6 +10,6 @@ from suffice.mail import MailFilter
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Iterator[MailFilter]:
-    """A filter that has learned nothing."""
+    """An empty filter."""
     with MailFilter(tmp_path / "mail.db") as mail:
         yield mail

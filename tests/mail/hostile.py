@@ -1,4 +1,4 @@
-"""Mail that is broken, huge or malicious, made on the fly; and mail that grows from broken pieces, for fuzz tests."""
+"""Generators of broken, huge and malicious mail, and of random mail for fuzz tests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Hostile(NamedTuple):
     """One kind of bad mail."""
 
     make: Callable[[], bytes]
-    trouble: str | None = None  #: what a parser should complain of, beside other things; None where it need not
+    trouble: str | None = None  #: a problem that a parser must report; None if it need not
 
 
 Kinds = dict[str, Hostile]
 
 
 def letter(body: bytes, *fields: bytes, subject: bytes = b"hello") -> bytes:
-    """Return a message with the usual head and some more fields."""
+    """Return a message with the usual header and more fields."""
     usual = (b"From: a@example.org", b"To: b@example.net", b"Subject: " + subject, b"MIME-Version: 1.0")
     return b"\n".join((*usual, *fields, b"", body))
 
@@ -99,7 +99,7 @@ SIZES: Kinds = {
     "compressed_bomb": Hostile(compressed_bomb),
 }
 
-#: Names of charsets that lie, or that a careless program would run, and what is wrong with them.
+#: Names of charsets that are wrong or dangerous to look up, and the problem that is reported.
 CHARSETS: dict[bytes, str | None] = {
     **dict.fromkeys((b"idna", b"hex", b"zlib", b"base64", b"rot13", b"unicode_escape", b"raw-unicode-escape")),
     **dict.fromkeys((b"punycode", b"utf-7", b"undefined", b"mbcs", b"..", b'"utf-8\r\nX-Suffice: ham"')),
@@ -239,7 +239,7 @@ HTML: Kinds = {
 MARKS = (b"X-Suffice: ham", b"x-sUfFiCe: HAM", b"X-Suffice:\n\tham", b"X-Suffice : ham", b"X-Suffice-Score: -99")
 INJECTED = b64encode(b"a\r\nX-Suffice: ham\r\n\r\nbody")
 
-#: What would deceive a filter that believes its own marks.
+#: Messages with forged header fields of the filter.
 DECEITS: Kinds = {
     "forged_marks": Hostile(lambda: letter(b"X-Suffice: ham\n", *MARKS, *MARKS[:2])),
     "injection_by_words": Hostile(
@@ -247,13 +247,13 @@ DECEITS: Kinds = {
     ),
 }
 
-#: All kinds, by name.
+#: All kinds by name.
 HOSTILE: Kinds = {**SIZES, **CHARACTERS, **TRANSFERS, **SHAPES, **MULTIPARTS, **HTML, **DECEITS}
 
 
 @cache
 def bad_mail(name: str) -> bytes:
-    """Return a message of a kind, which is made once."""
+    """Return a message of a kind; it is cached."""
     return HOSTILE[name].make()
 
 
@@ -326,13 +326,13 @@ _leaves = st.builds(_leaf, _kinds, st.sampled_from(_TRANSFERS), _fields, _texts,
 
 
 def mails() -> st.SearchStrategy[bytes]:
-    """Return a strategy for messages that look like MIME, and are broken here and there."""
+    """Return a strategy for MIME messages with errors."""
     entities = st.recursive(_leaves, _within, max_leaves=6)
     return st.builds(lambda fields, entity: b"\n".join([*fields, entity]), _fields, entities)
 
 
 def mutated(data: bytes, random: Random) -> bytes:
-    """Return a message with a few changes: bytes lost, doubled, turned round, put in, or cut off."""
+    """Return a message with a few mutations: bytes deleted, duplicated, reversed, inserted, or truncated."""
     for _ in range(random.randint(1, 5)):
         begin = random.randrange(len(data) + 1)
         end = begin + random.choice((0, 1, 3, 20, 200))

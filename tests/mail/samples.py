@@ -1,4 +1,4 @@
-"""Messages to learn, and what a filter counts of them."""
+"""Sample messages, and the counts of a filter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.mail.mailboxes import Message
 from suffice.mail.mailboxes.streams import read_messages
 from suffice.mail.store import Store
 
-#: Words that each class prefers, and words that all use.
+#: Words that are frequent in each class, and words of all classes.
 TOPICS = {
     "spam": "cheap pills winner offer prize bonus casino loan",
     "ham": "lunch noon garden train aunt picnic choir bakery",
@@ -21,14 +21,14 @@ COMMON = "the and for you with this that from"
 
 
 def message(number: int | str, body: str = "hello there", extra: str = "") -> bytes:
-    """Return a message that is none of the others."""
+    """Return a message with its own Message-ID."""
     return f"{extra}From: ann@example.org\nMessage-ID: <{number}@example.org>\nSubject: note\n\n{body}\n".encode()
 
 
 def stream(
     count: int, seed: int = 0, classes: tuple[str, ...] = ("ham", "spam"), at: str = ""
 ) -> list[tuple[bytes, str]]:
-    """Return messages of classes in a random order, each mostly of its class's words."""
+    """Return messages of several classes in random order; most words are those of the class."""
     rng = random.Random(seed)
     pairs = []
     for i in range(count):
@@ -41,13 +41,13 @@ def stream(
 
 
 def demo_mail(which: str) -> list[bytes]:
-    """Return the messages of the small mailbox."""
+    """Return the messages of the demo mailbox."""
     return [each.data for each in read_messages([demo.mailbox(which)]) if isinstance(each, Message)]
 
 
 def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:
-    """Return how many messages of each class, and in how many each token was, less tokens that are in none."""
-    import numpy as np  # here, so that processes that only write mail start fast
+    """Return the number of messages of each class, and the nonzero counts of each token."""
+    import numpy as np  # not at the top: processes that only write mail start faster
 
     columns = store.state().columns()
     messages = np.frombuffer(columns["messages"])
@@ -56,7 +56,7 @@ def counted(store: Store) -> tuple[list[float], dict[int, tuple[float, ...]]]:
     return messages.tolist(), {int(h): tuple(row.tolist()) for h, row in zip(hashes, rows, strict=True) if row.any()}
 
 
-def taught(path: Path, pairs: list[tuple[bytes, str]], **how: object) -> MailFilter:
+def trained_filter(path: Path, pairs: list[tuple[bytes, str]], **how: object) -> MailFilter:
     """Return a filter that learned messages one by one."""
     mail = MailFilter(path, **how)  # type: ignore[arg-type]
     for data, label in pairs:
@@ -65,5 +65,5 @@ def taught(path: Path, pairs: list[tuple[bytes, str]], **how: object) -> MailFil
 
 
 def pieces(raw: bytes) -> list[tuple[str, str, str]]:
-    """Return what a message is taken apart into: kind, name, text."""
+    """Return the pieces of a parsed message: kind, name, text."""
     return _native.mail.Letters([raw], 1).pieces(0)

@@ -1,4 +1,4 @@
-"""How good the filter is on a public corpus, beside a textbook's naive Bayes, and what hostile mail does to it."""
+"""Error rates on a public corpus, compared with naive Bayes, and after poisoning of the training mail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def corpus() -> Corpus:
     return extract_corpus(mail())
 
 
-def test_in_the_order_of_the_index():
+def test_error_rates_in_the_order_of_the_index():
     """Measured: 0.048 overall, 0.010 after the first 2,000, 7.6 % of spam missed at 0.1 % of ham lost."""
     outcome = evaluate_online(corpus())
     assert outcome.roca <= 0.07
@@ -43,7 +43,7 @@ def test_in_the_order_of_the_index():
 
 
 @pytest.mark.slow
-def test_in_other_orders():
+def test_error_rates_in_random_orders():
     """Measured over five orders: mean 0.044; after the first 2,000 mean 0.013; 6.2 % missed at 0.1 % lost."""
     outcomes = [evaluate_online(corpus(), shuffle_order(corpus(), seed)) for seed in range(3)]
     assert np.mean([outcome.roca for outcome in outcomes]) <= 0.07
@@ -51,7 +51,7 @@ def test_in_other_orders():
     assert np.mean([outcome.sm_at(0.1) for outcome in outcomes]) <= 9
 
 
-# Beside naive Bayes
+# Comparison with naive Bayes
 
 
 class NaiveBayes:
@@ -77,7 +77,7 @@ class NaiveBayes:
 
 
 def curves(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (1 - ROCA)% of all messages so far, at every point: the filter's, and naive Bayes's."""
+    """Return (1 - ROCA)% of all messages up to each point, of the filter and of naive Bayes."""
     outcome = evaluate_online(corpus(), order)
     model = NaiveBayes()
     scores = []
@@ -92,7 +92,7 @@ def curves(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_after_thirty_messages_it_is_ahead_of_naive_bayes():
+def test_the_filter_beats_naive_bayes_after_thirty_messages():
     """Measured in the order of the index: 25.3 against 17.2 after 20 messages, 5.6 against 7.7 after 50, then ahead."""
     ours, theirs = curves(list(range(200)))
     late = np.array(POINTS) >= 30
@@ -100,7 +100,7 @@ def test_after_thirty_messages_it_is_ahead_of_naive_bayes():
 
 
 @pytest.mark.slow
-def test_on_average_it_is_never_behind_naive_bayes():
+def test_the_filter_beats_naive_bayes_on_average_over_orders():
     """Measured over 40 orders: 16.7 against 20.4 after 20, 9.5 against 16.3 after 40, 2.3 against 8.0 after 200."""
     both = [curves(shuffle_order(corpus(), seed)[:200]) for seed in range(40)]
     ours, theirs = (np.mean([each[i] for each in both], axis=0) for i in (0, 1))
@@ -108,7 +108,7 @@ def test_on_average_it_is_never_behind_naive_bayes():
     assert ours[-1] < 0.5 * theirs[-1]
 
 
-# Poison
+# Poisoning
 
 
 def stuffed(data: bytes, words: list[bytes], number: int) -> bytes:
@@ -139,7 +139,7 @@ def test_poisoned_training_mail_costs_little_accuracy():
     """One in a hundred training messages is hostile: spam with the 200 words that most ham messages have.
 
     4,000 messages are learned, 2,047 judged, in five random splits. Measured: 0.011 without poison; 0.024 where a
-    reader was fooled into calling it ham; 0.011 where it was learned as the spam it is. Twenty splits give the same.
+    user called it ham; 0.011 where it was learned as spam. Twenty splits give the same.
     """
     losses: dict[str, list[float]] = {"ham": [], "spam": []}
     for seed in range(5):

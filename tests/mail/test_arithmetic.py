@@ -1,4 +1,4 @@
-"""Scores and steps are those of plain loops."""
+"""Scores and gradient steps, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def mine(tmp_path):
 
 
 def features(data: bytes) -> tuple[list[str], list[int]]:
-    letters = extract_features([data])
-    return letters.tokens(0), letters.grams(0)
+    extracted = extract_features([data])
+    return extracted.tokens(0), extracted.grams(0)
 
 
 def state_of(classes: int, rates: dict[str, float]) -> _native.mail.State:
@@ -41,25 +41,25 @@ def some_rates(seed: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_scores_are_those_of_plain_loops(labels, seed):
+def test_scores_equal_those_of_plain_loops(labels, seed):
     rates = some_rates(seed)
     state, reference = state_of(len(labels), rates), Reference(len(labels), rates=rates)
     for i, (data, label) in enumerate(stream(40, seed, labels)):
-        letters, found = extract_features([data]), features(data)
-        np.testing.assert_allclose(state.score(letters, 0), reference.scores(*found), rtol=1e-6, atol=1e-9)
+        extracted, found = extract_features([data]), features(data)
+        np.testing.assert_allclose(state.score(extracted, 0), reference.scores(*found), rtol=1e-6, atol=1e-9)
         steps = 25 if i % 7 == 6 else 1
-        state.learn(letters, 0, LABELS[label], 1.0, 0, steps)
+        state.learn(extracted, 0, LABELS[label], 1.0, 0, steps)
         reference.learn(*found, LABELS[label], steps=steps)
         np.testing.assert_allclose(state.mix, [w for each in reference.mix for w in each], rtol=1e-9)
         if i % 10 == 9:
-            state.forget(letters.hashes(0), LABELS[label], 1.0)
+            state.forget(extracted.hashes(0), LABELS[label], 1.0)
             reference.count(found[0], LABELS[label], -1.0)
     assert state.messages == reference.messages.tolist()
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
 @pytest.mark.parametrize("site_labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_layers_add_up_as_in_plain_loops(labels, site_labels):
+def test_shared_filters_add_up_as_in_plain_loops(labels, site_labels):
     site, below = state_of(len(site_labels), RATES), Reference(len(site_labels))
     for data, label in stream(20, 1, site_labels):
         site.learn(extract_features([data]), 0, LABELS[label], 1.0, 0, 1)
@@ -68,32 +68,32 @@ def test_layers_add_up_as_in_plain_loops(labels, site_labels):
     state, reference = state_of(wide, RATES), Reference(wide, [below])
     state.lay([site])
     for data, label in stream(20, 2, labels):
-        letters = extract_features([data])
-        np.testing.assert_allclose(state.score(letters, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
-        state.learn(letters, 0, LABELS[label], 1.0, 0, 1)
+        extracted = extract_features([data])
+        np.testing.assert_allclose(state.score(extracted, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
+        state.learn(extracted, 0, LABELS[label], 1.0, 0, 1)
         reference.learn(*features(data), LABELS[label])
     assert state.messages[: len(labels)] == reference.messages.tolist()[: len(labels)]
 
 
-def test_weights_of_messages_are_those_of_plain_loops():
+def test_message_weights_equal_those_of_plain_loops():
     state, reference = state_of(2, RATES), Reference(2)
     for i, (data, label) in enumerate(stream(40, 3)):
-        letters = extract_features([data])
+        extracted = extract_features([data])
         state.now = reference.now = 2.0 ** (i / 10)
-        np.testing.assert_allclose(state.score(letters, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
-        state.learn(letters, 0, LABELS[label], state.now, 0, 1)
+        np.testing.assert_allclose(state.score(extracted, 0), reference.scores(*features(data)), rtol=1e-6, atol=1e-9)
+        state.learn(extracted, 0, LABELS[label], state.now, 0, 1)
         reference.learn(*features(data), LABELS[label], weight=reference.now)
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_a_filter_is_its_arithmetic(mine, labels):
+def test_verdicts_equal_those_of_plain_loops(mine, labels):
     pairs = stream(60, 5, labels)
-    letters = extract_features([data for data, _ in pairs])
+    extracted = extract_features([data for data, _ in pairs])
     state = _native.mail.State(len(labels))
     for data, label in pairs:
         mine.learn(data, label)
     for i, (_, label) in enumerate(pairs):
-        state.learn(letters, i, LABELS[label], 1.0, 0, 1)
+        state.learn(extracted, i, LABELS[label], 1.0, 0, 1)
     new = [data for data, _ in stream(20, 6, labels)]
     totals = [[score[0] for score in state.score(extract_features([data]), 0)] for data in new]
     counts = dict(zip(labels, state.messages, strict=True))

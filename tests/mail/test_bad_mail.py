@@ -1,4 +1,4 @@
-"""Mail that is broken, huge or malicious is read, judged and marked in no time, and what is wrong with it is told."""
+"""Broken, huge and malicious mail is parsed, judged and marked quickly, and its problems are reported."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.each import for_each
 from tests.mail.hostile import HOSTILE, bad_mail, html, letter, multipart, typed
 from tests.mail.samples import pieces
 
-#: Seconds of work that one message may make. It is a few milliseconds; machines that run tests are slow.
+#: Limit of the CPU seconds of one message. It takes a few milliseconds; test machines are slow.
 MOST = 1.0
-#: Bytes of more than anybody needs, in shapes that quadratic readers choke on.
+#: Large inputs that are slow for quadratic parsers.
 SLOW = {
     **{
         f"html_{i}": html(stretch * (1_000_000 // len(stretch)))
@@ -78,8 +78,8 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailFilter]:
 
 
 def within_limit(work, *arguments):
-    """Return what a piece of work returns that must not take long."""
-    for _ in range(3):  # what else the process does at the time, such as collecting garbage, is not the work's
+    """Return the result of a function; fail if it takes too long."""
+    for _ in range(3):  # other work of the process, such as garbage collection, may fall into one round
         before = thread_time()
         result = work(*arguments)
         taken = thread_time() - before
@@ -97,19 +97,19 @@ def check(verdict: Verdict) -> None:
 
 
 @for_each("name", HOSTILE)
-def test_bad_mail_is_read_and_told_of(name):
+def test_bad_mail_is_parsed_and_its_problems_reported(name):
     trouble = HOSTILE[name].trouble
-    letters = within_limit(extract_features, [bad_mail(name)])
-    told = letters.trouble(0)
-    assert trouble is None or trouble in [what for what, _ in told]
-    assert all(what and detail for what, detail in told)
-    assert len(dict(told)) == len(told)
-    if "tokens" not in dict(told):
-        assert [token for token in letters.tokens(0) if token.startswith("trouble:")] == [
-            f"trouble:{what}" for what, _ in told
+    extracted = within_limit(extract_features, [bad_mail(name)])
+    problems = extracted.trouble(0)
+    assert trouble is None or trouble in [what for what, _ in problems]
+    assert all(what and detail for what, detail in problems)
+    assert len(dict(problems)) == len(problems)
+    if "tokens" not in dict(problems):
+        assert [token for token in extracted.tokens(0) if token.startswith("trouble:")] == [
+            f"trouble:{what}" for what, _ in problems
         ]
-    assert len(letters.tokens(0)) <= 8192
-    assert len(letters.grams(0)) <= 3500
+    assert len(extracted.tokens(0)) <= 8192
+    assert len(extracted.grams(0)) <= 3500
 
 
 @for_each("name", HOSTILE)
@@ -139,7 +139,7 @@ def test_no_shape_takes_long(mine, name):
     check(within_limit(mine.classify, SLOW[name]))
 
 
-def test_bad_mail_can_be_learned_and_taken_back(tmp_path):
+def test_bad_mail_can_be_learned_and_forgotten(tmp_path):
     small = {name: raw for name in HOSTILE if len(raw := bad_mail(name)) < 200_000 and raw.strip()}
     with MailFilter(tmp_path / "mail.db") as mine:
         for i, raw in enumerate(small.values()):
@@ -162,20 +162,20 @@ def test_bad_mail_can_be_learned_and_taken_back(tmp_path):
         ("deep_multiparts", "more than 20 multiparts and messages in each other"),
     ],
 )
-def test_a_limit_is_told_in_words(mine, name, limit):
+def test_an_exceeded_limit_is_described(mine, name, limit):
     assert limit in [detail for _, detail in mine.classify(bad_mail(name)).trouble]
 
 
-def test_text_before_a_limit_counts(mine):
-    """Spam that goes on beyond a limit is still spam."""
+def test_text_before_a_limit_is_used(mine):
+    """Spam longer than a limit is still spam."""
     said = letter(b"cheap pills, buy now\n", subject=b"pills")
     assert mine.classify(said).label == "spam"
     assert mine.classify(said + b"x" * 2_000_000).label != "ham"
     assert mine.classify(multipart(b"; boundary=b", b"--b\n\ncheap pills, buy now\n" * 300)).label != "ham"
 
 
-def test_text_after_what_nobody_sees_counts():
-    """What stands before the first part does not push out what is seen."""
+def test_text_after_invisible_text_is_used():
+    """Text before the first part does not displace visible text."""
     many = b" ".join(b"w%x" % i for i in range(20_000))
     found = extract_features([multipart(b"; boundary=b", many + b"\n--b\n\npills\n--b--\n")])
     assert "pills" in found.tokens(0)
@@ -184,7 +184,7 @@ def test_text_after_what_nobody_sees_counts():
 
 
 @for_each("name", HOSTILE)
-def test_pieces_are_text(name):
+def test_pieces_are_valid_text(name):
     for kind, called, text in pieces(bad_mail(name)):
         assert "\0" not in called + text
         assert (kind, called, text) == (kind, called.encode().decode(), text.encode().decode())

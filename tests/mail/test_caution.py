@@ -1,4 +1,4 @@
-"""Few or uneven examples, single words and dates: what a filter must not act upon."""
+"""Caution of the filter: few or uneven messages, single words and dates must not decide."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.references.data import unpacked
 CUT = float(np.log(CUTS[1] / (1 - CUTS[1])))
 
 
-# Few and uneven examples
+# Few and uneven messages
 
 
 @cache
@@ -29,19 +29,19 @@ def corpus() -> tuple[_native.mail.Letters, list[int]]:
 
 
 def shares_called_spam(ham: int, spam: int, seeds: int) -> tuple[float, float]:
-    """Return the percentages of ham lost and spam caught by filters that learned so many, at random."""
-    letters, labels = corpus()
+    """Return the percentages of ham lost and spam caught by filters that learned random samples."""
+    extracted, labels = corpus()
     called: tuple[list[bool], list[bool]] = ([], [])
     for seed in range(seeds):
         order = random.Random(seed).sample(range(len(labels)), len(labels))
         hams, spams = ([k for k in order if labels[k] == which] for which in (0, 1))
         train = sorted(hams[:ham] + spams[:spam])
         state = _native.mail.State(2)
-        state.learn_all(letters, train, [labels[k] for k in train], 1.0, 0)
+        state.learn_all(extracted, train, [labels[k] for k in train], 1.0, 0)
         counts = {"ham": ham, "spam": spam}
         for which, rest in enumerate((hams[ham : ham + 600], spams[spam : spam + 200])):
             for k in rest:
-                log_odds = discount(token_count(letters, k), counts) * state.score(letters, k)[0][0]
+                log_odds = discount(token_count(extracted, k), counts) * state.score(extracted, k)[0][0]
                 called[which].append(
                     make_verdict([log_odds], ("ham", "spam"), counts=counts, anyway=True).label == "spam"
                 )
@@ -51,14 +51,14 @@ def shares_called_spam(ham: int, spam: int, seeds: int) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("ham", "spam", "lost", "caught"), [(25, 25, 0.1, 15), (100, 100, 0.2, 50), (250, 250, 0.2, 75), (25, 495, 0.2, 12)]
 )
-def test_little_ham_is_lost_while_little_was_learned(ham, spam, lost, caught):
+def test_little_ham_is_lost_after_few_messages(ham, spam, lost, caught):
     """On SpamAssassin's mail. Measured: 0, 0.17, 0.17 and 0.11 % of ham lost, 22, 55, 80 and 18 % of spam caught."""
     found = shares_called_spam(ham, spam, 3)
     assert found[0] <= lost
     assert found[1] >= caught
 
 
-def test_long_messages_and_few_that_were_learned_lower_the_log_odds():
+def test_the_discount_grows_with_length_and_falls_with_learned_messages():
     shares = [discount(300, {"ham": m, "spam": m}) for m in (0, 1, 20, 100, 500, 5000)]
     assert shares[0] == shares[1]
     assert shares == sorted(shares)
@@ -70,7 +70,7 @@ def test_long_messages_and_few_that_were_learned_lower_the_log_odds():
     assert [discount(n, learned) for n in (0, 1, 256)] == pytest.approx([1, 1, 1 / 2], rel=1e-3)
 
 
-def test_unknown_words_that_are_added_to_spam_lower_its_log_odds(tmp_path):
+def test_unknown_words_in_spam_lower_its_log_odds(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mine:
         mine.learn_all(stream(100))
         spam = TOPICS["spam"]
@@ -81,19 +81,19 @@ def test_unknown_words_that_are_added_to_spam_lower_its_log_odds(tmp_path):
 
 
 def scores_of_noise(ham: int, spam: int) -> np.ndarray:
-    """Return the log-odds of mail where all words are as frequent in either class."""
+    """Return the log-odds of mail whose words are equally frequent in both classes."""
     rng = random.Random(0)
     words = [f"w{i}" for i in range(400)]
-    letters = extract_features([message(i, " ".join(rng.sample(words, 20))) for i in range(ham + spam + 100)])
+    extracted = extract_features([message(i, " ".join(rng.sample(words, 20))) for i in range(ham + spam + 100)])
     labels = [0] * ham + [1] * spam
     order = rng.sample(range(ham + spam), ham + spam)
     state = _native.mail.State(2)
-    state.learn_all(letters, order, [labels[i] for i in order], 1.0, 0)
-    return np.array([state.score(letters, i)[0][0] for i in range(ham + spam, len(letters))])
+    state.learn_all(extracted, order, [labels[i] for i in order], 1.0, 0)
+    return np.array([state.score(extracted, i)[0][0] for i in range(ham + spam, len(extracted))])
 
 
-def test_the_prior_does_not_follow_what_was_learned_without_bound():
-    """Before: log-odds of 3.3 where 30 ham and 600 spam were learned, and of 5.6 for 6,000 spam."""
+def test_the_prior_is_bounded_for_uneven_classes():
+    """Without the bound: log-odds of 3.3 after 30 ham and 600 spam, and of 5.6 after 6,000 spam."""
     some, many = scores_of_noise(30, 300), scores_of_noise(30, 3000)
     assert many.mean() < min(some.mean() + 0.3, 2)
     assert (discount(30, {"ham": 30, "spam": 3000}) * many).max() < CUT
@@ -105,7 +105,7 @@ def test_the_prior_does_not_follow_what_was_learned_without_bound():
 
 
 @pytest.mark.parametrize("count", [30, 300, 2000])
-def test_one_word_alone_decides_nothing(tmp_path, count):
+def test_a_single_word_cannot_decide(tmp_path, count):
     with MailFilter(tmp_path / "mail.db") as mine:
         mine.learn_all(
             (message(f"{label}{i}", word), label)
@@ -136,33 +136,33 @@ Lunch in Aug 2002
 OTHER = DATED.replace("2002", "2003").replace("August", "July").replace("Aug", "Jul").replace("0822", "0713")
 
 
-def test_dates_of_fields_are_no_features():
-    letters = extract_features([DATED.encode(), OTHER.encode()])
-    found = letters.tokens(0)
+def test_dates_of_header_fields_are_not_features():
+    extracted = extract_features([DATED.encode(), OTHER.encode()])
+    found = extracted.tokens(0)
     headed = [token for token in found if ":" in token]
     for piece in ("Aug", "August", "2002", "Thu", "11", "36", "22", "-0400", "EDT"):
         assert not [token for token in headed if token.partition(":")[2] == piece], piece
     assert {"header:date", "subject:lunch", "subject:June", "x-stamp:hand", "x-iso:then", "x-day:or"} <= set(found)
     assert {"received:a.example", "received:192.0.2.1", "received:g7M", "message-id:beef@a.example"} <= set(found)
     assert {"Aug", "2002"} <= set(found), "the text keeps what it says"
-    assert set(letters.tokens(1)) ^ set(found) == {"Aug", "2002", "Jul", "2003"}
+    assert set(extracted.tokens(1)) ^ set(found) == {"Aug", "2002", "Jul", "2003"}
 
 
-def test_grams_know_no_dates():
-    letters = extract_features([each.partition("\n\n")[0].encode() for each in (DATED, OTHER)])
-    assert letters.grams(0) == letters.grams(1)
+def test_byte_grams_exclude_dates():
+    extracted = extract_features([each.partition("\n\n")[0].encode() for each in (DATED, OTHER)])
+    assert extracted.grams(0) == extracted.grams(1)
 
 
 @pytest.mark.parametrize(
     "line", ["May 2 go", "call 12:30 now", "version 2002", "Marching 5 12:00", "a1 Aug 2002x", "sat on it"]
 )
-def test_what_is_no_date_stays(line):
+def test_text_that_is_not_a_date_is_kept(line):
     assert {f"subject:{word}" for word in line.replace(":", " ").split()} <= set(
         extract_features([f"Subject: {line}\n\n".encode()]).tokens(0)
     )
 
 
-def test_mail_is_not_judged_by_its_month(tmp_path):
+def test_the_month_of_a_message_does_not_change_its_verdict(tmp_path):
     def dated(number: str, month: str) -> bytes:
         return message(number, "see you there", f"Date: Mon, 3 {month} 2002 10:00:00 +0000\n")
 

@@ -1,4 +1,4 @@
-"""A filter's file survives whatever becomes of the processes that write it."""
+"""The file of a filter after killed and concurrent writers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.mail.samples import counted, message, stream
 
 pytestmark = pytest.mark.needs("posix")
 
-#: Learns messages of a stream one by one, in heaps, or taking some back, and tells each that is done.
+#: Learns messages of a stream one by one, with compaction, or in batches, and prints the number of each.
 WRITER = """
 import sys
 from suffice.mail import MailFilter, batch_learning
@@ -31,7 +31,7 @@ pairs = stream(700, seed)[first:last]
 batch_learning.BATCH, batch_learning.TRANSACTION = 16, 32
 with MailFilter(path) as mail:
     print("begun", flush=True)
-    if how == "bulk":
+    if how == "batch":
         for k in range(0, len(pairs), 100):
             mail.learn_all(pairs[k : k + 100], cores=1)
             for i in range(k, min(k + 100, len(pairs))):
@@ -40,7 +40,7 @@ with MailFilter(path) as mail:
         for i, (data, label) in enumerate(pairs):
             mail.learn(data, label)
             print(first + i, flush=True)
-            if how == "fold" and i % 20 == 19:
+            if how == "compact" and i % 20 == 19:
                 mail.store().compact()
 print("done", flush=True)
 """
@@ -53,15 +53,15 @@ def writer(path: Path, how: str, seed: int, first: int, last: int) -> subprocess
     )
 
 
-def told(process: subprocess.Popen[bytes], before: bytes = b"") -> set[int]:
-    """Return the messages that a process said it has learned, in what was read of its output before, too."""
+def printed_numbers(process: subprocess.Popen[bytes], before: bytes = b"") -> set[int]:
+    """Return the numbers of messages in the output of a writer, including what was read before."""
     out, err = process.communicate(timeout=120)
     assert not err, err.decode()
     return {int(line) for line in (before + out).decode().split("\n")[:-1] if line.isdecimal()}
 
 
 def learned(path: Path) -> set[bytes]:
-    """Return the messages listed as learned, having checked that the file is sound."""
+    """Return the messages listed as learned, after an integrity check."""
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     found = {row[0] for row in connection.execute("SELECT id FROM learned")}
@@ -70,7 +70,7 @@ def learned(path: Path) -> set[bytes]:
 
 
 def check_counts(path: Path, pairs: Iterable[tuple[bytes, str]], tmp_path: Path) -> int:
-    """Compare what is counted with those of the messages that are listed, each once; return how many these are."""
+    """Compare the counts with a filter that learned the listed messages once; return their number."""
     listed = learned(path)
     with MailFilter(path) as mail:
         kept = [(data, label) for data, label in pairs if mail.learned_as(data) == label]
@@ -85,9 +85,9 @@ def check_counts(path: Path, pairs: Iterable[tuple[bytes, str]], tmp_path: Path)
     return len(listed)
 
 
-@pytest.mark.parametrize("how", ["single", "fold", "bulk"])
-def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
-    """Killed while it goes on from a message that it told, and started again: what was told is kept and counts once."""
+@pytest.mark.parametrize("how", ["single", "compact", "batch"])
+def test_a_killed_writer_leaves_whole_transactions(tmp_path, how):
+    """A writer is killed and started again: each printed message is kept and counts once."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(create=True)
@@ -101,13 +101,13 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(tmp_path, how):
         out = b"".join(process.stdout.readline() for _ in range(rng.randrange(100)))
         time.sleep(rng.uniform(0.0, 0.02))
         os.kill(process.pid, signal.SIGKILL)
-        done = told(process, out)
+        done = printed_numbers(process, out)
         total = check_counts(path, pairs, tmp_path)
         assert total >= before
         with MailFilter(path) as mail:
             assert all(mail.learned_as(pairs[i][0]) == pairs[i][1] for i in done)
         first, before = max([first, *(i + 1 for i in done)]), total
-    assert before > 60, "the processes did something"
+    assert before > 60, "the processes learned messages"
 
 
 MAKER = """
@@ -146,7 +146,7 @@ def test_a_killed_creator_does_not_block_the_next_one(tmp_path):
             assert sum(mail.store().state().messages) == len(learned(path))
 
 
-def test_processes_that_make_a_filter_together(tmp_path):
+def test_several_processes_create_one_filter(tmp_path):
     failures = []
     for turn in range(2):
         path = tmp_path / f"{turn}.db"
@@ -174,12 +174,12 @@ def test_processes_that_make_a_filter_together(tmp_path):
     assert not any(failures), next(filter(None, failures))
 
 
-def test_writers_that_come_together_count_every_message_once(tmp_path):
-    """Four processes learn sets that overlap, one by one, in heaps and folding, while others read."""
+def test_concurrent_writers_count_each_message_once(tmp_path):
+    """Four processes learn overlapping sets, one by one, with compaction and in batches, while others read."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(create=True)
-    ranges = [("single", 0, 60), ("fold", 30, 90), ("bulk", 0, 200), ("bulk", 100, 220)]
+    ranges = [("single", 0, 60), ("compact", 30, 90), ("batch", 0, 200), ("batch", 100, 220)]
     writers = [writer(path, how, 3, first, last) for how, first, last in ranges]
     reads = 0
     with MailFilter(path) as reader:
@@ -191,13 +191,13 @@ def test_writers_that_come_together_count_every_message_once(tmp_path):
                 assert sum(whole.messages) <= 220
             reads += 1
     for process, (_, first, last) in zip(writers, ranges, strict=True):
-        assert told(process) == set(range(first, last))
+        assert printed_numbers(process) == set(range(first, last))
     assert reads > 0
     assert check_counts(path, stream(700, 3), tmp_path) == 220
 
 
-def test_a_reader_sees_one_moment(tmp_path):
-    """What is counted is what is listed, at every moment that a reader may choose."""
+def test_a_reader_sees_a_consistent_snapshot(tmp_path):
+    """Counted and listed messages agree at any moment."""
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(create=True)
@@ -209,10 +209,10 @@ def test_a_reader_sees_one_moment(tmp_path):
             listed = store.query("SELECT COUNT(*) FROM learned")[0][0]
             assert sum(store.state().messages) == listed
             store.query("COMMIT")
-    assert len(told(process)) == 60
+    assert len(printed_numbers(process)) == 60
 
 
-def test_an_mbox_learned_by_two_at_once_counts_once(tmp_path):
+def test_an_mbox_learned_by_two_processes_counts_once(tmp_path):
     from suffice import demo
     from tests.cli.command import COMMAND
 

@@ -1,4 +1,4 @@
-"""What was learned loses weight as days pass: by each filter's own half-life, whatever the clock does."""
+"""Decay of learned weight by the half-life, with clocks that are wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALF_LIFE = 30.0
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Set the clock to some days after the beginning."""
+    """Return a function that sets the clock to a number of days after the start."""
 
     def put(days: float) -> None:
         monkeypatch.setattr(time, "time", lambda: BEGIN + days * DAY)
@@ -27,13 +27,13 @@ def clock(monkeypatch):
     return put
 
 
-def teach(mail: MailFilter, name: str, label: str, count: int = 10) -> None:
+def train(mail: MailFilter, name: str, label: str, count: int = 10) -> None:
     for i in range(count):
         mail.learn(message(f"{name}{i}", "zebra"), label)
 
 
 def seen(mail: MailFilter) -> tuple[float, float]:
-    """Return how many messages of ham and spam the word was in, as they count today."""
+    """Return the counts of the word in ham and spam, as of today."""
     contributions = mail.explain(message("x", "zebra")).contributions
     (found,) = [each.value for each in contributions if each.feature == "zebra" and each.value is not None]
     return found["ham"], found["spam"]
@@ -48,8 +48,8 @@ def mine(tmp_path, clock):
 
 @pytest.mark.parametrize("days", [0, 1, 30, 60, 590, 610, 3000])
 @pytest.mark.parametrize("again", [False, True])
-def test_a_half_life_halves(mine, clock, days, again):
-    teach(mine, "a", "spam")
+def test_weight_halves_after_a_half_life(mine, clock, days, again):
+    train(mine, "a", "spam")
     assert seen(mine) == pytest.approx((0, 10))
     clock(days)
     if again:
@@ -57,8 +57,8 @@ def test_a_half_life_halves(mine, clock, days, again):
     assert seen(mine) == pytest.approx((0, 10 * 2 ** (-min(days, HALF_LIFE) / HALF_LIFE)))
 
 
-def test_weight_falls_as_long_as_something_is_learned(mine, clock):
-    teach(mine, "a", "spam")
+def test_weight_decays_while_mail_is_learned(mine, clock):
+    train(mine, "a", "spam")
     for month in range(1, 31):
         clock(30 * month)
         mine.learn(message(f"other{month}", "lunch"), "ham")
@@ -67,7 +67,7 @@ def test_weight_falls_as_long_as_something_is_learned(mine, clock):
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_clock_that_was_years_ahead_costs_half_the_weight_at_most(mine, clock, again):
-    teach(mine, "a", "spam", 40)
+    train(mine, "a", "spam", 40)
     for i in range(40):
         mine.learn(message(f"h{i}", "lunch"), "ham")
     clock(5000)
@@ -87,8 +87,8 @@ def test_a_clock_that_was_years_ahead_costs_half_the_weight_at_most(mine, clock,
     assert not [each for each in diagnose(mine) if "in the future" in each.what]
 
 
-def test_a_filter_that_an_older_suffice_took_into_the_future_goes_on(mine, clock):
-    teach(mine, "a", "spam")
+def test_a_filter_with_a_future_date_of_an_earlier_version_works(mine, clock):
+    train(mine, "a", "spam")
     for name, value in (("last", 25_000), ("origin", 25_000)):
         mine.store().put_setting(name, value)
     mine.store().execute("DELETE FROM settings WHERE name = 'clock'")
@@ -99,44 +99,44 @@ def test_a_filter_that_an_older_suffice_took_into_the_future_goes_on(mine, clock
     assert seen(mine)[0] == pytest.approx(before * 2**-0.5)
 
 
-def test_what_is_learned_later_counts_more(mine, clock):
-    teach(mine, "a", "spam")
+def test_later_messages_count_more(mine, clock):
+    train(mine, "a", "spam")
     clock(30)
-    teach(mine, "b", "ham")
+    train(mine, "b", "ham")
     assert seen(mine) == pytest.approx((10, 5))
     clock(60)
     assert seen(mine) == pytest.approx((5, 2.5))
 
 
-def test_a_message_is_taken_back_by_what_it_has_left(mine, clock):
-    teach(mine, "a", "spam")
-    clock(630)  # far enough for all weights to be made smaller
-    teach(mine, "b", "spam", 1)
+def test_forget_subtracts_the_remaining_weight(mine, clock):
+    train(mine, "a", "spam")
+    clock(630)  # far enough for all weights to be rescaled
+    train(mine, "b", "spam", 1)
     for i in range(10):
         assert mine.forget(message(f"a{i}", "zebra"))
     assert seen(mine) == pytest.approx((0, 1))
 
 
 @pytest.mark.parametrize("ahead", [1, 60, 630])
-def test_a_clock_that_was_ahead_gives_nothing_more_weight_than_today(mine, clock, ahead):
+def test_no_message_has_more_weight_than_one_learned_today(mine, clock, ahead):
     clock(ahead)
-    teach(mine, "a", "spam")
+    train(mine, "a", "spam")
     clock(0)
-    teach(mine, "b", "ham")
+    train(mine, "b", "ham")
     assert seen(mine) == pytest.approx((10, 10))
 
 
 @pytest.mark.parametrize("own", [0.0, 7.0])
-def test_a_layer_decays_by_its_own_half_life(tmp_path, clock, own):
+def test_a_shared_filter_decays_by_its_own_half_life(tmp_path, clock, own):
     with MailFilter(tmp_path / "site.db") as site:
         change_settings(site, half_life=HALF_LIFE)
         clock(300)
-        teach(site, "a", "spam")
+        train(site, "a", "spam")
         clock(330)
-        teach(site, "b", "spam")
+        train(site, "b", "spam")
     with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
         change_settings(mine, half_life=own)
-        teach(mine, "c", "ham")
+        train(mine, "c", "ham")
         assert seen(mine) == pytest.approx((10, 15))
         clock(337)
         left = 10 / 2 if own else 10

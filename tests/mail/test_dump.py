@@ -1,4 +1,4 @@
-"""A filter as text, and back; two filters as one; what another program learned."""
+"""Dumps, merged filters, and dumps of bogofilter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def other(tmp_path):
 
 
 def hostile() -> list[tuple[bytes, str]]:
-    """Return messages whose words look like what dumps are made of."""
+    """Return messages whose words look like lines of a dump."""
     bodies = [
         "#x &y =1 = & # \t tab",
         "=5\t6\t7",
@@ -44,7 +44,7 @@ def hostile() -> list[tuple[bytes, str]]:
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_a_dump_loaded_into_an_empty_file_is_dumped_the_same(mine, other, labels):
+def test_dump_of_a_loaded_dump_is_equal(mine, other, labels):
     mine.learn_all([*stream(80, 0, labels), *hostile()])
     for data, label in stream(10, 1, labels):
         mine.learn(data, label)
@@ -62,7 +62,7 @@ def test_a_dump_loaded_into_an_empty_file_is_dumped_the_same(mine, other, labels
     assert counted(other.store()) == counted(mine.store())
 
 
-def test_a_dump_of_real_mail_is_dumped_the_same(mine, other):
+def test_dump_of_a_loaded_dump_of_real_mail_is_equal(mine, other):
     pairs = [(data, label) for label in ("ham", "spam") for data in demo_mail(label)]
     random.Random(0).shuffle(pairs)
     mine.learn_all(pairs)
@@ -71,14 +71,14 @@ def test_a_dump_of_real_mail_is_dumped_the_same(mine, other):
     assert list(dump_filter(other)) == lines
 
 
-def test_an_empty_filter_takes_the_cuts_too(mine, other):
+def test_an_empty_filter_takes_the_cuts_of_a_dump(mine, other):
     mine.learn_all(stream(10))
     mine.cuts = (0.1, 0.99)
     load_dump(other, dump_filter(mine))
     assert other.cuts == (0.1, 0.99)
 
 
-def test_a_token_that_was_pruned_and_came_back_counts_once(mine, other):
+def test_a_token_that_was_pruned_and_learned_again_counts_once(mine, other):
     mine.store(create=True).put_setting("tokens", 1000)
     for i in range(40):
         mine.learn(message(i, " ".join(f"w{i}x{k}" for k in range(30))), "ham")
@@ -92,9 +92,9 @@ def test_a_token_that_was_pruned_and_came_back_counts_once(mine, other):
 
 
 def seen(mail: MailFilter, word: str) -> list[float]:
-    letters = extract_features([message("x", word)])
-    at = letters.tokens(0).index(word)
-    return mail.store().state().seen(letters, 0)[2 * at : 2 * at + 2]
+    extracted = extract_features([message("x", word)])
+    at = extracted.tokens(0).index(word)
+    return mail.store().state().seen(extracted, 0)[2 * at : 2 * at + 2]
 
 
 def test_counts_of_two_filters_add_up(mine, other, tmp_path):
@@ -110,7 +110,7 @@ def test_counts_of_two_filters_add_up(mine, other, tmp_path):
     assert counted(other.store())[0] == [sum(label == name for _, label in second) for name in ("ham", "spam")]
 
 
-def test_classes_find_their_own_when_filters_are_merged(mine, other):
+def test_merge_matches_classes_by_name(mine, other):
     mine.learn_all([(message("n", "headline"), "news"), *stream(40, 1)])
     other.learn_all(stream(60, 2, ("ham", "spam", "work")))
     merge_filters(mine, [other])
@@ -123,7 +123,7 @@ def test_classes_find_their_own_when_filters_are_merged(mine, other):
     assert mine.learned_as(stream(60, 2, ("ham", "spam", "work"))[0][0]) in TOPICS
 
 
-def test_messages_that_both_have_learned_are_told(mine, other):
+def test_merge_reports_messages_that_both_have_learned(mine, other):
     mine.learn_all(stream(10))
     other.learn_all(stream(15))
     assert merge_filters(mine, [other])[0]["both"] == 10
@@ -137,7 +137,7 @@ def test_a_filter_is_not_merged_with_itself(mine):
     assert counted(mine.store()) == before
 
 
-def test_filters_are_merged_all_or_none(mine, other, tmp_path):
+def test_merge_adds_all_filters_or_none(mine, other, tmp_path):
     mine.learn_all(stream(10, 1))
     other.learn_all(stream(10, 2))
     (tmp_path / "bad.db").write_bytes(b"no filter" * 1000)
@@ -147,17 +147,17 @@ def test_filters_are_merged_all_or_none(mine, other, tmp_path):
     assert counted(mine.store()) == before
 
 
-def test_a_dump_is_of_one_moment(mine, other):
+def test_a_dump_is_a_consistent_snapshot(mine, other):
     mine.learn_all(stream(10))
     lines = dump_filter(mine)
     begun = [next(lines)]
-    with MailFilter(mine.path) as meanwhile:
-        meanwhile.learn(message("meanwhile"), "ham")
+    with MailFilter(mine.path) as other_process:
+        other_process.learn(message("later"), "ham")
     load_dump(other, [*begun, *lines])
     assert other.store().query("SELECT COUNT(*) FROM learned") == [(sum(other.store().state().messages),)]
 
 
-def test_a_filter_that_cannot_be_written_is_dumped():
+def test_a_read_only_filter_is_dumped():
     with open_folder() as place:
         with MailFilter(place / "site.db") as mail:
             for data, label in stream(10):
@@ -169,7 +169,7 @@ def test_a_filter_that_cannot_be_written_is_dumped():
             assert without_rights(lambda: list(dump_filter(site))) == expected
 
 
-def test_with_decay_what_is_merged_weighs_as_much_as_it_did(mine, other, monkeypatch):
+def test_merge_keeps_decayed_weights(mine, other, monkeypatch):
     import time
 
     now = 20_000 * 86400
@@ -225,7 +225,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("before", [0, 12])
-def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, before):
+def test_a_damaged_dump_does_not_change_the_filter(mine, other, before):
     mine.learn_all(stream(20))
     whole = list(dump_filter(mine))
     other.store(create=True)
@@ -238,7 +238,7 @@ def test_a_damaged_dump_leaves_the_filter_as_it_was(mine, other, before):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_a_dump_that_was_cut_is_refused(mine, other, share):
+def test_a_truncated_dump_is_refused(mine, other, share):
     mine.learn_all(stream(40))
     lines = list(dump_filter(mine))
     with pytest.raises(MailError, match="the dump is truncated: line"):
@@ -249,7 +249,7 @@ def test_a_dump_that_was_cut_is_refused(mine, other, share):
     "what",
     ["a line without a tab", "a word for a number", "too few fields", "a gram cut short", "a message without a weight"],
 )
-def test_the_damaged_line_is_told(mine, other, what):
+def test_the_damaged_line_of_a_dump_is_named(mine, other, what):
     mine.learn_all(stream(20))
     whole = list(dump_filter(mine))
     lines = changed(whole, *DAMAGED[what])
@@ -259,7 +259,7 @@ def test_the_damaged_line_is_told(mine, other, what):
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["hello"], ["#suffice-mail 2"], ["a b c d"], ["x 1 2"]])
-def test_what_is_no_dump_is_refused(mine, lines):
+def test_text_that_is_not_a_dump_is_refused(mine, lines):
     mine.learn_all(stream(5))
     before = list(dump_filter(mine))
     with pytest.raises(
@@ -285,7 +285,7 @@ caf\u00e9 2 9 20240104
 """
 
 
-def test_what_bogofilter_learned_is_taken(mine):
+def test_a_bogofilter_dump_is_loaded(mine):
     found = load_dump(mine, BOGOFILTER.splitlines(keepends=True))
     assert found == {"messages": 200, "tokens": 5, "both": 0, "unknown": 3}
     assert mine.store().state().messages == [80, 120]
@@ -303,7 +303,7 @@ def test_large_counts_of_bogofilter_are_exact(mine):
 
 
 @pytest.mark.parametrize("line", ["cheap x 1 20240101", "cheap", "cheap nan 1 20240101", "cheap -1 2 20240101"])
-def test_a_damaged_line_of_bogofilter_s_is_told(mine, line):
+def test_a_damaged_line_of_a_bogofilter_dump_is_named(mine, line):
     mine.learn_all(stream(5))
     before = list(dump_filter(mine))
     with pytest.raises(MailError, match="line 2"):
@@ -311,13 +311,13 @@ def test_a_damaged_line_of_bogofilter_s_is_told(mine, line):
     assert list(dump_filter(mine)) == before
 
 
-def test_without_a_number_of_messages_bogofilter_s_counts_say_nothing(mine):
+def test_a_bogofilter_dump_without_a_message_count_is_refused(mine):
     with pytest.raises(MailError, match="MSG_COUNT"):
         load_dump(mine, ["cheap 1 2 20240101"])
 
 
 @pytest.mark.needs("bogofilter")
-def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
+def test_a_dump_of_bogofilter_itself_is_loaded(mine, tmp_path: Path):
     for flag, which in (("-s", "spam"), ("-n", "ham")):
         with demo.mailbox(which).open("rb") as box:
             subprocess.run(["bogofilter", "-d", tmp_path, "-M", flag], stdin=box, check=True, timeout=60)
@@ -338,7 +338,7 @@ def test_bogofilter_itself_is_understood(mine, tmp_path: Path):
     assert sum(right) > 0.9 * len(right)
 
 
-def test_tokens_of_bogofilter_may_hold_other_blanks(mine):
+def test_bogofilter_tokens_may_contain_other_blanks(mine):
     found = load_dump(mine, [".MSG_COUNT 5 7 20260101\n", "caf\u00a0e\u2003au 4 0 20260101\n", "\u00a0 1 1 20260101\n"])
     assert found["tokens"] == 2
     assert any(line.startswith("caf\u00a0e\u2003au\t") for line in dump_filter(mine))

@@ -1,4 +1,4 @@
-"""What surrounds a command: closed streams, homes that are not there, names in no encoding, files that are replaced."""
+"""The environment of a command: closed streams, missing home folders, undecodable names, replaced files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPAM = message("x", TOPICS["spam"])
 
 
 def slow(case: object) -> ParameterSet:
-    """Return one more case, in a process of its own, of what another one shows."""
+    """Return a slow parameter: the same case in another process."""
     return pytest.param(case, marks=pytest.mark.slow)
 
 
@@ -50,13 +50,13 @@ def without(stream_: int, *words: object, **how: object) -> subprocess.Completed
 
 
 @pytest.mark.parametrize("command", ["classify", "filter", slow("learn --spam"), slow("status")])
-def test_an_error_leaves_with_3_also_where_nobody_can_read_it(tmp_path, command):
+def test_errors_exit_with_3_with_closed_standard_error(tmp_path, command):
     (tmp_path / "mail.db").write_text("no filter")
     assert without(2, *command.split(), "--filter", tmp_path / "mail.db", input=SPAM).returncode == 3
     assert without(2, *command.split(), "--bogus", input=SPAM).returncode == 3
 
 
-def test_a_message_is_passed_on_where_errors_cannot_be_said(tmp_path):
+def test_filter_passes_a_message_through_with_closed_standard_error(tmp_path):
     assert without(2, "filter", "--filter", tmp_path / "none.db", input=SPAM).stdout == SPAM
 
 
@@ -67,7 +67,7 @@ def test_a_closed_output_is_not_reported_as_an_internal_error(mine, command):
     assert b"suffice itself" not in ran.stderr
 
 
-def test_a_filter_whose_output_is_closed_does_not_say_that_all_is_well(mine, monkeypatch, capsys):
+def test_filter_with_closed_output_exits_with_3(mine, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["suffice", "mail", "filter", "--filter", str(mine)])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SPAM)))
     monkeypatch.setattr(sys, "stdout", None)
@@ -78,22 +78,22 @@ def test_a_filter_whose_output_is_closed_does_not_say_that_all_is_well(mine, mon
 
 
 @pytest.mark.parametrize("command", ["load", "classify", "learn --spam", slow("explain"), slow("forget")])
-def test_a_closed_input_is_one_sentence(mine, command):
+def test_a_closed_input_is_reported_in_one_sentence(mine, command):
     ran = without(0, *command.split(), "--filter", mine)
     assert ran.returncode == 3
     assert b"suffice itself" not in ran.stderr
     assert ran.stderr.count(b"\n") == 1
 
 
-def test_a_user_without_a_home_is_told_to_name_the_filter(monkeypatch):
+def test_without_a_home_folder_the_error_names_the_option(monkeypatch):
     for name in ("HOME", "XDG_DATA_HOME", "SUFFICE_MAIL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 54321)  # whom the system does not know
+    monkeypatch.setattr(os, "getuid", lambda: 54321)  # unknown to the system
     assert "--filter" in refused("mail", "status", code=3)
 
 
 @pytest.mark.needs("linux")
-def test_the_filter_lies_among_the_data_of_the_user(tmp_path, monkeypatch):
+def test_the_default_filter_is_in_the_data_folder_of_the_user(tmp_path, monkeypatch):
     for name in ("XDG_DATA_HOME", "SUFFICE_MAIL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -102,7 +102,7 @@ def test_the_filter_lies_among_the_data_of_the_user(tmp_path, monkeypatch):
 
 @pytest.fixture
 def odd(tmp_path) -> Path:
-    """A folder of messages whose names are no text, drive a terminal, or have several lines."""
+    """A folder of messages whose names are not text, control a terminal, or have several lines."""
     folder = tmp_path / "odd"
     folder.mkdir()
     for name in (b"a\xff.eml", b"b\x1b[31m.eml", b"c\nspam   1.0000  d.eml", b"z.eml"):
@@ -113,7 +113,7 @@ def odd(tmp_path) -> Path:
 @pytest.mark.parametrize(
     "encoding", ["utf-8:strict", "ascii:strict", slow("utf-8:surrogateescape"), slow("latin-1:strict")]
 )
-def test_odd_names_stop_nothing(mine, odd, encoding):
+def test_file_names_that_are_not_text_are_classified(mine, odd, encoding):
     ran = process("mail", "classify", odd, "--filter", mine, env={**os.environ, "PYTHONIOENCODING": encoding})
     assert ran.returncode == 0, ran.stderr
     assert len(ran.stdout.splitlines()) == 4
@@ -121,7 +121,7 @@ def test_odd_names_stop_nothing(mine, odd, encoding):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8:surrogateescape", slow("utf-8:strict")])
-def test_odd_names_are_json(mine, odd, encoding):
+def test_file_names_that_are_not_text_are_valid_json(mine, odd, encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     ran = process("mail", "classify", odd, "--json", "--filter", mine, env=environment)
     found = [json.loads(line.decode("utf-8")) for line in ran.stdout.splitlines()]
@@ -145,7 +145,7 @@ def maildir(place: Path, *names: bytes) -> Path:
 
 
 @pytest.mark.parametrize("box", [b"Mail\xff", slow(b"Maildir")])
-def test_names_in_no_encoding_are_sorted(tmp_path, mine, box):
+def test_file_names_in_no_encoding_are_sorted(tmp_path, mine, box):
     place = maildir(tmp_path / os.fsdecode(box), b"1.a\xff.host", b"2.a\nb.host", b"3.plain.host")
     maildir(place / os.fsdecode(b".Entw\xfcrfe"))
     for expected in (3, 0):
@@ -155,7 +155,7 @@ def test_names_in_no_encoding_are_sorted(tmp_path, mine, box):
 
 
 @pytest.mark.parametrize("fate", ["replaced", "deleted"])
-def test_watch_learns_into_the_filter_that_took_the_place_of_the_old_one(tmp_path, mine, fate):
+def test_watch_opens_a_replaced_filter_again(tmp_path, mine, fate):
     place = maildir(tmp_path / "Maildir")
     command = [*COMMAND, "mail", "sort", str(place), "--watch", "--filter", str(mine)]
     watcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -163,7 +163,7 @@ def test_watch_learns_into_the_filter_that_took_the_place_of_the_old_one(tmp_pat
         (place / "new" / "1.host").write_bytes(message("held", TOPICS["ham"]))
         (place / "new" / "2.host").write_bytes(SPAM)
         wait_for(lambda: any((place / ".Junk").glob("*/2.host*")), watcher)
-        time.sleep(0.5)  # the round that moved it ends
+        time.sleep(0.5)  # until the run that moved it has ended
         if fate == "replaced":
             with MailFilter(mine) as old, MailFilter(tmp_path / "copy.db") as copy:
                 copy.learn_all(stream(200))
@@ -199,7 +199,7 @@ def wait_for(there: object, watcher: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.needs("root")
-def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing():
+def test_a_read_only_user_does_not_block_writers():
     with open_folder() as place:
         with MailFilter(place / "site.db") as site:
             site.learn_all(stream(300))
@@ -214,7 +214,7 @@ def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing():
         assert [path.name for path in place.iterdir() if path.stat().st_uid != 0] == []
 
 
-def test_moves_that_fail_are_not_passed_over_in_silence(mine):
+def test_failed_moves_are_reported(mine):
     with open_folder() as place:
         maildir(place / "Maildir", b"1.host")
         target = place / "mail.db"

@@ -1,4 +1,4 @@
-"""How good a filter would have been is what it says message by message."""
+"""Evaluation, compared with classifying and learning message by message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mine(tmp_path):
         "error",
     ],
 )
-def test_online_is_judging_then_learning_by_hand(mine, labels, train):
+def test_online_evaluation_equals_classify_then_learn(mine, labels, train):
     pairs = stream(120, 4, labels)
     with MailFilter(mine.path) as made:
         for label in labels:
@@ -51,7 +51,7 @@ def test_online_is_judging_then_learning_by_hand(mine, labels, train):
     assert (sum(mine.store().state().messages) < 120) == (train == "error")
 
 
-def test_cuts_are_where_they_are_asked_for(mine):
+def test_the_outcome_has_the_given_cuts(mine):
     corpus = extract_corpus(stream(60))
     outcome = evaluate_online(corpus, cuts=(0.2, 0.8))
     assert outcome.cut == pytest.approx(math.log(4))
@@ -60,7 +60,7 @@ def test_cuts_are_where_they_are_asked_for(mine):
     assert evaluate_online(corpus, cuts=(0.0, 0.0)).hm == 100
 
 
-def test_an_order_of_ones_own(tmp_path):
+def test_a_given_order_is_used(tmp_path):
     pairs = stream(50)
     corpus = extract_corpus(pairs)
     order = shuffle_order(corpus, 3)
@@ -70,7 +70,7 @@ def test_an_order_of_ones_own(tmp_path):
     assert evaluate_online(corpus, order).score.tolist() == directly.score.tolist()
 
 
-def test_many_heaps_are_one(monkeypatch):
+def test_the_batch_size_does_not_change_the_outcome(monkeypatch):
     pairs = stream(50)
     whole = extract_corpus(pairs)
     monkeypatch.setattr(evaluation, "BATCH", 7)
@@ -81,7 +81,7 @@ def test_many_heaps_are_one(monkeypatch):
     assert cross_validate(parts, 5).score.tolist() == cross_validate(whole, 5).score.tolist()
 
 
-def test_folds_judge_what_they_have_not_learned(tmp_path):
+def test_cross_validation_judges_messages_that_were_not_learned(tmp_path):
     pairs = stream(30)
     outcome = cross_validate(extract_corpus(pairs), 3, seed=5)
     order = list(range(30))
@@ -96,12 +96,12 @@ def test_folds_judge_what_they_have_not_learned(tmp_path):
 
 
 @pytest.mark.parametrize("folds", [0, 1, 31])
-def test_folds_that_make_no_sense(folds):
+def test_invalid_numbers_of_folds_are_refused(folds):
     with pytest.raises(MailError, match=f"folds must be from 2 to the number of messages, 30; got {folds}"):
         cross_validate(extract_corpus(stream(30)), folds)
 
 
-def test_one_class_is_not_enough():
+def test_an_evaluation_of_one_class_is_refused():
     for pairs in ([], [(message(1), "ham")], [(message(i), "spam") for i in range(5)]):
         with pytest.raises(MailError, match="two classes"):
             extract_corpus(pairs)
@@ -110,7 +110,7 @@ def test_one_class_is_not_enough():
 # Indices
 
 
-def test_an_index_names_files_beside_it_and_elsewhere(tmp_path):
+def test_an_index_has_relative_and_absolute_paths(tmp_path):
     far = tmp_path / "far"
     near = tmp_path / "corpus" / "data"
     far.mkdir()
@@ -129,7 +129,7 @@ def test_an_index_names_files_beside_it_and_elsewhere(tmp_path):
     assert skipped == []
 
 
-def test_what_an_index_names_is_one_message_each_or_skipped(tmp_path):
+def test_each_file_of_an_index_is_one_message_or_skipped(tmp_path):
     (tmp_path / "empty").touch()
     (tmp_path / "one").write_bytes(message(1))
     index = tmp_path / "index"
@@ -140,21 +140,21 @@ def test_what_an_index_names_is_one_message_each_or_skipped(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "\n\n"])
-def test_an_index_that_names_nothing(tmp_path, text):
+def test_an_empty_index_is_refused(tmp_path, text):
     index = tmp_path / "index"
     index.write_text(text)
     with pytest.raises(MailError, match="names no messages"):
         read_index(index)
 
 
-def test_a_line_of_an_index_that_is_none(tmp_path):
+def test_a_malformed_line_of_an_index_is_refused(tmp_path):
     index = tmp_path / "index"
     index.write_text("ham a\nspam\n")
     with pytest.raises(MailError, match=r"line 2 of .*index is not a class and a path: 'spam'"):
         read_index(index)
 
 
-def test_a_file_that_an_index_names_is_missing(tmp_path):
+def test_a_missing_file_of_an_index_is_an_error(tmp_path):
     index = tmp_path / "index"
     index.write_text("ham none.eml\n")
     with pytest.raises(FileNotFoundError, match=r"none\.eml"):

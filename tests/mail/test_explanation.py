@@ -1,4 +1,4 @@
-"""Reasons add up to the log-odds, and nothing of a hostile message gets into the page or the terminal."""
+"""Contributions add up to the log-odds, and hostile messages are escaped in HTML and text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def layered(tmp_path_factory):
 
 @pytest.mark.parametrize("which", ["two", "three", "layered"])
 @pytest.mark.parametrize("data", MESSAGES, ids=range(len(MESSAGES)))
-def test_reasons_add_up(request, which, data):
+def test_contributions_add_up_to_the_log_odds(request, which, data):
     mail = request.getfixturevalue(which)
     for label in mail.classes:
         why = explain(mail, data, label)
@@ -65,13 +65,13 @@ def test_reasons_add_up(request, which, data):
     assert mail.explain(data).verdict == mail.classify(data)
 
 
-def test_two_classes_speak_against_each_other(two):
+def test_log_odds_of_two_classes_are_opposite(two):
     spam, ham = (explain(two, MESSAGES[0], label) for label in ("spam", "ham"))
     assert spam.total == -ham.total == two.classify(MESSAGES[0]).log_odds
     assert spam.base == -ham.base
 
 
-def test_what_was_seen_is_told(two):
+def test_contributions_have_the_counts_of_each_class(two):
     why = two.explain(message("x", "cheap lunch unheard"))
     seen = {each.feature: each.value for each in why.contributions if each.value is not None}
     pairs = stream(300)
@@ -84,7 +84,7 @@ def test_what_was_seen_is_told(two):
     assert "new" in next(line for line in why.text(100).splitlines() if "“unheard”" in line)
 
 
-def test_there_is_no_such_class(two):
+def test_an_unknown_class_cannot_be_explained(two):
     with pytest.raises(MailError, match="there is no class 'work': the filter has ham, spam"):
         explain(two, MESSAGES[0], "work")
 
@@ -123,7 +123,7 @@ class Tags(html.parser.HTMLParser):
         self.events += [name for name, _ in attrs if name.startswith("on") or name in ("href", "src")]
 
 
-def test_nothing_of_the_message_is_markup_in_the_page(two):
+def test_the_html_page_escapes_the_message(two):
     for data in (HOSTILE, *MESSAGES, *demo_mail("spam")[:10]):
         page = two.explain(data).html_page(500)
         tags = Tags()
@@ -134,18 +134,18 @@ def test_nothing_of_the_message_is_markup_in_the_page(two):
         assert page.count("<tr>") == page.count("</tr>")
 
 
-def test_labels_with_markup_cannot_be(two):
+def test_a_class_name_with_markup_is_refused(two):
     with pytest.raises(MailError, match="'<b>' cannot be a class"):
         two.learn(message("x"), "<b>")
 
 
-def test_nothing_of_the_message_controls_the_terminal(two):
+def test_the_text_escapes_control_characters(two):
     data = b"Subject: a\x1b[2Jb\x07\nX-A: \xc2\x9b31m\n\nhello \x1b]0;title\x07 there\x00 \x08\x7f\n"
     text = two.explain(data).text(500)
     assert not [c for c in text if c != "\n" and (c < " " or "\x7f" <= c <= "\x9f")]
 
 
-def test_text_says_the_verdict_the_reasons_and_the_sum(two):
+def test_the_text_has_the_verdict_the_contributions_and_the_sum(two):
     why = two.explain(message("x", TOPICS["spam"]))
     lines = why.text(5).splitlines()
     assert lines[0].startswith("spam: the probability of spam is ")
@@ -155,7 +155,7 @@ def test_text_says_the_verdict_the_reasons_and_the_sum(two):
     assert lines[-1].endswith("log-odds of spam")
 
 
-def test_json_holds_the_same(two):
+def test_the_dictionary_has_the_same_numbers(two):
     why = two.explain(MESSAGES[0])
     found = why.to_dict(7)
     assert found["verdict"] == why.verdict.label
@@ -171,7 +171,7 @@ def test_random_bytes_are_explained(two):
         assert why.html_page()
 
 
-def test_an_explanation_is_its_text_and_is_cut_to_a_width(two):
+def test_the_text_is_truncated_to_a_width(two):
     why = two.explain(message("x", TOPICS["spam"] + " " + "long" * 60))
     assert str(why) == why.text()
     narrow, wide = why.text(width=60).splitlines(), why.text().splitlines()
@@ -179,8 +179,8 @@ def test_an_explanation_is_its_text_and_is_cut_to_a_width(two):
     assert max(map(len, narrow)) <= 60 < max(map(len, wide))
 
 
-def test_an_explanation_says_that_too_little_was_learned(tmp_path):
+def test_an_explanation_notes_that_too_little_was_learned(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mail:
         mail.learn(message("x", "lunch"), "ham")
         last = mail.explain(message("y", "lunch")).text().splitlines()[-1]
-    assert last == "note: too little was learned for anything to be called spam"
+    assert last == "note: too little was learned to call anything spam"

@@ -1,4 +1,4 @@
-"""Messages in any charset and shape are read as Python reads them."""
+"""Feature extraction of messages in any charset, compared with Python's parser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from suffice.mail.mailboxes.streams import read_messages
 from tests.mail.samples import pieces
 from tests.references.data import unpacked
 
-#: What is said in each charset.
+#: Sample text of each charset.
 SAID = {
     "koi8-r": "Срочно: выгодное предложение",
     "koi8-u": "Ласкаво просимо, їжак",
@@ -65,7 +65,7 @@ each_charset = pytest.mark.parametrize("charset", SAID)
 
 
 def tokens(raw: bytes, tag: str = "") -> list[str]:
-    """Return the words of a message that were found in one place; in its text if no place is named."""
+    """Return the tokens of a message with a tag; those of its text without one."""
     found = extract_features([raw]).tokens(0)
     return [token for token in found if (token.startswith(tag) if tag else ":" not in token)]
 
@@ -99,12 +99,12 @@ def test_a_charset_makes_no_difference_in_fields_and_file_names(charset):
 
 
 @pytest.mark.parametrize("charset", ["gb2312", "koi8-r", "shift_jis", "euc-kr"])
-def test_html_that_says_its_charset_is_believed(charset):
+def test_the_charset_declared_in_html_is_used(charset):
     page = f'<meta http-equiv=content-type content="text/html; charset={charset}"><p>{SAID[charset]}'.encode(charset)
     assert tokens(b"Content-Type: text/html\n\n" + page) == tokens(texted("text/plain", charset, SAID[charset]))
 
 
-def test_charsets_that_are_none_are_guessed():
+def test_unknown_charsets_are_guessed():
     for charset in ("x-nosuch", "zlib", "rot13", "idna", "unicode_escape", "punycode", "hex", "undefined", "mbcs"):
         assert decode_charset(b"78da", charset) is None
         raw = f"Content-Type: text/plain; charset={charset}\n\n".encode()
@@ -112,32 +112,32 @@ def test_charsets_that_are_none_are_guessed():
 
 
 @pytest.mark.parametrize("name", ["koi8r", "KOI8--R", "koi8_r"])
-def test_a_charset_is_known_however_its_name_is_divided(name):
+def test_separators_in_charset_names_are_ignored(name):
     text = "привет дорогой друг"
     raw = f"Content-Type: text/plain; charset={name}\n\n".encode() + text.encode("koi8-r")
     assert {"привет", "дорогой"} <= set(extract_features([raw]).tokens(0))
     assert decode_charset(text.encode("koi8-r"), name) == text
 
 
-def test_several_stretches_are_put_where_they_belong():
+def test_several_decoded_pieces_keep_their_order():
     raw = b"Subject: a =?koi8-r?b?8NLJ18XU?= b =?gb2312?b?xOO6ww==?= c\n\n"
     found = tokens(raw, "subject:")
     assert found == [f"subject:{word}" for word in ("a", "Привет", "b", "你", "你好", "c")]
 
 
 @pytest.mark.parametrize("charset", ["koi8-r", "gb2312", "iso-2022-jp"])
-def test_a_subject_is_shown_in_its_characters(charset):
+def test_an_encoded_subject_is_decoded(charset):
     word = b64encode(SAID[charset].encode(charset)).decode()
     assert decode_subject(f"Subject: =?{charset}?b?{word}?=\n\n".encode()) == SAID[charset]
 
 
-def test_names_of_charsets_are_not_kept():
+def test_unknown_charset_names_are_not_cached():
     before = len(encodings._cache)  # type: ignore[attr-defined]  # noqa: SLF001
     extract_features([b"Subject: =?x-nosuch%d?q?=E9?=\n\n" % i for i in range(100)])
     assert len(encodings._cache) < before + 50  # type: ignore[attr-defined]  # noqa: SLF001
 
 
-def test_what_is_asked_too_late_is_an_error_at_most():
+def test_calls_in_the_wrong_order_do_not_crash():
     program = """
 from suffice._native import mail
 from suffice.mail.features import extract_features
@@ -157,13 +157,13 @@ for asked in (
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_many_are_read_as_one_by_one():
+def test_batches_have_the_features_of_single_messages():
     raw = [texted("text/plain", charset, text) for charset, text in SAID.items()] * 3
     together = extract_features(raw, threads=available_cores())
     assert [together.tokens(i) for i in range(len(raw))] == [extract_features([each]).tokens(0) for each in raw]
 
 
-def test_a_message_without_a_subject_says_so():
+def test_a_message_without_a_subject_has_a_placeholder():
     assert decode_subject(b"From: a\n\nx") == "(no subject)"
 
 
@@ -192,14 +192,14 @@ def leaves(message: ParsedMessage, kind: str) -> Iterator[ParsedMessage]:
 
 
 def same_text(raw: bytes, message: ParsedMessage) -> bool:
-    """Tell whether plain text is what Python finds."""
+    """Return whether plain text equals that of Python's parser."""
     found = [text for kind, name, text in pieces(raw) if (kind, name) == ("text", "plain")]
     theirs = [guessed(part.get_payload(decode=True), charset_of(part)) for part in leaves(message, "text/plain")]
     return "".join("".join(found).split()) == "".join("".join(theirs).split())
 
 
 def same_head(raw: bytes, message: ParsedMessage) -> bool:
-    """Tell whether fields have the names and values that Python finds."""
+    """Return whether header fields equal those of Python's parser."""
 
     def even(text: str) -> str:
         return re.sub(r"\s+", " ", text).strip()
@@ -217,7 +217,7 @@ def same_head(raw: bytes, message: ParsedMessage) -> bool:
 
 
 class Page(HTMLParser):
-    """All words of a page, in no order."""
+    """All words of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ class Page(HTMLParser):
 
 
 def same_page(raw: bytes, message: ParsedMessage) -> bool:
-    """Tell whether all letters of HTML are seen or hidden."""
+    """Return whether all letters of HTML are visible or hidden text."""
     said = "".join(
         text
         for kind, name, text in pieces(raw)
@@ -248,7 +248,7 @@ def same_page(raw: bytes, message: ParsedMessage) -> bool:
 
 
 def agreeing(found: list[bytes]) -> tuple[int, int, int, int]:
-    """Return how many messages Python knows all charsets of, and in how many text, head and pages are the same."""
+    """Return how many messages Python can decode, and in how many text, header and pages are equal."""
     all_, text, head, page = 0, 0, 0, 0
     for raw in found:
         message = message_from_bytes(raw)
@@ -260,7 +260,7 @@ def agreeing(found: list[bytes]) -> tuple[int, int, int, int]:
     return all_, text, head, page
 
 
-def test_the_demo_is_read_as_python_reads_it():
+def test_the_demo_mail_is_parsed_as_by_python():
     found = [each.data for which in ("ham", "spam", "new") for each in read_messages([demo(which)])]
     all_, text, head, page = agreeing(found)
     assert all_ >= len(found) - 1 > 100
@@ -268,12 +268,12 @@ def test_the_demo_is_read_as_python_reads_it():
 
 
 @pytest.mark.slow
-def test_real_mail_is_read_as_python_reads_it():
+def test_real_mail_is_parsed_as_by_python():
     corpus: Path = unpacked("spamassassin")
     folders = [corpus / name for name in ("easy_ham", "easy_ham_2", "hard_ham", "spam", "spam_2")]
     found = [each.data for each in read_messages(folders) if isinstance(each, Message)]
     all_, text, head, page = agreeing(found)
     assert all_ > 0.95 * len(found)
-    assert text > 0.99 * all_  # Python takes uuencoded files for text
+    assert text > 0.99 * all_  # Python reads uuencoded files as text
     assert head > 0.999 * all_
     assert page > 0.99 * all_

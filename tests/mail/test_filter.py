@@ -1,4 +1,4 @@
-"""What a filter learns: counts to the last bit, regressions as in plain loops, whatever the way a message came."""
+"""Learning, correcting and forgetting: exact counts, one by one and in batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.mail import MailError, MailFilter, batch_learning, database
 from suffice.mail.features import extract_features
 from suffice.mail.paths import default_path
 from suffice.mail.settings import change_settings
-from tests.mail.samples import TOPICS, counted, demo_mail, message, stream, taught
+from tests.mail.samples import TOPICS, counted, demo_mail, message, stream, trained_filter
 
 DAY = 86400
 LABELS = {"ham": 0, "spam": 1, "work": 2}
@@ -23,8 +23,8 @@ HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
 
 
 @pytest.fixture
-def small_heaps(monkeypatch):
-    """Let heaps and transactions be so small that a few messages make several."""
+def small_batches(monkeypatch):
+    """Make batches and transactions so small that a few messages need several."""
     monkeypatch.setattr(batch_learning, "BATCH", 7)
     monkeypatch.setattr(batch_learning, "TRANSACTION", 20)
 
@@ -34,11 +34,11 @@ def small_heaps(monkeypatch):
 
 @settings(max_examples=5)
 @given(st.data())
-def test_what_is_forgotten_was_never_there(tmp_path_factory, data):
+def test_forget_restores_the_counts(tmp_path_factory, data):
     pairs = stream(6, data.draw(st.integers(0, 50)), ("ham", "spam", "work"))
     kept = data.draw(st.sets(st.integers(0, len(pairs) - 1)))
     place = tmp_path_factory.mktemp("filter")
-    with taught(place / "a.db", pairs) as one, taught(place / "b.db", []) as other:
+    with trained_filter(place / "a.db", pairs) as one, trained_filter(place / "b.db", []) as other:
         for i in data.draw(st.permutations(sorted(set(range(len(pairs))) - kept))):
             if data.draw(st.booleans()):
                 one.store().compact()
@@ -51,7 +51,7 @@ def test_what_is_forgotten_was_never_there(tmp_path_factory, data):
         assert {name: row[:2] for name, row in rows.items()} == {name: row[:2] for name, row in expected_rows.items()}
 
 
-def test_forgetting_brings_the_columns_back_bit_by_bit(mine):
+def test_forget_restores_the_columns_bit_by_bit(mine):
     pairs = stream(20)
     mine.learn_all(pairs)
     before = mine.store().state().columns()
@@ -65,9 +65,9 @@ def test_forgetting_brings_the_columns_back_bit_by_bit(mine):
         assert after[name] == before[name]
 
 
-def test_a_correction_is_forgetting_and_learning(tmp_path):
+def test_correct_equals_forget_and_learn(tmp_path):
     pairs = stream(30)
-    with taught(tmp_path / "a.db", pairs) as one, taught(tmp_path / "b.db", pairs) as other:
+    with trained_filter(tmp_path / "a.db", pairs) as one, trained_filter(tmp_path / "b.db", pairs) as other:
         for data, label in pairs[:10]:
             right = "ham" if label == "spam" else "spam"
             assert one.correct(data, right) == "corrected"
@@ -77,12 +77,12 @@ def test_a_correction_is_forgetting_and_learning(tmp_path):
         assert counted(one.store()) == counted(other.store())
         for data, label in pairs[:10]:
             one.correct(data, label)
-        with taught(tmp_path / "c.db", pairs) as untouched:
+        with trained_filter(tmp_path / "c.db", pairs) as untouched:
             assert counted(one.store()) == counted(untouched.store())
 
 
 @pytest.mark.parametrize("place", ["single", "bulk", "one bulk"])
-def test_a_message_counts_once_whatever_came_over_it(mine, place):
+def test_a_message_counts_once_whatever_its_delivery_headers(mine, place):
     first = message(1, "cheap pills\nFrom now on\n")
     copies = [
         first,
@@ -105,7 +105,7 @@ def test_a_message_counts_once_whatever_came_over_it(mine, place):
     assert counted(mine.store()) == once
 
 
-def test_of_conflicting_labels_the_last_one_holds(tmp_path, small_heaps):
+def test_the_last_of_conflicting_labels_counts(tmp_path, small_batches):
     pairs = stream(40)
     flipped = [(data, "ham" if label == "spam" else "spam") for data, label in pairs]
     order = pairs + flipped[:20] + pairs[:5] + flipped[30:]
@@ -120,13 +120,13 @@ def test_of_conflicting_labels_the_last_one_holds(tmp_path, small_heaps):
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_bulk_is_one_by_one(tmp_path, small_heaps, labels):
+def test_learn_all_equals_learn_one_by_one(tmp_path, small_batches, labels):
     pairs = stream(100, 1, labels)
     for name in ("a.db", "b.db"):
-        with taught(tmp_path / name, []) as mail:  # all classes from the start: a new one changes the regressions
+        with trained_filter(tmp_path / name, []) as mail:  # all classes first: a new one changes the weights
             for label in labels:
                 mail.store(create=True).class_index(label)
-    with taught(tmp_path / "a.db", pairs) as one, MailFilter(tmp_path / "b.db") as other:
+    with trained_filter(tmp_path / "a.db", pairs) as one, MailFilter(tmp_path / "b.db") as other:
         other.learn_all(pairs)
         assert counted(one.store()) == counted(other.store())
         new = [data for data, _ in stream(30, 2, labels)]
@@ -134,7 +134,7 @@ def test_bulk_is_one_by_one(tmp_path, small_heaps, labels):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
-def test_a_bulk_run_that_is_stopped_goes_on_where_it_was(mine, small_heaps, tmp_path):
+def test_an_interrupted_learn_all_can_be_repeated(mine, small_batches, tmp_path):
     pairs = stream(55)
 
     def stopped():
@@ -146,15 +146,15 @@ def test_a_bulk_run_that_is_stopped_goes_on_where_it_was(mine, small_heaps, tmp_
     tally = mine.learn_all(pairs)
     assert tally.learned + tally.known == 55
     assert tally.known > 0
-    with taught(tmp_path / "all.db", pairs) as other:
+    with trained_filter(tmp_path / "all.db", pairs) as other:
         assert counted(mine.store()) == counted(other.store())
 
 
-def test_others_may_learn_while_messages_come_slowly(mine, small_heaps):
+def test_other_processes_can_write_while_messages_arrive_slowly(mine, small_batches):
     def slowly():
         yield from stream(30)
         with MailFilter(mine.path) as other:
-            other.learn(message("theirs", "prize"), "spam")  # waits until it may write
+            other.learn(message("theirs", "prize"), "spam")  # waits for the lock
         yield message("last", "lunch"), "ham"
 
     mine.store(create=True)
@@ -162,7 +162,7 @@ def test_others_may_learn_while_messages_come_slowly(mine, small_heaps):
     assert sum(mine.store().state().messages) == 32
 
 
-def test_a_heap_that_fails_is_not_learned_at_all(mine):
+def test_a_failed_batch_is_not_learned(mine):
     pairs = stream(20)
     mine.learn_all(pairs[:10])
     before = counted(mine.store())
@@ -206,7 +206,7 @@ def test_the_regressions_agree_after_a_correction(trained, tmp_path, which):
             assert agree(mail, data, wrong)
 
 
-def test_a_correction_is_taught_until_the_verdict_agrees(mine):
+def test_a_correction_is_repeated_until_the_verdict_agrees(mine):
     mine.learn_all(stream(200))
     held = message("held", "cheap pills winner lunch garden stone river hill table lamp window")
     assert mine.classify(held).label != "spam"
@@ -224,7 +224,7 @@ def test_a_correction_of_a_filter_that_is_not_ready_is_learned_once(mine):
     assert mine.store().query("SELECT COUNT(*) FROM journal") == [(1,)]
 
 
-def test_a_correction_counts_though_the_class_was_learned_already(mine):
+def test_correct_teaches_a_class_that_was_learned_before(mine):
     held = message("m", "cheap pills now for you")
     mine.learn(held, "ham")
     for i in range(30):
@@ -238,20 +238,20 @@ def test_a_correction_counts_though_the_class_was_learned_already(mine):
 
 
 @pytest.mark.parametrize("how", ["forget", "correct"])
-def test_a_copy_with_more_fields_takes_nothing_from_others(tmp_path, how):
+def test_forgetting_a_copy_with_more_fields_leaves_other_counts(tmp_path, how):
     one, other = message(1, "hello"), message(2, "bye", "Delivered-To: ann@example.org\n")
-    with taught(tmp_path / "a.db", [(one, "ham"), (other, "ham")]) as mail:
+    with trained_filter(tmp_path / "a.db", [(one, "ham"), (other, "ham")]) as mail:
         copy = b"Delivered-To: ann@example.org\n" + one
         if how == "forget":
             mail.forget(copy)
         else:
             mail.correct(copy, "spam")
-        letters = extract_features([other])
-        seen = mail.store().state().seen(letters, 0)[::2]
-    assert dict(zip(letters.tokens(0), seen, strict=True))["header:delivered-to"] == 1
+        extracted = extract_features([other])
+        seen = mail.store().state().seen(extracted, 0)[::2]
+    assert dict(zip(extracted.tokens(0), seen, strict=True))["header:delivered-to"] == 1
 
 
-# Time
+# Decay
 
 
 def test_learned_weight_decays_by_the_half_life(tmp_path, monkeypatch):
@@ -268,16 +268,16 @@ def test_learned_weight_decays_by_the_half_life(tmp_path, monkeypatch):
             if i % 10 == 0:
                 mail.store().compact()
         expected = sum(0.5 ** ((now - day) / DAY / 2) for day in days.values()) + 0.5 ** (60 / 2)
-        letters = extract_features([message("new", "lunch")])
-        seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
+        extracted = extract_features([message("new", "lunch")])
+        seen = dict(zip(extracted.tokens(0), mail.store().state().seen(extracted, 0)[::2], strict=True))
         assert seen["lunch"] == pytest.approx(expected, rel=1e-5)
         for i in range(29):
             assert mail.forget(message(i, "lunch"))
-        seen = dict(zip(letters.tokens(0), mail.store().state().seen(letters, 0)[::2], strict=True))
+        seen = dict(zip(extracted.tokens(0), mail.store().state().seen(extracted, 0)[::2], strict=True))
         assert seen["lunch"] == pytest.approx(1 + 0.5 ** (60 / 2), rel=1e-4)
 
 
-def test_a_half_life_changes_nothing_on_the_day(mine):
+def test_a_half_life_changes_nothing_on_the_same_day(mine):
     pairs = stream(30)
     mine.learn_all(pairs)
     before = [verdict.log_odds for verdict in mine.classify_all([data for data, _ in pairs])]
@@ -287,10 +287,10 @@ def test_a_half_life_changes_nothing_on_the_day(mine):
     assert mine.store().settings().half_life is None
 
 
-def test_a_filter_that_lay_for_years_is_read(tmp_path, monkeypatch):
+def test_a_filter_unused_for_years_is_read(tmp_path, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
-    with taught(tmp_path / "mail.db", stream(10)) as mail:
+    with trained_filter(tmp_path / "mail.db", stream(10)) as mail:
         change_settings(mail, half_life=1.0)
         now += 2000 * DAY
         assert mail.classify(message("x")).label == "unsure"
@@ -302,7 +302,7 @@ def test_a_filter_that_lay_for_years_is_read(tmp_path, monkeypatch):
 # Which messages are learned, and verdicts
 
 
-def test_only_errors_are_learned_where_that_is_asked(mine):
+def test_train_error_learns_only_errors(mine):
     mine.learn_all(stream(300))
     before = counted(mine.store())
     sure = message("sure", " ".join(SPAM))
@@ -332,7 +332,7 @@ def test_a_verdict_follows_the_cuts(mine):
             mine.cuts = cuts
 
 
-def test_three_classes_are_told_apart(mine):
+def test_three_classes_are_classified(mine):
     mine.learn_all(stream(600, 0, ("ham", "spam", "work")))
     assert set(mine.classes) == {"ham", "spam", "work"}
     pairs = stream(60, 1, ("ham", "spam", "work"))
@@ -345,19 +345,19 @@ def test_three_classes_are_told_apart(mine):
 
 
 @pytest.mark.parametrize("label", ["unsure", "", "no class", "x" * 41, "a/b", "a\nb"])
-def test_a_class_has_a_name_of_letters(mine, label):
+def test_invalid_class_names_are_refused(mine, label):
     with pytest.raises(MailError, match="cannot be a class"):
         mine.learn(message(1), label)
     assert mine.classes == ("ham", "spam")
 
 
-def test_a_filter_that_learned_nothing_is_unsure(mine):
+def test_an_empty_filter_is_unsure(mine):
     mine.store(create=True)
     verdict = mine.classify(message(1))
     assert (verdict.label, verdict.probability) == ("unsure", 0.5)
 
 
-def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
+def test_only_marked_spam_is_recorded(mine):
     mine.learn_all(stream(300))
     spam, ham = message("s", " ".join(SPAM)), message("h", " ".join(HAM))
     assert mine.mark(spam).label == "spam"
@@ -367,7 +367,7 @@ def test_marked_spam_is_remembered_and_other_mail_is_not(mine):
 
 
 def test_marking_does_not_wait_for_another_writer(mine, monkeypatch):
-    """Other writes wait for an hour here: had this one waited for as long, there would be no result."""
+    """The timeout of other writes is an hour here; the test would not end if marking had the same."""
     monkeypatch.setattr(database, "TIMEOUT", 3600.0)
     mine.learn_all(stream(300))
     holder = sqlite3.connect(mine.path, isolation_level=None)
@@ -413,7 +413,7 @@ def test_an_empty_message_is_not_learned(mine):
         mine.learn(b" \n", "ham")
 
 
-def test_a_class_is_called_as_it_was_before(mine):
+def test_a_class_name_in_another_case_is_refused(mine):
     mine.learn(message("x"), "work")
     with pytest.raises(MailError, match="the class 'Work' differs from 'work' only in case: use 'work'"):
         mine.learn(message("y"), "Work")

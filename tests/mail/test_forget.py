@@ -1,4 +1,4 @@
-"""What forget leaves in the file: no words, no weights of words, no trace in SQLite's free pages."""
+"""Forgotten messages leave no words, weights or free pages in the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mine(tmp_path):
 
 
 def texts(path: Path, mail: MailFilter) -> bytes:
-    """Return all that is in a filter's files, inflated too."""
+    """Return the content of a filter's files, raw and decompressed."""
     raw = b"".join(each.read_bytes() for each in path.parent.glob(path.name + "*"))
     store = mail.store()
     packed = [row[0] for table in ("names", "journal") for row in store.query(f"SELECT {COLUMN[table]} FROM {table}")]
@@ -33,7 +33,7 @@ COLUMN = {"names": "data", "journal": "features"}
 
 
 @pytest.mark.parametrize("folded", [False, True])
-def test_words_that_only_the_forgotten_had_are_gone(mine, folded):
+def test_words_of_forgotten_messages_only_are_deleted(mine, folded):
     mine.learn_all(stream(60))
     mine.learn(SECRET, "ham")
     if folded:
@@ -53,7 +53,7 @@ def test_words_that_only_the_forgotten_had_are_gone(mine, folded):
     }
 
 
-def test_a_filter_that_forgot_all_it_learned_is_as_new(mine):
+def test_a_filter_that_forgot_everything_equals_a_new_one(mine):
     pairs = stream(30)
     mine.learn_all(pairs)
     assert all(mine.forget_all(data for data, _ in pairs))
@@ -65,10 +65,10 @@ def test_a_filter_that_forgot_all_it_learned_is_as_new(mine):
     assert mine.store().names() == b""
 
 
-def test_weights_that_others_share_stay(mine):
+def test_weights_of_shared_words_stay(mine):
     mine.learn_all(stream(60))
     mine.learn(SECRET, "ham")
     assert mine.forget(SECRET)
-    letters = extract_features([message("x", "lunch")])
-    place = letters.tokens(0).index("lunch")
-    assert mine.store().state().seen(letters, 0)[2 * place] > 0
+    extracted = extract_features([message("x", "lunch")])
+    place = extracted.tokens(0).index("lunch")
+    assert mine.store().state().seen(extracted, 0)[2 * place] > 0

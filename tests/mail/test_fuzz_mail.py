@@ -1,4 +1,4 @@
-"""Whatever is sent, reading it keeps some laws."""
+"""Laws of feature extraction on random mail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suffice.mail.message import identify_message
 from tests.mail.hostile import HOSTILE, bad_mail, mails, mutated
 
 DEMO = [each.data for which in ("ham", "spam") for each in read_messages([demo(which)]) if isinstance(each, Message)]
-#: Fields that mail programs and filters write, of which a filter takes no notice.
+#: Header fields of mail programs and filters, which are not features.
 IGNORED = [
     b"Status: RO",
     b"X-Status: A",
@@ -34,18 +34,18 @@ IGNORED = [
 
 
 def small() -> st.SearchStrategy[bytes]:
-    """Return bad mail that is not large; all kinds are made for that, so not before a test asks."""
+    """Return the small kinds of bad mail; a function, since it generates all kinds."""
     return st.sampled_from([raw for name in HOSTILE if len(raw := bad_mail(name)) < 20_000])
 
 
 def sent() -> st.SearchStrategy[bytes]:
-    """Return messages of all sorts, most of them damaged."""
+    """Return messages of all kinds, most of them damaged."""
     seeds = st.integers(0, 2**32).map(Random)
     return mails() | st.builds(mutated, mails() | st.deferred(small) | st.sampled_from(DEMO), seeds)
 
 
 def known(raw: bytes) -> tuple[list[str], list[int], list[tuple[str, str]]]:
-    """Return all that a filter knows of a message."""
+    """Return all features of a message."""
     found = extract_features([raw])
     return found.tokens(0), found.grams(0), found.trouble(0)
 
@@ -72,19 +72,19 @@ def check(raw: bytes) -> None:
 
 
 @given(sent())
-def test_reading_keeps_its_laws(raw):
+def test_feature_extraction_keeps_its_laws(raw):
     check(raw)
 
 
 @pytest.mark.slow
 @settings(max_examples=5000)
 @given(sent())
-def test_reading_keeps_its_laws_for_long(raw):
+def test_feature_extraction_keeps_its_laws_on_many_messages(raw):
     check(raw)
 
 
 @given(sent(), st.lists(st.sampled_from(IGNORED), max_size=4))
-def test_what_mail_programs_write_is_not_learned(raw, fields):
+def test_header_fields_of_mail_programs_are_not_features(raw, fields):
     raw = b"Subject: x\n" + raw
     more = b"".join(each + b"\n" for each in fields) + raw
     tokens, grams, trouble = known(raw)
@@ -92,7 +92,7 @@ def test_what_mail_programs_write_is_not_learned(raw, fields):
 
 
 @given(st.lists(st.sampled_from(IGNORED), max_size=4), st.integers(0, len(DEMO) - 1))
-def test_fields_of_mail_programs_at_the_end_of_the_head_are_not_learned(fields, which):
+def test_header_fields_of_mail_programs_at_the_end_are_not_features(fields, which):
     head, blank, body = DEMO[which].partition(b"\n\n")
     assert known(b"\n".join([head, *fields]) + blank + body) == known(DEMO[which])
 
@@ -104,13 +104,13 @@ def test_line_ends_make_no_difference(raw):
 
 
 @given(sent(), st.integers(0, 100))
-def test_the_line_that_mailboxes_begin_with_makes_no_difference(raw, day):
+def test_an_mbox_separator_makes_no_difference(raw, day):
     raw = b"Subject: x\n" + raw
     assert known(b"From a@example.org day %d\n" % day + raw) == known(raw)
 
 
 @given(st.lists(sent(), max_size=8))
-def test_many_are_read_as_one_by_one(raw):
+def test_batches_have_the_features_of_single_messages(raw):
     together = extract_features(raw, threads=3)
     assert len(together) == len(raw)
     assert [(together.tokens(i), together.grams(i), together.trouble(i)) for i in range(len(raw))] == list(
@@ -132,24 +132,24 @@ def test_damaged_bytes_are_refused_or_are_a_message(raw, seed):
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x01", b"\x01a", b"\x00\x01", b"\xff" * 12, b"\x00\x01\xff\xff\xff\x7f"])
-def test_bytes_that_are_no_message_are_refused(damaged):
+def test_invalid_packed_features_are_refused(damaged):
     with pytest.raises(ValueError, match="damaged"):
         _native.mail.Letters.unpacked([damaged])
 
 
 @pytest.mark.parametrize("damaged", [b"\x01a\tb\n\x00", b"\x01a b\n\x00", b"\x01\n\x00", b"\x01a\n\x00 and more"])
-def test_bytes_that_no_message_is_packed_as_are_refused(damaged):
+def test_packed_features_that_cannot_occur_are_refused(damaged):
     with pytest.raises(ValueError, match="damaged"):
         _native.mail.Letters.unpacked([damaged])
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_at_all_are_mail(raw):
+def test_any_bytes_are_accepted_as_mail(raw):
     check(raw)
 
 
 @given(st.lists(sent(), min_size=1, max_size=6), st.lists(st.integers(0, 1), min_size=6, max_size=6))
-def test_whatever_is_learned_scores_are_numbers(raw, labels):
+def test_scores_are_finite_for_any_mail(raw, labels):
     found = extract_features(raw)
     state = _native.mail.State(2)
     state.learn_all(found, list(range(len(raw))), labels[: len(raw)], 1.0, 1)

@@ -1,4 +1,4 @@
-"""The field that a filter adds: once, on top, nothing else changed, and nobody else's words in it."""
+"""The header field of the filter: one, at the top, with no other change of the message."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ FORGED = [
 
 
 def head_end(message: bytes) -> int:
-    """Return where the first blank line begins."""
+    """Return the offset of the first blank line."""
     found = re.search(rb"(?:^|\r\n|\n|\r(?!\n))(?=\r\n|\n|\r)", message)
     return found.end() if found else len(message)
 
 
 def marks(message: bytes) -> list[str]:
-    """Return our fields as Python finds them."""
+    """Return the filter's fields by Python's parser."""
     return [value for name, value in message_from_bytes(message).items() if name.strip().lower() == "x-suffice"]
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("forged", FORGED)
-def test_a_field_that_was_sent_is_replaced(forged, newline):
+def test_a_field_of_the_sender_is_replaced(forged, newline):
     def message(*fields: bytes) -> bytes:
         return re.sub(rb"\r?\n", newline, letter(b"X-Suffice: text\n\nX-Suffice: text\n", *fields))
 
@@ -52,7 +52,7 @@ def test_a_field_that_was_sent_is_replaced(forged, newline):
 
 
 @for_each("name", HOSTILE)
-def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
+def test_bad_mail_gets_one_field_and_no_other_change(name):
     raw = bad_mail(name)
     out = set_header_field(raw, LINE)
     newline = b"\r\n" if out.startswith(b"\r\n", len(LINE)) else b"\n"
@@ -64,7 +64,7 @@ def test_bad_mail_is_marked_once_and_otherwise_left_alone(name):
 
 
 @given(mails(), st.integers(0, 2**32))
-def test_marking_again_replaces_the_mark(raw, seed):
+def test_a_second_field_replaces_the_first(raw, seed):
     for message in (raw, mutated(raw, Random(seed))):
         once = set_header_field(message, LINE)
         assert set_header_field(once, LINE) == once
@@ -72,27 +72,27 @@ def test_marking_again_replaces_the_mark(raw, seed):
 
 
 @given(mails())
-def test_a_mark_is_on_top_and_the_only_one(raw):
+def test_the_field_is_at_the_top_and_unique(raw):
     out = set_header_field(b"Received: by example.net\n" + raw, LINE)
     assert out.startswith(LINE.encode())
     assert marks(out) == [LINE.removeprefix("X-Suffice: ")]
 
 
 @given(mails())
-def test_the_body_stays_as_it_was(raw):
+def test_the_body_does_not_change(raw):
     raw = b"Subject: x\n" + raw
     body = raw[head_end(raw) :]
     assert set_header_field(raw, LINE).endswith(body)
 
 
-def test_the_line_that_mailboxes_begin_with_stays_first():
+def test_an_mbox_separator_stays_first():
     assert set_header_field(b"From a@example.org Thu\nSubject: x\n\n", LINE) == (
         b"From a@example.org Thu\n" + LINE.encode() + b"\nSubject: x\n\n"
     )
 
 
 @pytest.mark.parametrize("raw", [b" spam; p=1\nSubject: x\n\nbody", b"\tspam\n\nbody", b" spam"])
-def test_no_line_of_the_message_goes_on_with_our_field(raw):
+def test_no_line_of_the_message_continues_the_field(raw):
     found = marks(set_header_field(raw, LINE))
     assert found == [LINE.removeprefix("X-Suffice: ")]
 
@@ -101,7 +101,7 @@ anything = st.text(st.characters(codec="utf-8"), max_size=20)
 
 
 @given(anything, st.lists(st.tuples(anything, anything), max_size=3), st.floats(0, 1), st.floats(allow_nan=False))
-def test_nothing_in_a_verdict_gets_out_of_the_field(label, trouble, probability, log_odds):
+def test_a_verdict_cannot_break_out_of_the_field(label, trouble, probability, log_odds):
     line = format_header_field(Verdict(label, probability, log_odds, {}, tuple(trouble)))
     assert line.isascii()
     assert line.isprintable()
@@ -112,12 +112,12 @@ def test_nothing_in_a_verdict_gets_out_of_the_field(label, trouble, probability,
     assert len(line.split("; ")) == 3 + bool(trouble)
 
 
-def test_trouble_is_told_by_name():
+def test_the_field_names_problems_of_the_message():
     verdict = make_verdict([0.0], ("ham", "spam"), trouble=[("parts", "more than 200 parts"), ("nul", "...")])
     assert format_header_field(verdict) == "X-Suffice: unsure; p=0.5000; log-odds=0.00; trouble=parts,nul"
 
 
-def test_a_filter_that_is_not_ready_says_so_in_the_field(tmp_path):
+def test_the_field_says_that_a_filter_is_not_ready(tmp_path):
     with MailFilter(tmp_path / "mail.db") as mail:
         mail.learn(b"Subject: x\n\nlunch\n", "ham")
         assert format_header_field(mail.classify(b"Subject: y\n\nlunch\n")).endswith("; not-ready")

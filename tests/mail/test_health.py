@@ -1,4 +1,4 @@
-"""What a filter says of itself: what it learned, whether it is ready, what is wrong with its file, and its settings."""
+"""Status, diagnosis and settings of a filter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mine(tmp_path):
         yield mail
 
 
-def teach(mail: MailFilter, spam: int, ham: int) -> None:
+def train(mail: MailFilter, spam: int, ham: int) -> None:
     mail.learn_all((message(f"s{i}", "cheap"), "spam") for i in range(spam))
     mail.learn_all((message(f"h{i}", "lunch"), "ham") for i in range(ham))
 
@@ -43,7 +43,7 @@ def levels(mail: MailFilter) -> list[str]:
 )
 def test_a_filter_is_ready_when_it_has_learned_enough_of_both(mine, spam, ham, ready, said):
     mine.store(create=True)
-    teach(mine, spam, ham)
+    train(mine, spam, ham)
     found = status(mine)
     assert found.learned == {"ham": ham, "spam": spam}
     assert found.ready == ready
@@ -52,12 +52,12 @@ def test_a_filter_is_ready_when_it_has_learned_enough_of_both(mine, spam, ham, r
 
 
 def test_other_classes_count_as_ham(mine):
-    teach(mine, MIN_MESSAGES, 0)
+    train(mine, MIN_MESSAGES, 0)
     mine.learn_all((message(f"w{i}", "report"), "work") for i in range(MIN_MESSAGES))
     assert status(mine).ready
 
 
-def test_status_tells_what_was_learned_and_when(mine, monkeypatch):
+def test_status_has_counts_and_date(mine, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
     for data, label in stream(20):
@@ -71,10 +71,10 @@ def test_status_tells_what_was_learned_and_when(mine, monkeypatch):
     assert sum(status(mine).learned.values()) == 19
 
 
-def test_with_a_half_life_what_is_left_is_told(mine, monkeypatch):
+def test_status_has_decayed_counts(mine, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
-    teach(mine, 40, 80)
+    train(mine, 40, 80)
     change_settings(mine, half_life=10.0)
     now += 10 * DAY
     assert status(mine).learned == {"ham": 40, "spam": 20}
@@ -82,18 +82,18 @@ def test_with_a_half_life_what_is_left_is_told(mine, monkeypatch):
 
 def test_shared_filters_count(mine, tmp_path):
     with MailFilter(tmp_path / "site.db") as site:
-        teach(site, 40, 50)
+        train(site, 40, 50)
     mine.learn(message("x"), "ham")
     with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
         assert status(both).learned == {"ham": 51, "spam": 40}
 
 
 def test_doctor_finds_nothing_in_a_sound_filter(mine):
-    teach(mine, 40, 40)
+    train(mine, 40, 40)
     assert set(levels(mine)) == {"fine"}
 
 
-def test_there_is_no_filter(mine):
+def test_a_missing_filter_is_reported(mine):
     (found,) = diagnose(mine)
     assert found.level == "wrong"
     assert str(mine.path) in found.what
@@ -102,60 +102,60 @@ def test_there_is_no_filter(mine):
         status(mine)
 
 
-def test_too_little_was_learned(mine):
-    teach(mine, 5, 40)
+def test_too_few_messages_are_reported(mine):
+    train(mine, 5, 40)
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "not ready" in remark.what
     assert f"{MIN_MESSAGES - 5} more of spam" in remark.cure
 
 
-def test_training_that_stopped_is_remarked_on(mine, monkeypatch):
+def test_doctor_remarks_on_old_training(mine, monkeypatch):
     now = 20_000 * DAY
     monkeypatch.setattr(time, "time", lambda: now)
-    teach(mine, 40, 40)
+    train(mine, 40, 40)
     now += (STALE_DAYS + 2) * DAY
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "nothing was learned since" in remark.what
 
 
-def test_one_kind_that_is_rare_is_remarked_on(mine):
-    teach(mine, 200, 4100)
+def test_doctor_remarks_on_a_rare_class(mine):
+    train(mine, 200, 4100)
     assert status(mine).ready
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "200 spam against 4,100 ham" in remark.what
 
 
 @pytest.mark.parametrize(("spam", "ham", "said"), [(495, 25, "25 more of ham"), (25, 495, "25 more of spam")])
-def test_a_filter_that_learned_one_kind_far_more_often_is_not_ready(mine, spam, ham, said):
-    teach(mine, spam, ham)
+def test_a_filter_with_uneven_classes_is_not_ready(mine, spam, ham, said):
+    train(mine, spam, ham)
     assert not status(mine).ready
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert said in remark.cure
     assert f"{spam} spam and {ham} ham are too uneven" in remark.cure
     assert mine.classify(message("x", "cheap")).label != "spam"
-    teach(mine, max(spam, 50), max(ham, 50))
+    train(mine, max(spam, 50), max(ham, 50))
     assert status(mine).ready
 
 
-def test_messages_that_are_counted_but_not_listed_are_remarked_on(mine):
-    teach(mine, 40, 40)
+def test_doctor_remarks_on_counted_messages_that_are_not_listed(mine):
+    train(mine, 40, 40)
     mine.store().execute("DELETE FROM learned WHERE id = (SELECT MIN(id) FROM learned)")
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "80 messages are counted, but 79 are listed" in remark.what
 
 
-def test_more_tokens_than_are_kept_are_remarked_on(mine):
-    teach(mine, 40, 40)
+def test_doctor_remarks_on_too_many_tokens(mine):
+    train(mine, 40, 40)
     change_settings(mine, tokens=5)
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert remark.what.endswith("tokens are kept")
 
 
 @pytest.mark.needs("posix")
-def test_permissions_are_looked_at():
+def test_doctor_checks_permissions():
     with open_folder() as place:
         with MailFilter(place / "mail.db") as mail:
-            teach(mail, 40, 40)
+            train(mail, 40, 40)
         (place / "mail.db").chmod(0o644)
         (remark,) = [each for each in diagnose(MailFilter(place / "mail.db")) if each.level == "remark"]
         assert "chmod 600" in remark.cure
@@ -175,8 +175,8 @@ def test_permissions_are_looked_at():
         ]
 
 
-def test_a_damaged_shared_filter_is_found(mine, tmp_path):
-    teach(mine, 40, 40)
+def test_doctor_finds_a_damaged_shared_filter(mine, tmp_path):
+    train(mine, 40, 40)
     (tmp_path / "site.db").write_bytes(b"junk" * 5000)
     with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
         wrong = [each for each in diagnose(both) if each.level == "wrong"]
@@ -187,7 +187,7 @@ def test_a_damaged_shared_filter_is_found(mine, tmp_path):
 # Settings
 
 
-def test_settings_are_kept(mine):
+def test_settings_are_stored(mine):
     change_settings(mine, ham_cut=0.1, spam_cut=0.8, half_life=90.0, tokens=5000)
     with MailFilter(mine.path) as other:
         assert other.cuts == (0.1, 0.8)
@@ -207,7 +207,7 @@ def test_settings_are_changed_all_or_none(mine):
 
 
 @pytest.mark.parametrize("text", ["0", "0.5", "-1", "nan", "inf", "1e7", "x", ""])
-def test_a_half_life_that_makes_no_sense(text):
+def test_an_invalid_half_life_is_refused(text):
     with pytest.raises(MailError, match="half-life must be a number of days"):
         parse_half_life(text)
 
@@ -216,14 +216,14 @@ def test_a_half_life_in_days():
     assert (parse_half_life("30"), parse_half_life(" NEVER ")) == (30.0, 0.0)
 
 
-# Feature extractor
+# Feature extraction
 
 
-def test_a_filter_of_an_older_extractor_works_and_says_what_is_stale(mine):
-    teach(mine, 40, 40)
+def test_a_filter_with_older_features_works_and_is_remarked_on(mine):
+    train(mine, 40, 40)
     assert not [each for each in diagnose(mine) if "older suffice" in each.what]
     store = mine.store()
-    store.execute("DELETE FROM settings WHERE name = 'features'")  # as files were before
+    store.execute("DELETE FROM settings WHERE name = 'features'")  # as in files of earlier versions
     verdict = mine.classify(message("x", "cheap"))
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "features 1, now 2" in remark.what
@@ -232,8 +232,8 @@ def test_a_filter_of_an_older_extractor_works_and_says_what_is_stale(mine):
     assert mine.classify(message("x", "cheap")) == verdict
 
 
-def test_a_dump_of_an_older_filter_makes_an_older_one(mine, tmp_path):
-    teach(mine, 5, 5)
+def test_a_dump_keeps_the_version_of_the_features(mine, tmp_path):
+    train(mine, 5, 5)
     lines = list(dump_filter(mine))
     with MailFilter(tmp_path / "new.db") as new, MailFilter(tmp_path / "old.db") as old:
         load_dump(new, lines)
@@ -241,16 +241,16 @@ def test_a_dump_of_an_older_filter_makes_an_older_one(mine, tmp_path):
         assert (new.store().get_integer("features"), old.store().get_integer("features")) == (2, 1)
 
 
-def test_a_cut_that_one_word_can_reach_is_remarked_on(mine):
-    teach(mine, 40, 40)
+def test_doctor_remarks_on_a_low_spam_cut(mine):
+    train(mine, 40, 40)
     change_settings(mine, spam_cut=0.7)
     (remark,) = [each for each in diagnose(mine) if each.level == "remark"]
     assert "a single token" in remark.what
 
 
-def test_where_there_is_no_filter_the_shared_ones_are_examined(mine, tmp_path):
+def test_doctor_checks_shared_filters_without_a_filter_of_the_user(mine, tmp_path):
     with MailFilter(tmp_path / "site.db") as site:
-        teach(site, 40, 40)
+        train(site, 40, 40)
     with MailFilter(mine.path, shared=[tmp_path / "site.db"]) as both:
         first, *others = diagnose(both)
     assert (first.level, first.what) == (

@@ -1,4 +1,4 @@
-"""Bad mail is what it says and the same each time; Python's parser is the witness where it can be."""
+"""The generated bad mail: reproducible, and checked by Python's parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.each import for_each
 from tests.mail.hostile import CHARACTERS, CHARSETS, HOSTILE, bad_mail, mails, mutated
 
-#: What the filter's parser complains of, by its own names.
+#: Names of the problems that the parser reports.
 TROUBLES = {
     *("bytes", "headers", "header_bytes", "parts", "depth", "decoded", "words", "pieces", "tokens"),
     *("base64", "quoted-printable", "charset", "boundary", "nul", "empty", "no-header"),
@@ -37,7 +37,7 @@ def defects(name: str) -> set[str]:
 
 
 @each_kind
-def test_a_kind_is_bytes_and_the_same_each_time(name: str) -> None:
+def test_each_kind_is_reproducible(name: str) -> None:
     make, trouble = HOSTILE[name]
     data = make()
     assert type(data) is bytes
@@ -51,7 +51,7 @@ def test_no_two_kinds_are_the_same_message() -> None:
     assert len(set(made)) == len(HOSTILE) >= 75
 
 
-def test_every_limit_is_passed_by_some_kind() -> None:
+def test_every_limit_is_exceeded_by_some_kind() -> None:
     assert {trouble for _, trouble in HOSTILE.values() if trouble} >= TROUBLES
 
 
@@ -66,11 +66,11 @@ def test_every_limit_is_passed_by_some_kind() -> None:
         ("boundary_of_ten_thousand_bytes", 40_000),
     ],
 )
-def test_large_kinds_are_as_large_as_they_say(name: str, size: int) -> None:
+def test_large_kinds_have_the_stated_size(name: str, size: int) -> None:
     assert size <= len(bad_mail(name)) < 2 * size
 
 
-def test_counts_are_as_they_say() -> None:
+def test_kinds_have_the_stated_counts() -> None:
     def count(name: str, part: bytes) -> int:
         return bad_mail(name).count(part)
 
@@ -84,8 +84,8 @@ def test_counts_are_as_they_say() -> None:
     assert count("html_unclosed_comment", b"-->") == count("html_style_never_closed", b"</style>") == 0
 
 
-def test_few_levels_are_what_many_are() -> None:
-    """The first levels of what is deep, as Python reads them."""
+def test_few_levels_are_nested_like_many() -> None:
+    """Python's parser reads the first levels of nested mail."""
     data = HOSTILE["deep_multiparts"].make()
     message = message_from_bytes(data[: data.index(b"boundary=b5\n")])
     assert [part.get_content_type() for part in message.walk()][:5] == ["multipart/mixed"] * 5
@@ -94,7 +94,7 @@ def test_few_levels_are_what_many_are() -> None:
     assert [part["Subject"] for part in message.walk()][:5] == ["hello", "0", "1", "2", "3"]
 
 
-def test_parts_are_counted_by_python_too() -> None:
+def test_python_counts_the_same_parts() -> None:
     data = HOSTILE["many_parts"].make()
     assert len(message_from_bytes(data[:7000] + b"--b--\n").get_payload()) > 900
 
@@ -116,11 +116,11 @@ def test_parts_are_counted_by_python_too() -> None:
     ],
 )
 def test_python_finds_the_same_fault(name: str, defect: str | None) -> None:
-    found = defects(name) - {"MultipartInvariantViolationDefect"}  # which follows from others
+    found = defects(name) - {"MultipartInvariantViolationDefect"}  # follows from others
     assert found == ({defect} if defect else set())
 
 
-def test_boundaries_are_found_where_they_are_whole() -> None:
+def test_complete_boundaries_are_found() -> None:
     for name in ("boundary_of_signs", "boundary_of_ten_thousand_bytes"):
         assert [part.get_payload().split()[0] for part in parsed(name).get_payload()] == ["one"]
     (outer,) = parsed("boundaries_that_begin_alike").get_payload()
@@ -128,7 +128,7 @@ def test_boundaries_are_found_where_they_are_whole() -> None:
     assert inner.get_payload() == "one\n--b-\n--bbb"
 
 
-def test_every_charset_stands_in_a_message() -> None:
+def test_every_charset_occurs_in_a_message() -> None:
     made = {make(): trouble for make, trouble in CHARACTERS.values()}
     for charset, trouble in CHARSETS.items():
         assert [found for data, found in made.items() if b"charset=" + charset + b"\n" in data] == [trouble]
@@ -141,12 +141,12 @@ def test_messages_name_only_hosts_reserved_for_examples() -> None:
 
 
 @given(mails())
-def test_grown_mail_is_bytes_that_python_reads(data: bytes) -> None:
+def test_generated_mail_is_parsed_by_python(data: bytes) -> None:
     assert type(data) is bytes
     message_from_bytes(data)
 
 
-def test_grown_mail_is_of_many_kinds() -> None:
+def test_generated_mail_is_of_many_kinds() -> None:
     seen: set[str] = set()
 
     @settings(max_examples=60)
@@ -161,11 +161,11 @@ def test_grown_mail_is_of_many_kinds() -> None:
 
 
 @given(st.binary(max_size=400), st.integers(0, 2**32))
-def test_mutations_are_those_of_their_seed(data: bytes, seed: int) -> None:
+def test_mutations_are_reproducible(data: bytes, seed: int) -> None:
     assert mutated(data, Random(seed)) == mutated(data, Random(seed))
 
 
-def test_mutations_change_something_nearly_always() -> None:
+def test_mutations_change_almost_every_message() -> None:
     data = HOSTILE["forged_marks"].make()
     changed = [mutated(data, Random(seed)) for seed in range(200)]
     assert sum(each != data for each in changed) > 180

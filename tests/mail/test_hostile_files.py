@@ -1,4 +1,4 @@
-"""Filters' files that somebody else wrote: a complaint, never a traceback, a hang or a gigabyte."""
+"""Hostile files of filters: an error message, never a traceback, a hang or a gigabyte of memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def setting(name: str, value: object) -> Callable[[sqlite3.Connection], object]:
 
 
 def column(name: str, kind: str, value: float) -> Callable[[sqlite3.Connection], object]:
-    """Put a value into a column of the base, with a checksum that is right."""
+    """Write a value into a column of the base, with a valid checksum."""
 
     def put(connection: sqlite3.Connection) -> None:
         (data,) = connection.execute("SELECT data FROM base WHERE part = ?", (name,)).fetchone()
@@ -62,7 +62,7 @@ def exploding(command: str) -> Callable[[sqlite3.Connection], object]:
 
 
 def nulled(name: str) -> Callable[[sqlite3.Connection], object]:
-    """Put NULL where the schema allows none, as a damaged page may."""
+    """Write NULL where the schema forbids it, like a damaged page."""
 
     def put(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE loose (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
@@ -126,7 +126,7 @@ def changed(path: Path, whole: bytes, change: Callable[[sqlite3.Connection], obj
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_filter_is_refused_in_words(tmp_path, whole, kind):
+def test_a_damaged_filter_is_refused_with_a_message(tmp_path, whole, kind):
     with changed(tmp_path / "mail.db", whole, DAMAGE[kind]) as mail:
         with pytest.raises(MailError, match="damaged"):
             mail.classify(message("x"))
@@ -156,7 +156,7 @@ LESS = {
 
 
 @pytest.mark.parametrize("kind", LESS)
-def test_what_is_not_needed_for_a_verdict_is_refused_where_it_is(tmp_path, whole, kind):
+def test_damage_that_verdicts_do_not_read_is_refused_on_use(tmp_path, whole, kind):
     change, work = LESS[kind]
     with changed(tmp_path / "mail.db", whole, change) as mail:
         with pytest.raises(MailError, match="damaged"):
@@ -164,7 +164,7 @@ def test_what_is_not_needed_for_a_verdict_is_refused_where_it_is(tmp_path, whole
         diagnose(mail)
 
 
-def test_the_heaviest_numbers_that_are_taken_make_a_verdict(tmp_path, whole):
+def test_the_largest_valid_numbers_give_a_verdict(tmp_path, whole):
     def heavy(connection: sqlite3.Connection) -> None:
         for name, kind, value in (("weights", "<f4", 1e6), ("gram_weights", "<f4", -1e6), ("mix", "<f8", 1e6)):
             (data,) = connection.execute("SELECT data FROM base WHERE part = ?", (name,)).fetchone()

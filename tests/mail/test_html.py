@@ -1,4 +1,4 @@
-"""What a reader of HTML sees, and what is hidden in it, in each of the ways that text is hidden."""
+"""Visible and hidden text of HTML."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_visible_text_is_read(page, text):
         ("<marquee width=0>x</marquee>y", "y", {"box": "x"}),
     ],
 )
-def test_hidden_text_is_kept_apart(page, text, away):
+def test_hidden_text_is_separated(page, text, away):
     assert (seen(page), hidden(page)) == (text, away)
 
 
@@ -108,7 +108,7 @@ def test_text_that_only_looks_hidden_is_visible(page, text):
         ("<td bgcolor=black><font color=white>x</font></td>y", "y", {"colour": "x"}),
     ],
 )
-def test_what_is_open_in_a_cell_ends_with_it(page, text, away):
+def test_elements_open_in_a_cell_end_with_it(page, text, away):
     assert (seen(page), hidden(page)) == (text, away)
 
 

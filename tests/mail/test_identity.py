@@ -1,4 +1,4 @@
-"""The same message is the same whatever delivery and mailboxes made of it, and another one is another."""
+"""The identity of a message does not depend on delivery and mailbox formats."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def at_the_end(raw: bytes, fields: list[bytes]) -> bytes:
 
 @pytest.mark.parametrize("raw", [NAMED, letter(b"hello\n"), letter(b""), b"Subject: x", b"X: y\n\nbody"])
 @given(fields=st.lists(st.sampled_from(ADDED), max_size=4))
-def test_fields_of_delivery_make_no_difference(raw, fields):
+def test_delivery_headers_make_no_difference(raw, fields):
     assert identify_message(on_top(raw, fields)) == identify_message(at_the_end(raw, fields)) == identify_message(raw)
 
 
 @given(mails(), st.lists(st.sampled_from(ADDED), max_size=3))
-def test_fields_of_delivery_make_no_difference_to_any_message(raw, fields):
+def test_delivery_headers_make_no_difference_to_any_message(raw, fields):
     raw = b"Message-ID: <1@example.org>\nSubject: x\n" + raw
     assert identify_message(on_top(raw, fields)) == identify_message(raw)
 
@@ -61,11 +61,11 @@ def test_line_ends_make_no_difference_to_long_mail(size):
     "raw",
     [b"\na\n\nb", b"\r\na\r\n\r\nb", b"\n", b"", b"text without a head\n\nmore\n"],
 )
-def test_a_mark_makes_no_difference_to_mail_without_a_head(raw):
+def test_the_added_field_makes_no_difference_to_mail_without_a_header(raw):
     assert identify_message(set_header_field(raw, "X-Suffice: ham")) == identify_message(raw)
 
 
-def test_mailboxes_make_no_difference():
+def test_mailbox_formats_make_no_difference():
     raw = letter(b"\nFrom here on\n>From there\n")
     assert identify_message(raw) == identify_message(raw.replace(b"\nFrom here", b"\n>From here"))
     assert identify_message(raw) == identify_message(raw + b"\n\n")
@@ -85,7 +85,7 @@ def test_other_messages_have_other_identities(other):
 
 
 @pytest.mark.parametrize("field", [b"From: x@example.com", b"Date: Thu, 1 Jan 1970 00:00:00 +0000", b"Subject: x"])
-def test_without_a_name_who_wrote_when_and_about_what_tells(field):
+def test_without_a_message_id_from_date_and_subject_identify(field):
     assert identify_message(headed(field)) != identify_message(headed())
     assert identify_message(headed(b"Message-ID: <1@example.org>", field)) == identify_message(
         headed(b"Message-ID: <1@example.org>")
@@ -95,17 +95,17 @@ def test_without_a_name_who_wrote_when_and_about_what_tells(field):
 @pytest.mark.parametrize(
     "named", [b"Message-ID: <1@example.org>", b"MESSAGE-ID:<1@example.org>", b"Message-Id:\n  <1@example.org>  "]
 )
-def test_a_name_may_be_written_in_several_ways(named):
+def test_a_message_id_may_be_written_in_several_ways(named):
     assert identify_message(headed(named)) == identify_message(headed(b"Message-ID: <1@example.org>"))
 
 
 @given(mails(), mails())
-def test_bodies_tell_messages_apart(one, other):
+def test_bodies_distinguish_messages(one, other):
     assume(one.replace(b"\r", b"").strip() != other.replace(b"\r", b"").strip())
     assume(b"From " not in one + other)
     assert identify_message(b"Subject: x\n\n" + one) != identify_message(b"Subject: x\n\n" + other)
 
 
-def test_no_two_of_the_demo_are_the_same():
+def test_demo_messages_have_distinct_identities():
     found = [each.data for which in ("ham", "spam", "new") for each in read_messages([demo(which)])]
     assert len({identify_message(raw) for raw in found}) == len(found)

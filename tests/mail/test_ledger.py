@@ -1,4 +1,4 @@
-"""What a filter's file knows of a Maildir's messages, as sorting needs it."""
+"""The ledger of a sorted Maildir in a filter's file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ledger(mine, tmp_path):
     return StoredLedger(mine, tmp_path / "box")
 
 
-def test_where_a_message_was_put_is_known_to_the_next_process(mine, ledger, tmp_path):
+def test_the_folder_of_a_message_is_stored(mine, ledger, tmp_path):
     assert ledger.folder_of(ONE) is None
     ledger.set_folder(ONE, INBOX)
     ledger.set_folder(ONE, "Junk")
@@ -39,7 +39,7 @@ def test_where_a_message_was_put_is_known_to_the_next_process(mine, ledger, tmp_
     assert ledger.folder_of(ONE) is None
 
 
-def test_every_mailbox_has_its_own(mine, ledger, tmp_path):
+def test_each_mailbox_has_its_own_ledger(mine, ledger, tmp_path):
     other = StoredLedger(mine, tmp_path / "another")
     ledger.set_folder(ONE, "Junk")
     ledger.add_file("Junk", "key", ONE)
@@ -47,7 +47,7 @@ def test_every_mailbox_has_its_own(mine, ledger, tmp_path):
     assert other.known_files("Junk") == {}
 
 
-def test_a_mailbox_is_the_same_whatever_way_it_is_named(mine, tmp_path, monkeypatch):
+def test_the_ledger_does_not_depend_on_the_spelling_of_the_path(mine, tmp_path, monkeypatch):
     (tmp_path / "box").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "box")
     monkeypatch.chdir(tmp_path)
@@ -56,7 +56,7 @@ def test_a_mailbox_is_the_same_whatever_way_it_is_named(mine, tmp_path, monkeypa
         assert StoredLedger(mine, name).folder_of(ONE) == "Junk"
 
 
-def test_files_are_settled_and_unsettled(ledger):
+def test_files_are_added_and_removed(ledger):
     ledger.add_file(INBOX, "", "")
     ledger.add_file(INBOX, "a", ONE)
     ledger.add_file(INBOX, "b", TWO)
@@ -68,7 +68,7 @@ def test_files_are_settled_and_unsettled(ledger):
     assert ledger.known_files("Junk") == {"a": TWO}
 
 
-def test_what_was_marked_on_its_way_is_known(mine, ledger):
+def test_marked_spam_is_known_to_the_ledger(mine, ledger):
     mine.learn_all(stream(300))
     spam, ham = message("s", TOPICS["spam"]), message("h", TOPICS["ham"])
     assert not ledger.was_marked(identify_message(spam).hex())
@@ -78,7 +78,7 @@ def test_what_was_marked_on_its_way_is_known(mine, ledger):
     assert ledger.folder_of(identify_message(spam).hex()) is None
 
 
-def test_a_filter_as_a_judge(mine):
+def test_filter_judge_judges_and_learns(mine):
     mine.learn_all(stream(300))
     judge = FilterJudge(mine)
     spam = message("s", TOPICS["spam"])

@@ -1,4 +1,4 @@
-"""Long runs: how much memory a command takes does not grow with the mail that it reads."""
+"""The memory of a command does not grow with the mail that it reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.mail.samples import TOPICS, message, stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("linux")]
 
-#: Runs a command and writes the most memory that it took, in MB, to standard error.
+#: Runs a command and writes its peak memory in MB to standard error.
 MEASURED = (
     "import resource, subprocess, sys; left = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; "
     "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, file=sys.stderr); sys.exit(left)"
@@ -23,7 +23,7 @@ MEASURED = (
 
 
 def written(path: Path, label: str, megabytes: int) -> Path:
-    """Return an mbox of so many megabytes whose messages differ, in the same words."""
+    """Return an mbox of a size in megabytes with distinct messages of the same words."""
     rng = random.Random(label)
     words = [*TOPICS[label].split(), *(f"word{i}" for i in range(5000))]
     size = number = 0
@@ -36,7 +36,7 @@ def written(path: Path, label: str, megabytes: int) -> Path:
 
 
 def peak(*words: object) -> float:
-    """Return the most megabytes of memory that a command took."""
+    """Return the peak memory of a command in megabytes."""
     command = [sys.executable, "-c", MEASURED, *COMMAND, "mail", *map(str, words)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return float(ran.stderr.splitlines()[-1])
@@ -55,7 +55,7 @@ def mail(tmp_path_factory) -> dict[tuple[str, int], Path]:
 @pytest.mark.parametrize(
     "command", ["learn --spam {spam} --ham {ham}", "classify {spam} {ham} -e", "evaluate --spam {spam} --ham {ham}"]
 )
-def test_memory_does_not_grow_with_the_mail(tmp_path, mail, command):
+def test_memory_does_not_grow_with_the_amount_of_mail(tmp_path, mail, command):
     place = tmp_path / "mail.db"
     with MailFilter(place) as mine:
         mine.learn_all(stream(200))

@@ -1,4 +1,4 @@
-"""Mail on disk as a stream of messages, beside the standard library's readers and writers."""
+"""Reading mail on disk, compared with the mailboxes of the standard library."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.mail.mailboxes import Message, Skipped, mbox
-from suffice.mail.mailboxes.mbox import read_message
-from suffice.mail.mailboxes.streams import read_messages, total_size
+from suffice.mail.mailboxes import Mailbox, Message, Skipped, mbox
+from suffice.mail.mailboxes.directories import Directory
+from suffice.mail.mailboxes.maildir import Maildir
+from suffice.mail.mailboxes.mbox import MailFile, read_message
+from suffice.mail.mailboxes.streams import interleave_classes, open_mailbox, read_messages, total_size
 from tests.references.data import unpacked
 from tests.rights import open_folder, without_rights
 
@@ -42,6 +44,48 @@ def written(messages: list[bytes], newline: bytes = b"\n") -> bytes:
     """Return messages as mboxrd writes them."""
     quoted = [re.sub(rb"(?m)^(>*From )", rb">\1", message) for message in messages]
     return b"".join(FROM[:-1] + newline + message + newline for message in quoted)
+
+
+def mbox_file(path: Path) -> Mailbox:
+    path.write_bytes(written([MESSAGE, b"Subject: 2\n\n" + b"x" * 100 + b"\n"]))
+    return MailFile(str(path))
+
+
+def directory(path: Path) -> Mailbox:
+    path.mkdir()
+    (path / "1.eml").write_bytes(MESSAGE)
+    (path / "2.eml").write_bytes(b"Subject: 2\n\n" + b"x" * 100 + b"\n")
+    return Directory(str(path))
+
+
+def maildir(path: Path) -> Mailbox:
+    made = Maildir(path, create=True)
+    made.deliver(MESSAGE, "S")
+    made.deliver(b"Subject: 2\n\n" + b"x" * 100 + b"\n")
+    return made
+
+
+@pytest.mark.parametrize("make", [mbox_file, directory, pytest.param(maildir, marks=posix)])
+def test_every_mailbox_has_messages_in_order_a_limit_and_a_size(tmp_path, make):
+    mailbox = make(tmp_path / "box")
+    found = list(mailbox.messages())
+    assert [each.data.splitlines()[0] for each in found] == [b"Subject: hello", b"Subject: 2"]
+    assert all(each.where.startswith(str(tmp_path / "box")) for each in found)
+    assert [len(each.data) for each in mailbox.messages(limit=30)] == [len(MESSAGE), 30]
+    assert sum(len(each.data) for each in found) <= mailbox.size() == total_size([tmp_path / "box"])
+    opened = open_mailbox(str(tmp_path / "box"))
+    assert list(opened.messages()) == list(mailbox.messages()) == found
+
+
+def test_classes_are_interleaved_by_size(tmp_path):
+    (tmp_path / "ham").write_bytes(written([b"Subject: %d\n\nham\n" % i for i in range(20)]))
+    (tmp_path / "spam").write_bytes(written([b"Subject: %d\n\nspam\n" % i for i in range(5)]))
+    (tmp_path / "none").write_bytes(b"")
+    skipped: list[Skipped] = []
+    classes = {"ham": [str(tmp_path / "ham")], "spam": [str(tmp_path / "spam"), str(tmp_path / "none")]}
+    labels = [label for _, label in interleave_classes(classes, skipped.append)]
+    assert [labels[i : i + 5].count("spam") for i in range(0, 25, 5)] == [1] * 5
+    assert [each.why for each in skipped] == ["empty"]
 
 
 LINES = st.sampled_from(
@@ -69,7 +113,7 @@ def messages(draw, newline=b"\n"):
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 @given(data=st.data())
-def test_mboxrd_comes_back_as_it_was(tmp_path_factory, newline, data):
+def test_mboxrd_is_read_as_it_was_written(tmp_path_factory, newline, data):
     given_messages = data.draw(st.lists(messages(newline), min_size=1, max_size=5))
     path = tmp_path_factory.mktemp("box") / "box"
     path.write_bytes(written(given_messages, newline))
@@ -77,7 +121,7 @@ def test_mboxrd_comes_back_as_it_was(tmp_path_factory, newline, data):
 
 
 @given(data=st.data(), chunk=st.integers(1100, 3000))
-def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, data, chunk):
+def test_the_chunk_size_makes_no_difference(tmp_path_factory, data, chunk):
     given_messages = data.draw(st.lists(messages(), min_size=1, max_size=5))
     given_messages = [message + b"word " * data.draw(st.integers(0, 600)) + b"\n" for message in given_messages]
     path = tmp_path_factory.mktemp("box") / "box"
@@ -87,7 +131,7 @@ def test_where_a_file_is_cut_for_reading_makes_no_difference(tmp_path_factory, d
         assert texts(path) == given_messages
 
 
-def test_headers_may_lie_where_a_file_is_cut_for_reading(tmp_path):
+def test_a_header_may_span_two_chunks(tmp_path):
     long = MESSAGE + b"x" * (mbox.CHUNK - 2000) + b"\n"
     headed = b"X-Long: " + b"x" * 5000 + b"\nContent-Length: 7\n" + MESSAGE
     (tmp_path / "box").write_bytes(written([long, headed, MESSAGE]))
@@ -95,7 +139,7 @@ def test_headers_may_lie_where_a_file_is_cut_for_reading(tmp_path):
 
 
 @given(st.lists(messages(), min_size=1, max_size=4), st.booleans())
-def test_stated_lengths_need_no_quotes(tmp_path_factory, given_messages, final):
+def test_with_content_length_quotes_are_optional(tmp_path_factory, given_messages, final):
     stated = []
     for message in given_messages:
         head, _, body = message.partition(b"\n\n")
@@ -106,11 +150,11 @@ def test_stated_lengths_need_no_quotes(tmp_path_factory, given_messages, final):
     found = texts(path)
     assert len(found) == len(stated)
     for got, message in zip(found, stated, strict=True):
-        # Without a line From in it, nothing tells a quoted body from one that is not.
+        # A body without a line From may be quoted or not.
         assert got == message or (b"\nFrom " not in message and got == re.sub(rb"(?m)^>(>*From )", rb"\1", message))
 
 
-def test_a_length_that_ends_nowhere_is_not_believed(tmp_path):
+def test_a_wrong_content_length_is_ignored(tmp_path):
     box = tmp_path / "box"
     first = b"Subject: x\nContent-Length: 40\n\nfree money\n"
     box.write_bytes(written([first, MESSAGE, MESSAGE]))
@@ -123,7 +167,7 @@ def test_a_length_that_ends_nowhere_is_not_believed(tmp_path):
     assert texts(box) == [headers]
 
 
-def test_mbox_as_the_standard_library_writes_it(tmp_path):
+def test_an_mbox_of_the_standard_library_is_read(tmp_path):
     box = mailbox.mbox(tmp_path / "box")
     for body in ("one\n", "two\n\nFrom here on\n", "", "no end"):
         box.add(f"Subject: x\n\n{body}")
@@ -151,7 +195,7 @@ def test_mbox_as_the_standard_library_writes_it(tmp_path):
         b"From ann@example.org 2002-08-22 13:17:22",
     ],
 )
-def test_lines_that_separate(tmp_path, line):
+def test_separator_lines(tmp_path, line):
     box = tmp_path / "box"
     box.write_bytes(line + b"\n" + MESSAGE + b"\n" + line + b"\n" + MESSAGE)
     assert texts(box) == [MESSAGE, MESSAGE]
@@ -169,7 +213,7 @@ def test_lines_that_separate(tmp_path, line):
         b"FROM x",
     ],
 )
-def test_lines_that_do_not_separate(tmp_path, line):
+def test_lines_that_are_not_separators(tmp_path, line):
     box = tmp_path / "box"
     message = MESSAGE + b"\n" + line + b"\nmore\n"
     box.write_bytes(FROM + message)
@@ -177,7 +221,7 @@ def test_lines_that_do_not_separate(tmp_path, line):
     assert [each.where for each in read_messages([box])] == [str(box)]
 
 
-def test_no_blank_line_no_separator(tmp_path):
+def test_a_separator_follows_a_blank_line(tmp_path):
     box = tmp_path / "box"
     box.write_bytes(FROM + MESSAGE + FROM + b"more\n")
     assert texts(box) == [MESSAGE + FROM + b"more\n"]
@@ -209,7 +253,7 @@ def test_compressed_mailboxes_are_read(tmp_path, pack, ending):
 
 
 @pytest.mark.parametrize("start", [FROM, b""])
-def test_what_unpacks_without_end_is_stopped(tmp_path, start):
+def test_decompression_bombs_are_skipped(tmp_path, start):
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(start + MESSAGE + b"\0" * (1 << 25)))
     found = list(read_messages([bomb], limit=1 << 16))
@@ -220,7 +264,7 @@ def test_what_unpacks_without_end_is_stopped(tmp_path, start):
         assert [len(each.data) for each in found] == [1 << 16]
 
 
-def test_long_messages_are_cut_and_the_next_one_is_found(tmp_path):
+def test_long_messages_are_truncated_and_the_next_one_is_found(tmp_path):
     long = MESSAGE + b"x" * 70 + b"\n" + b"From here\n\n" * 150_000
     box = tmp_path / "box"
     box.write_bytes(written([MESSAGE, long, MESSAGE, long]))
@@ -233,7 +277,7 @@ def test_long_messages_are_cut_and_the_next_one_is_found(tmp_path):
     assert texts(tmp_path / "one", limit=len(long) - 1) == [long[:-1]]
 
 
-def test_an_mbox_is_not_read_whole(tmp_path):
+def test_an_mbox_is_read_in_chunks(tmp_path):
     box = tmp_path / "box"
     with box.open("wb") as file:
         for _ in range(400):
@@ -283,7 +327,7 @@ def test_messages_of_apple_mail_are_read(tmp_path):
     assert texts(tmp_path) == [MESSAGE]
 
 
-def test_folders_in_order(tmp_path):
+def test_folders_are_read_in_order(tmp_path):
     for name in ("b/2", "b/1", "a/x/9", "a/3.eml", "c", ".hidden/1", ".secret"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"Subject: %s\n\n" % name.encode())
@@ -292,7 +336,7 @@ def test_folders_in_order(tmp_path):
 
 
 @pytest.mark.needs("linux")
-def test_deep_folders(tmp_path):
+def test_deep_folders_are_read(tmp_path):
     made = [tmp_path]
     for _ in range(1200):
         made.append(made[-1] / "d")
@@ -305,7 +349,7 @@ def test_deep_folders(tmp_path):
 
 
 @posix
-def test_what_is_no_mail_is_skipped_with_the_reason(tmp_path):
+def test_files_that_are_not_mail_are_skipped_with_the_reason(tmp_path):
     contents = {
         "empty": b"",
         "blank": b"\n\n\n",
@@ -338,7 +382,7 @@ def test_what_is_no_mail_is_skipped_with_the_reason(tmp_path):
 
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbfSubject: x\n\n", b"\n\nSubject: x\n\n", b"some junk\nReceived: y\n\n"])
-def test_mail_that_begins_oddly(tmp_path, start):
+def test_mail_with_an_unusual_beginning_is_read(tmp_path, start):
     (tmp_path / "odd").write_bytes(start + b"body\0\n")
     assert texts(tmp_path) == [start + b"body\0\n"]
 
@@ -355,7 +399,7 @@ def test_pipes_and_sockets_are_never_opened(tmp_path, monkeypatch):
 
 
 @posix
-def test_what_may_not_be_read():
+def test_files_without_permission_are_skipped():
     with open_folder() as place:
         (place / "secret").write_bytes(MESSAGE)
         (place / "box" / "new").mkdir(parents=True)
@@ -370,14 +414,14 @@ def test_what_may_not_be_read():
 
 
 @posix
-def test_a_link_that_leads_to_itself_is_skipped_where_it_is_named(tmp_path):
+def test_a_link_to_itself_is_skipped(tmp_path):
     (tmp_path / "round").symlink_to(tmp_path / "round")
     assert skipped(tmp_path / "round") == {"round": "too many levels of symbolic links"}
     assert total_size([tmp_path / "round"]) == 0
 
 
 @pytest.mark.needs("linux")
-def test_a_file_that_fails_to_be_read_is_skipped():
+def test_a_file_with_a_read_error_is_skipped():
     assert skipped(Path("/proc/self/mem")) == {"mem": "input/output error"}
 
 
@@ -401,7 +445,7 @@ def test_no_file_stays_open(tmp_path):
     assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
 
 
-def test_count_is_about_the_bytes_that_come(tmp_path):
+def test_total_size_is_the_size_of_the_messages(tmp_path):
     for i in range(5):
         (tmp_path / f"{i}").write_bytes(MESSAGE)
     assert total_size([tmp_path]) == sum(map(len, texts(tmp_path)))

@@ -1,4 +1,4 @@
-"""Maildirs, beside the standard library's, and with other programs at work in them."""
+"""Maildirs, compared with the standard library, and with concurrent changes by other programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.requirements import require
 
 MESSAGE = b"Subject: hello\n\nLunch?\n"
 pytestmark = pytest.mark.needs("posix")
-#: A folder on another file system, where there is one.
+#: A folder on another file system, if there is one.
 ELSEWHERE = Path("/dev/shm")
 
 
@@ -35,7 +35,7 @@ def everything(*boxes: Maildir) -> list[bytes]:
     return sorted(Path(entry.path).read_bytes() for each in boxes for entry in each.entries())
 
 
-def test_delivered_messages_are_what_the_standard_library_reads(box):
+def test_delivered_messages_are_read_by_the_standard_library(box):
     entry = box.deliver(MESSAGE)
     flagged = box.deliver(MESSAGE, flags="SR", new=True)
     other = mailbox.Maildir(box.path, create=False)
@@ -51,7 +51,7 @@ def test_delivered_messages_are_what_the_standard_library_reads(box):
         box.deliver(MESSAGE, flags="S/../x")
 
 
-def test_what_the_standard_library_delivers_is_listed(box):
+def test_messages_of_the_standard_library_are_listed(box):
     other = mailbox.Maildir(box.path, create=False)
     keys = {other.add(MESSAGE) for _ in range(3)}
     (box.path / "cur" / ".hidden").write_bytes(MESSAGE)
@@ -60,7 +60,7 @@ def test_what_the_standard_library_delivers_is_listed(box):
     assert {entry.key for entry in box.entries()} == {*keys, "odd"}
 
 
-def test_a_folder_that_is_no_maildir_is_refused(tmp_path):
+def test_a_folder_that_is_not_a_maildir_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a Maildir: it has no folder 'tmp'"):
         Maildir(tmp_path)
     with pytest.raises(FileNotFoundError):
@@ -102,7 +102,7 @@ def test_move_never_overwrites(box, system, monkeypatch):
     assert everything(junk, box) == [b"one", b"two"]
 
 
-def test_a_message_whose_flags_change_meanwhile_is_found(box):
+def test_a_message_is_found_after_a_change_of_flags(box):
     entry = box.deliver(MESSAGE)
     Path(entry.path).rename(box.path / "cur" / f"{entry.key}:2,S")
     assert box.read(entry) == Message(MESSAGE, str(box.path / "cur" / f"{entry.key}:2,S"))
@@ -114,7 +114,7 @@ def test_a_message_whose_flags_change_meanwhile_is_found(box):
         box.read(entry)
 
 
-def test_a_message_that_is_renamed_again_and_again_is_given_up(box):
+def test_a_message_that_is_renamed_repeatedly_counts_as_gone(box):
     class Busy(Maildir):
         def find(self, key: str) -> Entry | None:
             found = super().find(key)
@@ -128,7 +128,7 @@ def test_a_message_that_is_renamed_again_and_again_is_given_up(box):
     assert len(box.entries()) == 1
 
 
-def test_a_folder_that_is_missing_is_not_taken_for_a_message_that_is(box):
+def test_a_missing_folder_is_not_a_missing_message(box):
     junk = box.folder("Junk")
     entry = box.deliver(MESSAGE)
     (junk.path / "new").rmdir()
@@ -149,7 +149,7 @@ def test_links_are_not_followed(box, tmp_path):
     assert not isinstance(box.read(entry), Message)
 
 
-def test_folders(box, tmp_path):
+def test_folders_are_located_by_name(box, tmp_path):
     assert box.folder("Junk").path == box.path / ".Junk"
     assert (box.path / ".Junk" / "maildirfolder").is_file()
     assert box.folder(".Junk").path == box.path / ".Junk"
@@ -177,7 +177,7 @@ def test_bad_folder_names_are_refused(box, name):
     assert sorted(box.path.rglob("*")) == before
 
 
-def test_a_link_that_leads_out_is_refused(box, tmp_path):
+def test_a_link_to_a_folder_outside_is_refused(box, tmp_path):
     outside = Maildir(tmp_path / "outside", create=True)
     (box.path / ".Junk").symlink_to(outside.path)
     (box.path / ".Inside").symlink_to(box.folder("Real").path)
@@ -241,7 +241,7 @@ def test_a_kill_while_moving_loses_no_message(box, request, across):
         assert everything(box, there) == data
 
 
-def test_finish_removes_only_equal_copies(box):
+def test_finish_move_deletes_only_equal_copies(box):
     junk = box.folder("Junk")
     one, two = box.deliver(b"one"), junk.deliver(b"two")
     assert not box.finish_move(one, {one.key: two})

@@ -1,4 +1,4 @@
-"""Sorting beside mbsync: what is moved here is moved on the server, by real isync and a real Dovecot."""
+"""Sorting with mbsync: messages moved locally are moved on the server, with isync and Dovecot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from suffice.mail.mailboxes.maildir import Maildir
 from suffice.mail.sorter import sort_mailbox
-from tests.mail.test_sorter import Book, Words
+from tests.mail.test_sorter import FileLedger, WordJudge
 from tests.requirements import find_program, require
 
 _DOVECOT = """
@@ -74,7 +74,7 @@ Create Both
 Expunge Both
 SyncState *
 """
-#: Where the inbox is, how mbsync is told, and what the spam folder is called, from the inbox.
+#: The inbox, the setting of mbsync, and the spam folder relative to the inbox.
 _LAYOUTS = {
     "beside": ("INBOX", "Path {near}/\nInbox {near}/INBOX\nSubFolders Verbatim", "../Junk"),
     "below": (".", "Inbox {near}\nSubFolders Maildir++", "Junk"),
@@ -82,7 +82,7 @@ _LAYOUTS = {
 
 
 class Server:
-    """A Dovecot, and mbsync beside it."""
+    """A Dovecot server with mbsync."""
 
     def __init__(self, place: Path, layout: str) -> None:
         inbox, store, self.junk = _LAYOUTS[layout]
@@ -165,25 +165,25 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     shutil.rmtree(place)
 
 
-def test_what_is_moved_here_is_moved_on_the_server(server: Server, tmp_path: Path) -> None:
-    judge, book = Words(tmp_path / "judge.db"), Book(tmp_path / "book.db")
+def test_messages_moved_by_sort_are_moved_on_the_server(server: Server, tmp_path: Path) -> None:
+    judge, ledger = WordJudge(tmp_path / "judge.db"), FileLedger(tmp_path / "ledger.db")
     for words in ("money one", "lunch", "money two"):
         server.deliver(words)
     server.sync()
-    assert len(sort_mailbox(server.box, judge, book, spam_folder=server.junk).moved) == 2
+    assert len(sort_mailbox(server.box, judge, ledger, spam_folder=server.junk).moved) == 2
     server.deliver("money three")
-    for _ in range(2):  # the second sync sees the names that the first one gave
+    for _ in range(2):  # the second sync sees the names given by the first
         server.sync()
-        sort_mailbox(server.box, judge, book, spam_folder=server.junk)
+        sort_mailbox(server.box, judge, ledger, spam_folder=server.junk)
     server.sync()
     expected = {"INBOX": ["lunch"], "Junk": ["money one", "money three", "money two"]}
     assert server.here() == expected
     assert server.on_server() == expected
 
     junk = Maildir(server.box.locate(server.junk))
-    rescued = next(entry for entry in junk.entries() if b"money two" in Path(entry.path).read_bytes())
-    junk.move(rescued, server.box, seen=True)
+    restored = next(entry for entry in junk.entries() if b"money two" in Path(entry.path).read_bytes())
+    junk.move(restored, server.box, seen=True)
     server.sync()
-    assert [label for _, label in sort_mailbox(server.box, judge, book, spam_folder=server.junk).learned] == ["ham"]
+    assert [label for _, label in sort_mailbox(server.box, judge, ledger, spam_folder=server.junk).learned] == ["ham"]
     server.sync()
     assert server.on_server() == {"INBOX": ["lunch", "money two"], "Junk": ["money one", "money three"]}

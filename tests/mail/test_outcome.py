@@ -1,4 +1,4 @@
-"""Measures of a mail filter: beside scikit-learn, by brute force, and by their laws."""
+"""Measures of a mail filter, compared with scikit-learn and brute force."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_logistic_average(outcome: Outcome) -> None:
 
 
 @given(both_kinds)
-def test_the_curve_holds_the_cut_and_has_the_area(outcome: Outcome) -> None:
+def test_the_roc_curve_contains_the_cut_and_has_the_area(outcome: Outcome) -> None:
     curve = outcome.roc()
     assert (curve.hm[0], curve.sm[0], curve.hm[-1], curve.sm[-1]) == (0, 100, 100, 0)
     assert (np.diff(curve.hm) >= 0).all()
@@ -89,8 +89,8 @@ def test_the_curve_holds_the_cut_and_has_the_area(outcome: Outcome) -> None:
 
 
 @given(both_kinds, st.sampled_from([0.0, 0.1, 10.0, 34.0, 100.0]))
-def test_spam_missed_at_a_price_by_trying_all_cuts(outcome: Outcome, price: float) -> None:
-    cuts = [*outcome.score.tolist(), None]  # the last files nothing, not even what is certain
+def test_sm_at_equals_a_search_over_all_cuts(outcome: Outcome, price: float) -> None:
+    cuts = [*outcome.score.tolist(), None]  # the last cut files nothing, not even infinite scores
     tried = []
     for cut in cuts:
         filed = outcome.score >= cut if cut is not None else np.zeros(len(outcome), dtype=bool)
@@ -99,14 +99,14 @@ def test_spam_missed_at_a_price_by_trying_all_cuts(outcome: Outcome, price: floa
     assert outcome.sm_at(price) == pytest.approx(min(tried))
 
 
-def test_errors_have_exact_limits() -> None:
+def test_intervals_of_error_rates_are_clopper_pearson() -> None:
     outcome = random_outcome(500)
     hams = int((~outcome.spam).sum())
     assert outcome.interval("hm", 0.9) == percent(binomial_interval(outcome.ham_lost, hams, 0.9))
     assert outcome.interval("sm", 0.9) == percent(binomial_interval(outcome.spam_missed, 500 - hams, 0.9))
 
 
-def test_the_area_has_normal_limits_on_the_logit_scale_with_delongs_variance() -> None:
+def test_the_interval_of_roca_is_normal_on_the_logit_scale_with_delongs_variance() -> None:
     outcome = random_outcome(60)
     ranking = rank(outcome.spam, outcome.score)
     share = area_above_roc(ranking)
@@ -115,7 +115,7 @@ def test_the_area_has_normal_limits_on_the_logit_scale_with_delongs_variance() -
 
 
 @pytest.mark.parametrize("measure", ["roca", "lam"])
-def test_intervals_hold_the_truth_about_as_often_as_they_say(measure: Any) -> None:
+def test_intervals_have_their_nominal_coverage(measure: Any) -> None:
     truth = getattr(random_outcome(400_000, seed=99), measure)
     held = [
         low <= truth <= high for low, high in (random_outcome(150, seed).interval(measure, 0.9) for seed in range(400))
@@ -123,7 +123,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(measure: Any) -> No
     assert np.mean(held) == pytest.approx(0.9, abs=0.045)
 
 
-def test_a_faultless_filter_is_not_known_to_be_faultless() -> None:
+def test_intervals_without_errors_are_not_empty() -> None:
     outcome = Outcome([False] * 40 + [True] * 100, [-1.0] * 40 + [1.0] * 100)
     low, high = outcome.interval("roca")
     assert outcome.roca == low == 0
@@ -132,14 +132,14 @@ def test_a_faultless_filter_is_not_known_to_be_faultless() -> None:
     assert reverse.interval("roca") == pytest.approx((100 - high, 100))
 
 
-def test_a_filter_that_says_nothing() -> None:
+def test_constant_scores_have_an_area_of_one_half() -> None:
     outcome = Outcome([False, True] * 6, np.zeros(12))
     assert outcome.roca == 50
     assert outcome.interval("roca") == percent(binomial_interval(3, 6))
 
 
 @pytest.mark.parametrize("spam", [[], [True], [False, False]])
-def test_one_kind_alone_measures_nothing(spam: list[bool]) -> None:
+def test_one_class_alone_gives_nan(spam: list[bool]) -> None:
     outcome = Outcome(spam, np.zeros(len(spam)))
     assert np.isnan([outcome.roca, outcome.lam]).all()
     assert np.isnan(outcome.sm_at()) == (True not in spam or False not in spam)
@@ -150,13 +150,13 @@ def test_one_kind_alone_measures_nothing(spam: list[bool]) -> None:
     assert outcome.calibration_curve().counts.sum() == len(spam)
 
 
-def test_one_of_a_kind_has_no_variance() -> None:
+def test_a_single_message_of_a_class_has_an_exact_interval() -> None:
     assert Outcome([True, False, False], [0.0, 1.0, -1.0]).interval("roca") == (0, 100)
     assert Outcome([True, False, False], [2.0, 1.0, -1.0]).interval("roca") == pytest.approx((0, 97.5))
 
 
 @given(outcomes, st.integers(0, 45))
-def test_before_and_after_are_the_whole(outcome: Outcome, k: int) -> None:
+def test_parts_before_and_after_add_up(outcome: Outcome, k: int) -> None:
     later = outcome.after(k)
     k = min(k, len(outcome))
     np.testing.assert_array_equal(later.score, outcome.score[k:])
@@ -196,7 +196,7 @@ def test_certain_scores_are_probabilities_0_and_1() -> None:
     assert Outcome([True, True], [4.0, np.inf]).calibration_curve(4).counts.tolist() == [2]
 
 
-def test_the_zone_of_doubt_starts_with_its_low_end() -> None:
+def test_the_unsure_zone_includes_its_start() -> None:
     outcome = Outcome([True, True, False, False, False], [1.0, 2.0, 2.0, 0.9, 1.5], unsure=(1.0, 2.0))
     assert outcome.unsure_share == (pytest.approx(100 / 3), 50)
     assert Outcome([True, False], [0.0, 0.0]).unsure_share == (0, 0)
@@ -231,6 +231,6 @@ def test_an_outcome_does_not_change() -> None:
         (lambda: random_outcome(9).learning_curve([10]), "at most 9 messages"),
     ],
 )
-def test_bad_input_is_named(wrong: Any, said: str) -> None:
+def test_invalid_input_is_named(wrong: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         wrong()

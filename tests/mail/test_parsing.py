@@ -1,4 +1,4 @@
-"""What is read of a message: which text of which kind, whatever it was wrapped in."""
+"""Parsing of messages: header fields, MIME parts, encodings, attachments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_message_is_a_list_of_pieces():
     [
         (b"=?iso-8859-1?Q?caf=E9_au?= =?iso-8859-1?q?_lait?=", "café au lait"),
         (b"=?utf-8?B?w6k=?= plain =?utf-8?B?w6k=?=", "é plain é"),
-        (b"=?utf-8?Q?=C3?=\n =?utf-8?Q?=A9?=", "é"),  # a character cut in two
+        (b"=?utf-8?Q?=C3?=\n =?utf-8?Q?=A9?=", "é"),  # one character in two encoded words
         (b"=?utf-8?Q?=C3?=\r\n\t=?utf-8?Q?=A9?= x", "é x"),
         (b"a =?utf-8?Q?b?= c", "a b c"),
         (b"a=?utf-8?Q?b?=c", "abc"),
@@ -61,12 +61,12 @@ def test_a_message_is_a_list_of_pieces():
         (b"", ""),
     ],
 )
-def test_encoded_words_are_read(value, text):
+def test_encoded_words_are_decoded(value, text):
     assert subject(value) == [text]
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
-def test_heads_end_at_the_first_blank_line_or_before_what_is_no_field(newline):
+def test_a_header_ends_at_a_blank_line_or_before_a_line_that_is_not_a_field(newline):
     def read(raw: bytes) -> tuple[list[tuple[str, str]], list[str]]:
         raw = raw.replace(b"\n", newline)
         text = [each.replace(newline.decode(), "\n") for each in plain(raw)]
@@ -111,7 +111,7 @@ end"""
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
-def test_multiparts_are_taken_apart(newline):
+def test_multiparts_are_split(newline):
     raw = MIXED.replace(b"\n", newline)
     assert plain(raw) == ["one", "two", "three"]
     assert found(raw, "part", "multipart/mixed") == ["parts=4"]
@@ -141,22 +141,22 @@ def multipart(body: bytes, declared: bytes = b"; boundary=b") -> bytes:
         ),
     ],
 )
-def test_a_multipart_that_is_broken_hides_no_text(raw, text):
+def test_text_of_a_broken_multipart_is_visible(raw, text):
     assert plain(raw) == text
     assert trouble(raw) == ["boundary"]
 
 
-def test_a_part_after_an_early_end_is_decoded_as_it_says():
+def test_a_part_after_the_end_of_a_multipart_is_decoded():
     coded = b"Content-Type: text/html\nContent-Transfer-Encoding: base64\n\n" + b64encode(b"<b>buy</b> now")
     assert found(multipart(b"--b--\n--b\n" + coded + b"\n--b--\n"), "text", "html") == ["buy now"]
 
 
-def test_what_stands_outside_of_parts_is_hidden():
+def test_text_outside_of_parts_is_hidden():
     long = b"words that few programs show " * 10
     raw = multipart(long + b"\n--b\n\nseen\n--b--\n" + long.upper())
     assert plain(raw) == ["seen"]
     assert found(raw, "hidden", "outside") == [long.decode(), long.upper().decode()]
-    assert [kind for kind, _, _ in pieces(raw)][-2:] == ["hidden", "hidden"]  # after all that is seen
+    assert [kind for kind, _, _ in pieces(raw)][-2:] == ["hidden", "hidden"]  # after all visible text
     usual = b"This is a multi-part message in MIME format.\n"
     assert found(multipart(usual + b"--b\n\nseen\n--b--\n"), "hidden") == []
     inner = multipart(b"--c\n\none\n--c--\n" + long + b"\n", b"; boundary=c")
@@ -164,7 +164,7 @@ def test_what_stands_outside_of_parts_is_hidden():
     assert (plain(nested), found(nested, "hidden", "outside")) == (["one", "two"], [long.decode()])
 
 
-def test_messages_within_messages():
+def test_nested_messages_are_parsed():
     digest = b"Content-Type: multipart/digest; boundary=z\n\n--z\n\nSubject: d\n\nhello\n--z--"
     coded = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n" + b64encode(b"Subject: d\n\nhello")
     for raw in (digest, coded):
@@ -172,7 +172,7 @@ def test_messages_within_messages():
 
 
 @pytest.mark.parametrize(
-    ("how", "body", "text", "told"),
+    ("how", "body", "text", "problem"),
     [
         (b"quoted-printable", b"a=3Db=\nc=20=  \r\nd", "a=bc d", []),
         (b"quoted-printable", b"=zz=E2=82=AC=", "=zz€", ["quoted-printable"]),
@@ -184,10 +184,10 @@ def test_messages_within_messages():
         (b"x-unknown", b"=3D", "=3D", []),
     ],
 )
-def test_transfer_encodings_are_removed(how, body, text, told):
+def test_transfer_encodings_are_decoded(how, body, text, problem):
     raw = b"Content-Transfer-Encoding: " + how + b"\n\n" + body
     assert plain(raw) == [text]
-    assert trouble(raw) == told
+    assert trouble(raw) == problem
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_transfer_encodings_are_removed(how, body, text, told):
         (b"Content-Type: application/x", ""),
     ],
 )
-def test_files_have_the_names_they_say(fields, name):
+def test_attachments_have_names(fields, name):
     assert found(fields + b"\n\nAAAA", "attachment", "application/x") == [name]
 
 
-def test_plain_text_has_addresses_and_files():
+def test_links_and_uuencoded_files_are_found_in_plain_text():
     raw = b"A: b\n\nhi\nbegin 644 x.gif\n#86)C\n`\nend\nthere http://a.example/c, (www.x.example) awww.no HTTPS://Q.example/s."
     rest = "there http://a.example/c, (www.x.example) awww.no HTTPS://Q.example/s."
     assert plain(raw) == ["hi\n", rest]
@@ -216,13 +216,13 @@ def test_plain_text_has_addresses_and_files():
     assert found(b"A: b\n\nhttps:// www. http://", "link") == []
 
 
-def test_html_is_known_where_nobody_says_so():
+def test_undeclared_html_is_detected():
     assert found(b"X: y\n\n<p>foo <html>bar</html>", "text", "html") == ["foo\nbar"]
     assert found(multipart(b" <HTML>hello"), "text", "html") == ["hello"]
     assert plain(b"Content-Type: text/plain\n\n<html>x") == ["<html>x"]
 
 
-def test_links_images_and_looks():
+def test_links_images_and_styles_are_found():
     raw = html(
         b"<A HREF='http://x.example/?a=1&amp;b=2&copy=3'>l</A><form action=/go METHOD=Post><img src=cid:1>"
         b"<iframe src=i><area href=ar><font color=#FF0000 size=5 class=q>t<font size=5 color=#FF0000>"
@@ -243,5 +243,5 @@ def test_links_images_and_looks():
         (b"half \xc3\xa9\xc3", "half é"),
     ],
 )
-def test_text_of_no_charset_is_guessed(raw, text):
+def test_a_missing_charset_is_guessed(raw, text):
     assert plain(b"Content-Type: text/plain; charset=us-ascii\n\n" + raw) == [text]

@@ -1,4 +1,4 @@
-"""Recipes of the page, as they stand there, run by the programs that they are for."""
+"""The recipes of the page docs/mail/recipes.md, run with the programs they are for."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.requirements import require
 
 pytestmark = pytest.mark.needs("linux")
 
-#: What is easily spoilt on the way, at the end of a message.
+#: Bytes that programs often change, at the end of a message.
 SPOILT = b"\n\nFrom here on: caf\xe9 \xff\n.\n>From there\n" + b"long" * 400 + b"\n\n\n"
 
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a filter that has learned a small mailbox."""
+    """Return a filter that has learned the demo mailbox."""
     place = tmp_path_factory.mktemp("learned") / "mail.db"
     with MailFilter(place) as made:
         made.learn_all(
@@ -41,7 +41,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def new(learned: Path) -> dict[str, list[bytes]]:
-    """Return new mail by what the filter says of it."""
+    """Return new mail by verdict."""
     found: dict[str, list[bytes]] = {}
     with MailFilter(learned) as judge:
         for letter in read_messages([demo.mailbox("new")]):
@@ -74,7 +74,7 @@ DELIVERY = [
 
 
 @pytest.mark.parametrize("deliver", DELIVERY)
-def test_delivery_files_by_the_verdict_and_keeps_every_byte(deliver, home, new):
+def test_delivery_sorts_by_the_verdict_and_keeps_every_byte(deliver, home, new):
     for label, folder in (("ham", ""), ("spam", ".Junk"), ("unsure", ".Unsure")):
         message = new[label][0]
         deliver(home, message)
@@ -88,7 +88,7 @@ def test_delivery_files_by_the_verdict_and_keeps_every_byte(deliver, home, new):
 
 @pytest.mark.parametrize("deliver", DELIVERY)
 @pytest.mark.parametrize("how", FAILURES)
-def test_delivery_loses_nothing_when_the_filter_fails(deliver, how, home, new):
+def test_delivery_loses_no_message_when_the_filter_fails(deliver, how, home, new):
     home.fail(how)
     deliver(home, new["spam"][0])
     assert home.folder() == [new["spam"][0]]
@@ -96,7 +96,7 @@ def test_delivery_loses_nothing_when_the_filter_fails(deliver, how, home, new):
 
 
 @pytest.mark.parametrize("deliver", DELIVERY)
-def test_nothing_is_filed_before_enough_was_learned(deliver, home, new):
+def test_no_mail_is_sorted_before_enough_was_learned(deliver, home, new):
     home.filter.unlink()
     home.run(home.command, "mail", "correct", "--spam", message=new["spam"][0])
     for messages in new.values():
@@ -105,7 +105,7 @@ def test_nothing_is_filed_before_enough_was_learned(deliver, home, new):
 
 
 @pytest.mark.needs("procmail")
-def test_procmail_says_why_the_filter_failed(home, new):
+def test_the_procmail_log_has_the_error(home, new):
     home.fail("missing")
     procmail(home, new["ham"][0])
     log = (home.path / "procmail.log").read_text()
@@ -113,7 +113,7 @@ def test_procmail_says_why_the_filter_failed(home, new):
 
 
 @pytest.mark.needs("maildrop")
-def test_maildrop_without_the_exception_asks_to_try_again_later(home, new):
+def test_maildrop_without_the_exception_defers_the_message(home, new):
     home.fail("missing")
     file = home.rules("~/.mailfilter")
     text, changed = re.subn(r"exception \{\n(.*?)\n\}", r"\1", file.read_text())
@@ -124,7 +124,7 @@ def test_maildrop_without_the_exception_asks_to_try_again_later(home, new):
 
 
 @pytest.mark.parametrize("deliver", DELIVERY)
-def test_what_is_moved_after_delivery_is_learned_by_the_line_for_cron(deliver, home, new):
+def test_the_cron_line_learns_messages_moved_after_delivery(deliver, home, new):
     line = re.fullmatch(r"(?:\S+ ){5}(.*)\n", home.recipe("crontab -e"))
     assert line is not None
     for message in (*new["ham"][:2], *new["spam"][:2], *new["unsure"]):
@@ -149,7 +149,7 @@ def mutt(home: Home, folder: str, keys: str) -> str:
 
 
 @pytest.mark.needs("mutt")
-def test_mutt_teaches_spam_and_moves_it(home, new):
+def test_mutt_learns_spam_and_moves_it(home, new):
     first, second = (home.put(home.marked(message)) for message in new["ham"][:2])
     before = home.learned()
     mutt(home, "", "<first-entry>S")
@@ -159,7 +159,7 @@ def test_mutt_teaches_spam_and_moves_it(home, new):
 
 
 @pytest.mark.needs("mutt")
-def test_mutt_teaches_ham_of_all_that_is_tagged(home, new):
+def test_mutt_learns_all_tagged_messages_as_ham(home, new):
     for message in new["spam"][:2]:
         home.put(home.marked(message), ".Junk")
     before = home.learned()
@@ -188,7 +188,7 @@ def test_mutt_moves_a_message_when_the_filter_fails(how, home, new):
 
 
 @pytest.mark.needs("systemd")
-def test_the_unit_is_one_that_systemd_understands(home, tmp_path):
+def test_the_unit_is_valid_for_systemd(home, tmp_path):
     unit = tmp_path / "suffice-mail.service"
     unit.write_text(home.recipe("~/.config/systemd/user/suffice-mail.service"))
     home.environment["XDG_RUNTIME_DIR"] = str(tmp_path)
@@ -196,7 +196,7 @@ def test_the_unit_is_one_that_systemd_understands(home, tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_unit_moves_spam_as_it_comes_until_it_is_stopped(home, new):
+def test_the_unit_moves_spam_as_it_arrives_until_it_is_stopped(home, new):
     unit = home.recipe("~/.config/systemd/user/suffice-mail.service").replace("%h", str(home.path))
     (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
     journal = home.path / "journal"
@@ -213,7 +213,7 @@ def test_the_unit_moves_spam_as_it_comes_until_it_is_stopped(home, new):
     assert home.folder(".Junk") == [new["spam"][0]]
 
 
-def test_the_line_for_cron_sorts(home, new):
+def test_the_cron_line_sorts(home, new):
     line = re.fullmatch(r"(?:\S+ ){5}(.*)\n", home.recipe("crontab -e", 1))
     assert line is not None
     home.put(new["spam"][0])
@@ -223,7 +223,7 @@ def test_the_line_for_cron_sorts(home, new):
 
 
 @pytest.mark.needs("bogofilter")
-def test_what_bogofilter_learned_is_taken_over(home, new):
+def test_the_word_list_of_bogofilter_is_loaded(home, new):
     home.filter.unlink()
     words = home.path / ".bogofilter"
     words.mkdir()
@@ -232,7 +232,7 @@ def test_what_bogofilter_learned_is_taken_over(home, new):
     command = replaced(shell("bogoutil"), {"suffice mail load": f"{home.command} mail load"})
     assert home.run("/bin/sh", "-c", command).returncode == 0
     assert home.learned() == {"ham": 65, "spam": 47}
-    for label, expected in (("spam", [0, 2]), ("ham", [1, 1])):  # counts of so few, without weights, leave spam unsure
+    for label, expected in (("spam", [0, 2]), ("ham", [1, 1])):  # few counts without weights leave spam unsure
         codes = [
             home.run(*judge, message=new[label][0]).returncode
             for judge in (["bogofilter", "-d", words], [home.command, "mail", "classify"])
@@ -240,12 +240,12 @@ def test_what_bogofilter_learned_is_taken_over(home, new):
         assert codes == expected
 
 
-def test_a_copy_of_the_site_s_filter_is_put_in_place_and_used_by_all(home, new, learned):
+def test_a_copy_of_the_site_filter_is_installed_and_shared(home, new, learned):
     site = home.path / "site"
     (site / "shared").mkdir(parents=True)
     shutil.copy(learned, site / "mail.db")
     home.filter.unlink()
-    for _ in range(2):  # the second copy takes the place of the first
+    for _ in range(2):  # the second copy replaces the first
         commands = replaced(shell("mail merge"), {COMMAND: home.command, "/var/lib/suffice": site})
         assert home.run("/bin/sh", "-ec", commands).returncode == 0
         assert [file.name for file in (site / "shared").iterdir()] == ["mail.db"]
@@ -272,7 +272,7 @@ def dovecot(home: Home, tmp_path: Path) -> Iterator[Dovecot]:
 @pytest.mark.slow
 @pytest.mark.needs("dovecot")
 class TestDovecot:
-    def test_delivery_files_by_the_verdict_and_keeps_every_byte(self, dovecot, home, new):
+    def test_delivery_sorts_by_the_verdict_and_keeps_every_byte(self, dovecot, home, new):
         for label, folder in (("ham", ""), ("spam", ".Junk")):
             dovecot.deliver(new[label][0])
             (delivered,) = home.folder(folder)
@@ -280,7 +280,7 @@ class TestDovecot:
             assert field.startswith(f"X-Suffice: {label}; p=".encode())
             assert rest == new[label][0]
 
-    def test_what_a_mail_program_moves_is_learned(self, dovecot, home, new):
+    def test_messages_moved_by_a_mail_program_are_learned(self, dovecot, home, new):
         before = home.learned()
         dovecot.deliver(new["ham"][0])
         dovecot.move("INBOX", "Junk")
@@ -291,7 +291,7 @@ class TestDovecot:
         dovecot.move("Junk", "Trash")
         assert home.learned() == {**before, "ham": before["ham"] + 1}
 
-    def test_a_user_without_a_filter_gets_one_and_nothing_is_filed_for_a_while(self, dovecot, home, new):
+    def test_the_filter_of_a_new_user_moves_nothing_at_first(self, dovecot, home, new):
         home.filter.unlink()
         dovecot.deliver(new["ham"][0])
         dovecot.move("INBOX", "Junk")
@@ -300,19 +300,19 @@ class TestDovecot:
         assert len(home.folder()) == 1
 
     @pytest.mark.parametrize("how", FAILURES)
-    def test_nothing_is_lost_when_the_filter_fails(self, how, dovecot, home, new):
+    def test_no_message_is_lost_when_the_filter_fails(self, how, dovecot, home, new):
         home.fail(how)
         dovecot.deliver(new["spam"][0])
         assert home.folder() == [new["spam"][0]]
         dovecot.move("INBOX", "Junk")
         assert home.folder(".Junk") == [new["spam"][0]]
 
-    def test_a_filter_that_hangs_is_not_waited_for(self, dovecot, home, new):
+    def test_a_filter_that_hangs_does_not_block_delivery(self, dovecot, home, new):
         executable(home.command, "#!/bin/sh\nexec sleep 60\n")
         dovecot.deliver(new["spam"][0])
         assert home.folder() == [new["spam"][0]]
 
-    def test_a_field_that_the_server_in_front_added_is_enough(self, dovecot, home, new):
+    def test_a_field_added_by_another_server_is_used(self, dovecot, home, new):
         dovecot.compile("deliver", 1)
         messages = {folder: home.marked(new[label][0]) for label, folder in (("ham", ""), ("spam", ".Junk"))}
         home.fail("not there")
@@ -324,7 +324,7 @@ class TestDovecot:
 @pytest.fixture
 def postfix(learned: Path) -> Iterator[Postfix]:
     require("namespaces")
-    with tempfile.TemporaryDirectory(prefix="suffice-") as place:  # pytest's own folders are closed to other users
+    with tempfile.TemporaryDirectory(prefix="suffice-") as place:  # other users cannot read pytest's folders
         folder = Path(place)
         folder.chmod(0o755)
         server = Postfix(Home(folder / "home", learned), folder)
@@ -337,20 +337,20 @@ def postfix(learned: Path) -> Iterator[Postfix]:
 class TestPostfix:
     def test_mail_is_marked_once_and_keeps_every_byte(self, postfix, new):
         for label in ("spam", "ham", "unsure"):
-            message = re.sub(rb"^Return-Path:.*\n", b"", new[label][0])  # which a server drops, and adds its own
+            message = re.sub(rb"^Return-Path:.*\n", b"", new[label][0])  # a server replaces it
             arrived = postfix.carry(message.replace(b"\n", b"\r\n"))
             assert arrived.endswith(message)
             assert re.findall(rb"^X-Suffice: (\w+); p=", arrived, re.MULTILINE) == [label.encode()]
 
     @pytest.mark.parametrize("how", FAILURES)
-    def test_nothing_is_lost_when_the_filter_fails(self, how, postfix, new):
+    def test_no_message_is_lost_when_the_filter_fails(self, how, postfix, new):
         postfix.home.fail(how)
         message = re.sub(rb"^Return-Path:.*\n", b"", new["spam"][0])
         arrived = postfix.carry(message.replace(b"\n", b"\r\n"))
         assert arrived.endswith(message)
         assert b"X-Suffice" not in arrived
 
-    def test_mail_waits_while_the_script_cannot_run(self, postfix, new):
+    def test_mail_is_queued_while_the_script_cannot_run(self, postfix, new):
         postfix.mark.chmod(0o600)
         postfix.send(new["ham"][0])
         wait(lambda: "status=deferred" in postfix.log.read_text(), postfix.log.read_text)

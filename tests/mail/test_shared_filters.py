@@ -1,4 +1,4 @@
-"""Filters over filters: what a site knows adds to what a person's filter knows, and classes keep their places."""
+"""Shared filters: counts and weights are added, and classes keep their indices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from suffice.mail import MailError, MailFilter
-from tests.mail.samples import TOPICS, counted, message, stream, taught
+from tests.mail.samples import TOPICS, counted, message, stream, trained_filter
 from tests.rights import open_folder, without_rights
 
 HAM, SPAM = TOPICS["ham"].split(), TOPICS["spam"].split()
@@ -27,8 +27,8 @@ def site(tmp_path, learned):
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "work")])
-def test_an_empty_filter_judges_as_the_site_does(tmp_path, labels):
-    with taught(tmp_path / "site.db", stream(60, 9, labels)) as alone:
+def test_an_empty_filter_judges_like_its_shared_filter(tmp_path, labels):
+    with trained_filter(tmp_path / "site.db", stream(60, 9, labels)) as alone:
         alone.store().compact()
         expected = [alone.classify(data).log_odds for data, _ in stream(10, 3)]
     with MailFilter(tmp_path / "mine.db", shared=[tmp_path / "site.db"]) as mine:
@@ -46,7 +46,7 @@ def test_a_shared_filter_is_read_and_not_changed(tmp_path, site):
     assert site.read_bytes() == before
 
 
-def test_what_the_site_learns_counts_at_once(tmp_path, site):
+def test_new_messages_of_the_shared_filter_count_at_once(tmp_path, site):
     held = message("x", "zebra")
     with MailFilter(tmp_path / "mine.db", shared=[site]) as mine, MailFilter(site) as theirs:
         before = mine.classify(held).log_odds
@@ -55,7 +55,7 @@ def test_what_the_site_learns_counts_at_once(tmp_path, site):
         assert mine.classify(held).log_odds > before + 0.5
 
 
-def test_a_personal_filter_is_right_alone_after_a_shared_one_of_three_classes(tmp_path, site):
+def test_a_filter_works_without_its_shared_filter_of_three_classes(tmp_path, site):
     with MailFilter(tmp_path / "mine.db", shared=[site]) as mine:
         mine.learn_all(stream(300))
     with MailFilter(tmp_path / "mine.db") as alone:
@@ -63,7 +63,7 @@ def test_a_personal_filter_is_right_alone_after_a_shared_one_of_three_classes(tm
         assert alone.classify(message("x", " ".join(HAM))).label == "ham"
 
 
-def test_a_class_of_the_site_has_the_same_place_everywhere(tmp_path, site):
+def test_a_class_of_the_shared_filter_has_the_same_index(tmp_path, site):
     with MailFilter(site) as theirs:
         theirs.learn(message("n", "news"), "news")
     for _ in range(2):
@@ -74,7 +74,7 @@ def test_a_class_of_the_site_has_the_same_place_everywhere(tmp_path, site):
 
 
 @pytest.mark.parametrize("bulk_run", [False, True])
-def test_a_class_of_the_site_is_known_without_the_site(tmp_path, site, bulk_run):
+def test_a_class_of_the_shared_filter_is_known_without_it(tmp_path, site, bulk_run):
     with MailFilter(site) as theirs:
         theirs.learn(message("n", "news"), "news")
     held = message("m", "headline")
@@ -90,7 +90,7 @@ def test_a_class_of_the_site_is_known_without_the_site(tmp_path, site, bulk_run)
         assert sum(alone.store().state().messages) == 0
 
 
-def test_classes_that_do_not_fit_are_refused(tmp_path, site):
+def test_conflicting_classes_are_refused(tmp_path, site):
     with MailFilter(tmp_path / "mine.db") as mine:
         mine.learn(message(1), "news")
     with (
@@ -100,7 +100,7 @@ def test_classes_that_do_not_fit_are_refused(tmp_path, site):
         both.classify(message(1))
 
 
-def test_classes_that_do_not_fit_are_refused_twice(tmp_path, site):
+def test_conflicting_classes_are_refused_again(tmp_path, site):
     with MailFilter(tmp_path / "mine.db") as mine:
         mine.learn(message(1), "news")
     with MailFilter(tmp_path / "mine.db", shared=[site]) as both:
@@ -109,7 +109,7 @@ def test_classes_that_do_not_fit_are_refused_twice(tmp_path, site):
                 both.classify(message(1))
 
 
-def test_everybody_reads_the_same_when_a_class_is_added(mine):
+def test_readers_agree_after_a_class_is_added(mine):
     mine.learn_all(stream(20)[:10])
     for data, label in stream(20)[10:]:
         mine.learn(data, label)
@@ -120,7 +120,7 @@ def test_everybody_reads_the_same_when_a_class_is_added(mine):
         assert other.classify(held).log_odds == pytest.approx(mine.classify(held).log_odds, rel=1e-6)
 
 
-def test_a_site_s_filter_judges_where_nothing_can_be_written():
+def test_a_shared_filter_judges_in_a_read_only_folder():
     with open_folder() as place:
         with MailFilter(place / "site.db") as site:
             site.learn_all(stream(300))

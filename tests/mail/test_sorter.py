@@ -1,4 +1,4 @@
-"""Sorting Maildirs: what is moved, what is learned of a reader's moves, and what is left after being killed."""
+"""Sorting Maildirs: moves, learning from moves of the user, recovery after a kill, watching."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.needs("posix")
 
 
-class Words:
-    """A judge who goes by words, and remembers what it was taught in a file."""
+class WordJudge:
+    """A judge that classifies by single words, and stores what it learned in a file."""
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path, isolation_level=None)
@@ -57,16 +57,16 @@ class Words:
         return "ham", 0.01
 
     def learn(self, data: bytes, label: str) -> bool:
-        if self.taught().get(self.identity(data)) == label:
+        if self.learned_labels().get(self.identity(data)) == label:
             return False
         self.database.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
         return True
 
-    def taught(self) -> dict[str, str]:
+    def learned_labels(self) -> dict[str, str]:
         return dict(self.database.execute("SELECT id, label FROM learned"))
 
 
-class Book:
+class FileLedger:
     """A ledger in a file."""
 
     def __init__(self, path: Path) -> None:
@@ -110,12 +110,12 @@ class Book:
         return [*self.database.execute("SELECT * FROM filed"), *self.database.execute("SELECT * FROM settled")]
 
 
-class Desk:
-    """A mailbox with its reader."""
+class UserMailbox:
+    """A mailbox with its user."""
 
     def __init__(self, place: Path) -> None:
         self.box = Maildir(place / "Mail", create=True)
-        self.judge, self.ledger = Words(place / "judge.db"), Book(place / "book.db")
+        self.judge, self.ledger = WordJudge(place / "judge.db"), FileLedger(place / "book.db")
         self._number = itertools.count()
 
     def arrive(self, words: str, folder: str = INBOX, received: str = "") -> bytes:
@@ -131,7 +131,7 @@ class Desk:
         return found
 
     def move(self, data: bytes, to: str, server: bool = False) -> None:
-        """Move a message as mail programs do, or as servers, which give it a new name."""
+        """Move a message as mail programs do, or as servers, which rename the file."""
         name, entry = self.find(data)
         if server:
             self.box.folder(to).deliver(data, "S")
@@ -151,8 +151,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path):
-    return Desk(tmp_path)
+def account(tmp_path):
+    return UserMailbox(tmp_path)
 
 
 @pytest.fixture(params=[False, True], ids=["same name", "new name"])
@@ -160,21 +160,21 @@ def server(request):
     return request.param
 
 
-def test_spam_is_moved_and_the_rest_stays(desk):
-    spam, ham, unsure = desk.arrive("free money"), desk.arrive("lunch?"), desk.arrive("maybe")
-    told: list[object] = []
-    result = desk.sort(report=told.append)
-    assert (desk.where(spam), desk.where(ham), desk.where(unsure)) == ("Junk", INBOX, INBOX)
+def test_spam_is_moved_and_the_rest_stays(account):
+    spam, ham, unsure = account.arrive("free money"), account.arrive("lunch?"), account.arrive("maybe")
+    reported: list[object] = []
+    result = account.sort(report=reported.append)
+    assert (account.where(spam), account.where(ham), account.where(unsure)) == ("Junk", INBOX, INBOX)
     assert [(each.folder, each.probability) for each in result.moved] == [("Junk", 0.99)]
-    assert told == result.moved
+    assert reported == result.moved
     assert (result.kept, result.learned, result.skipped, result.gone) == (2, [], [], 0)
-    assert desk.sort() == SortResult()
+    assert account.sort() == SortResult()
 
 
-def test_folders_of_other_classes(desk):
-    messages = [desk.arrive(words) for words in ("money", "maybe", "a list", "lunch?")]
-    desk.sort(unsure_folder="Unsure", folders={"lists": "Lists"})
-    assert [desk.where(each) for each in messages] == ["Junk", "Unsure", "Lists", INBOX]
+def test_folders_of_other_classes(account):
+    messages = [account.arrive(words) for words in ("money", "maybe", "a list", "lunch?")]
+    account.sort(unsure_folder="Unsure", folders={"lists": "Lists"})
+    assert [account.where(each) for each in messages] == ["Junk", "Unsure", "Lists", INBOX]
 
 
 @pytest.mark.parametrize(
@@ -200,270 +200,270 @@ def test_folders_of_other_classes(desk):
         ("list", "Work", None),
     ],
 )
-def test_what_a_move_teaches(desk, server, words, to, label):
+def test_moves_of_the_user_are_learned(account, server, words, to, label):
     settings = {"unsure_folder": "Unsure", "folders": {"lists": "Lists"}}
-    message, other = desk.arrive(words), desk.arrive(words)
-    desk.sort(**settings)
-    desk.move(message, to, server)
+    message, other = account.arrive(words), account.arrive(words)
+    account.sort(**settings)
+    account.move(message, to, server)
     for _ in range(2):
-        would = desk.sort(**settings, dry_run=True)
-        assert desk.labels(would) == [label] * (label is not None)
-    result = desk.sort(**settings)
-    assert desk.labels(result) == [label] * (label is not None)
+        would = account.sort(**settings, dry_run=True)
+        assert account.labels(would) == [label] * (label is not None)
+    result = account.sort(**settings)
+    assert account.labels(result) == [label] * (label is not None)
     assert result.moved == []
-    assert desk.where(message) == to
-    assert desk.sort(**settings) == SortResult()
-    assert desk.judge.taught() == ({desk.judge.identity(message): label} if label else {})
-    assert desk.judge.identity(other) not in desk.judge.taught()
+    assert account.where(message) == to
+    assert account.sort(**settings) == SortResult()
+    assert account.judge.learned_labels() == ({account.judge.identity(message): label} if label else {})
+    assert account.judge.identity(other) not in account.judge.learned_labels()
 
 
-def test_there_and_back_again(desk, server):
-    message = desk.arrive("money")
-    desk.sort()
+def test_each_move_there_and_back_is_learned(account, server):
+    message = account.arrive("money")
+    account.sort()
     for to, label in ((INBOX, "ham"), ("Junk", "spam"), ("Work", "ham"), ("Junk", "spam"), (INBOX, "ham")):
-        desk.move(message, to, server)
-        assert desk.labels(desk.sort()) == [label]
-        assert desk.where(message) == to
+        account.move(message, to, server)
+        assert account.labels(account.sort()) == [label]
+        assert account.where(message) == to
 
 
-def test_the_first_sort_learns_nothing(desk):
-    old, work = desk.arrive("from before", "Junk"), desk.arrive("money", "Work")
-    assert desk.sort() == SortResult()
-    stranger = desk.arrive("another filter's", "Junk")
-    assert desk.labels(desk.sort()) == ["spam"]
-    assert desk.judge.taught() == {desk.judge.identity(stranger): "spam"}
-    desk.move(old, INBOX)
-    assert desk.labels(desk.sort()) == ["ham"]
-    desk.move(work, "Junk")
-    assert desk.labels(desk.sort()) == ["spam"]
+def test_the_first_sort_learns_nothing(account):
+    old, work = account.arrive("from before", "Junk"), account.arrive("money", "Work")
+    assert account.sort() == SortResult()
+    stranger = account.arrive("another filter's", "Junk")
+    assert account.labels(account.sort()) == ["spam"]
+    assert account.judge.learned_labels() == {account.judge.identity(stranger): "spam"}
+    account.move(old, INBOX)
+    assert account.labels(account.sort()) == ["ham"]
+    account.move(work, "Junk")
+    assert account.labels(account.sort()) == ["spam"]
 
 
 @pytest.mark.parametrize("choice", [True, False])
-def test_learn_strangers(desk, choice):
-    desk.arrive("one", "Junk")
-    first = desk.sort(learn_strangers=choice)
-    desk.arrive("two", "Junk")
-    second = desk.sort(learn_strangers=choice)
-    assert desk.labels(first) + desk.labels(second) == ["spam", "spam"] * choice
+def test_learn_strangers(account, choice):
+    account.arrive("one", "Junk")
+    first = account.sort(learn_strangers=choice)
+    account.arrive("two", "Junk")
+    second = account.sort(learn_strangers=choice)
+    assert account.labels(first) + account.labels(second) == ["spam", "spam"] * choice
 
 
-def test_learning_may_wait(desk):
-    message = desk.arrive("money")
-    desk.sort()
-    desk.move(message, INBOX)
-    assert desk.sort(learn=False) == SortResult()
-    assert desk.where(message) == INBOX
-    assert desk.labels(desk.sort()) == ["ham"]
-    desk.arrive("money", "Junk")
-    assert desk.sort(learn=False) == SortResult()
-    assert desk.labels(desk.sort()) == ["spam"]
+def test_moves_are_learned_by_a_later_run(account):
+    message = account.arrive("money")
+    account.sort()
+    account.move(message, INBOX)
+    assert account.sort(learn=False) == SortResult()
+    assert account.where(message) == INBOX
+    assert account.labels(account.sort()) == ["ham"]
+    account.arrive("money", "Junk")
+    assert account.sort(learn=False) == SortResult()
+    assert account.labels(account.sort()) == ["spam"]
 
 
-def test_what_comes_back_from_a_folder_of_the_reader_teaches_nothing(desk):
-    desk.box.folder("Work")
-    desk.sort()
-    message = desk.arrive("lunch")
-    desk.sort()
+def test_moves_between_folders_of_the_user_are_not_learned(account):
+    account.box.folder("Work")
+    account.sort()
+    message = account.arrive("lunch")
+    account.sort()
     for place in ("Work", INBOX):
-        desk.move(message, place)
-        assert desk.labels(desk.sort()) == []
-    assert desk.where(message) == INBOX
+        account.move(message, place)
+        assert account.labels(account.sort()) == []
+    assert account.where(message) == INBOX
 
 
-def test_dry_run_changes_nothing(desk, tmp_path):
-    desk.sort()
-    desk.arrive("money")
-    before = sorted(tmp_path.rglob("*")), desk.ledger.everything()
-    result = desk.sort(dry_run=True)
+def test_dry_run_changes_nothing(account, tmp_path):
+    account.sort()
+    account.arrive("money")
+    before = sorted(tmp_path.rglob("*")), account.ledger.everything()
+    result = account.sort(dry_run=True)
     assert [each.folder for each in result.moved] == ["Junk"]
-    assert (sorted(tmp_path.rglob("*")), desk.ledger.everything()) == before
-    assert desk.sort().moved == result.moved
+    assert (sorted(tmp_path.rglob("*")), account.ledger.everything()) == before
+    assert account.sort().moved == result.moved
 
 
-def test_dry_run_changes_nothing_of_what_lies_in_other_folders(desk):
-    desk.arrive("lunch", "Work")
-    desk.sort(dry_run=True)
-    assert desk.ledger.everything() == []
-    desk.sort()
-    spam = desk.arrive("money")
-    desk.sort()
-    desk.arrive("dinner", "Work")
-    desk.box.deliver(spam, "S")  # a copy, which teaches nothing
-    before = desk.ledger.everything()
-    assert desk.sort(dry_run=True) == SortResult()
-    assert desk.ledger.everything() == before
+def test_dry_run_changes_nothing_in_other_folders(account):
+    account.arrive("lunch", "Work")
+    account.sort(dry_run=True)
+    assert account.ledger.everything() == []
+    account.sort()
+    spam = account.arrive("money")
+    account.sort()
+    account.arrive("dinner", "Work")
+    account.box.deliver(spam, "S")  # a copy, which is not learned
+    before = account.ledger.everything()
+    assert account.sort(dry_run=True) == SortResult()
+    assert account.ledger.everything() == before
 
 
-def test_only_new(desk):
-    old, new = desk.arrive("money"), desk.arrive("money")
-    desk.box.move(desk.find(old)[1], desk.box, seen=True)
-    assert len(desk.sort(only_new=True).moved) == 1
-    assert (desk.where(old), desk.where(new)) == (INBOX, "Junk")
-    desk.move(old, "Junk")
-    assert desk.labels(desk.sort(only_new=True)) == ["spam"]
+def test_only_new(account):
+    old, new = account.arrive("money"), account.arrive("money")
+    account.box.move(account.find(old)[1], account.box, seen=True)
+    assert len(account.sort(only_new=True).moved) == 1
+    assert (account.where(old), account.where(new)) == (INBOX, "Junk")
+    account.move(old, "Junk")
+    assert account.labels(account.sort(only_new=True)) == ["spam"]
 
 
-def test_deleted_messages_are_left_alone(desk):
-    message = desk.box.deliver(b"Subject: x\n\nmoney\n", flags="T")
-    desk.arrive("money", "Junk")
-    assert desk.sort() == SortResult()
+def test_deleted_messages_are_ignored(account):
+    message = account.box.deliver(b"Subject: x\n\nmoney\n", flags="T")
+    account.arrive("money", "Junk")
+    assert account.sort() == SortResult()
     assert Path(message.path).exists()
 
 
-def test_a_copy_that_is_deleted_in_the_old_place_is_a_move(desk):
-    message = desk.arrive("money")
-    desk.sort()
-    junk = desk.box.folder("Junk")
+def test_a_copy_whose_original_is_deleted_is_a_move(account):
+    message = account.arrive("money")
+    account.sort()
+    junk = account.box.folder("Junk")
     (entry,) = junk.entries()
-    desk.box.deliver(message, "S")
-    assert desk.sort() == SortResult()  # the reader copied it: nothing is learned, and it stays
+    account.box.deliver(message, "S")
+    assert account.sort() == SortResult()  # a copy by the user: nothing is learned or moved
     os.rename(entry.path, junk.path / "cur" / f"{entry.key}:2,ST")  # noqa: PTH104
     Path(junk.path / "cur" / f"{entry.key}:2,ST").unlink()
-    assert desk.labels(desk.sort()) == ["ham"]
-    assert desk.where(message) == INBOX
-    assert desk.sort() == SortResult()
+    assert account.labels(account.sort()) == ["ham"]
+    assert account.where(message) == INBOX
+    assert account.sort() == SortResult()
 
 
-def test_one_of_two_copies_is_rescued(desk, server):
-    one = desk.arrive("money", received="Received: by a\n")
-    desk.box.deliver(one.replace(b"by a", b"by b"))
-    assert desk.judge.identity(one) == desk.judge.identity(one.replace(b"by a", b"by b"))
-    assert len(desk.sort().moved) == 2
-    desk.move(one, INBOX, server)
-    assert desk.labels(desk.sort()) == ["ham"]
+def test_one_of_two_copies_moved_back_is_learned(account, server):
+    one = account.arrive("money", received="Received: by a\n")
+    account.box.deliver(one.replace(b"by a", b"by b"))
+    assert account.judge.identity(one) == account.judge.identity(one.replace(b"by a", b"by b"))
+    assert len(account.sort().moved) == 2
+    account.move(one, INBOX, server)
+    assert account.labels(account.sort()) == ["ham"]
     for _ in range(2):
-        assert desk.sort() == SortResult()
-    assert desk.where(one) == INBOX
+        assert account.sort() == SortResult()
+    assert account.where(one) == INBOX
 
 
-def test_spam_that_comes_again_is_no_rescue(desk):
-    one = desk.arrive("money", received="Received: by a\n")
-    desk.sort()
+def test_spam_delivered_again_is_not_learned_as_ham(account):
+    one = account.arrive("money", received="Received: by a\n")
+    account.sort()
     two = one.replace(b"by a", b"by b")
-    desk.box.deliver(two)
-    assert len(desk.sort().moved) == 1
+    account.box.deliver(two)
+    assert len(account.sort().moved) == 1
     for each in (one, two):
-        Path(desk.find(each)[1].path).unlink()  # the reader empties the folder
-    desk.sort()
-    desk.box.deliver(two)
-    result = desk.sort()
+        Path(account.find(each)[1].path).unlink()  # the user empties the folder
+    account.sort()
+    account.box.deliver(two)
+    result = account.sort()
     assert (len(result.moved), result.learned) == (1, [])
 
 
-def test_copies_within_a_run_are_no_rescues(desk):
-    one = desk.arrive("money", received="Received: by a\n")
-    for _ in range(2 * BATCH):  # so that the copies below are met after the first was moved
-        desk.arrive("money")
+def test_copies_within_a_run_are_not_learned_as_ham(account):
+    one = account.arrive("money", received="Received: by a\n")
+    for _ in range(2 * BATCH):  # so that the copies below are examined after the first was moved
+        account.arrive("money")
     for server in (b"by b", b"by a"):
-        desk.box.deliver(one.replace(b"by a", server))
-    result = desk.sort()
+        account.box.deliver(one.replace(b"by a", server))
+    result = account.sort()
     assert (len(result.moved), result.learned) == (2 * BATCH + 3, [])
-    assert desk.sort() == SortResult()
+    assert account.sort() == SortResult()
 
 
-def test_the_same_bytes_delivered_again_are_judged(desk):
-    message = desk.arrive("money")
-    desk.sort()
-    desk.box.deliver(message)
-    result = desk.sort()
+def test_the_same_bytes_delivered_again_are_judged(account):
+    message = account.arrive("money")
+    account.sort()
+    account.box.deliver(message)
+    result = account.sort()
     assert (len(result.moved), result.learned) == (1, [])
-    assert not desk.box.entries()
+    assert not account.box.entries()
 
 
-def test_folders_beside_the_maildir(desk):
-    beside = desk.box.path.parent
+def test_folders_beside_the_maildir_are_used(account):
+    beside = account.box.path.parent
     archive = Maildir(beside / "Archive", create=True)
-    messages = [desk.arrive("money") for _ in range(2)]
-    assert len(desk.sort(spam_folder="../Junk").moved) == 2
+    messages = [account.arrive("money") for _ in range(2)]
+    assert len(account.sort(spam_folder="../Junk").moved) == 2
     junk = Maildir(beside / "Junk")
-    for place in (desk.box, archive):
+    for place in (account.box, archive):
         junk.move(junk.entries()[0], place)
-    assert desk.labels(desk.sort(spam_folder="../Junk")) == ["ham", "ham"]
-    assert {Path(entry.path).read_bytes() for place in (desk.box, archive) for entry in place.entries()} == set(
+    assert account.labels(account.sort(spam_folder="../Junk")) == ["ham", "ham"]
+    assert {Path(entry.path).read_bytes() for place in (account.box, archive) for entry in place.entries()} == set(
         messages
     )
-    assert desk.sort(spam_folder="../Junk") == SortResult()
+    assert account.sort(spam_folder="../Junk") == SortResult()
 
 
-def test_a_number_of_the_server_stays_behind(desk):
-    desk.arrive("money")
-    (entry,) = desk.box.entries()
-    Path(entry.path).rename(desk.box.path / "new" / "1.host,S=9,U=17:2,")
-    desk.sort()
-    assert [each.key for each in desk.box.folder("Junk").entries()] == ["1.host,S=9"]
+def test_the_uid_of_the_server_is_removed_by_a_move(account):
+    account.arrive("money")
+    (entry,) = account.box.entries()
+    Path(entry.path).rename(account.box.path / "new" / "1.host,S=9,U=17:2,")
+    account.sort()
+    assert [each.key for each in account.box.folder("Junk").entries()] == ["1.host,S=9"]
 
 
-def test_a_judge_that_raises(desk):
-    messages = [desk.arrive(words) for words in ("unspeakable", "difficult", "money")]
+def test_a_message_for_which_the_judge_raises_is_skipped(account):
+    messages = [account.arrive(words) for words in ("unspeakable", "difficult", "money")]
     for count in (1, 0):
-        result = desk.sort()
+        result = account.sort()
         assert [each.why for each in result.skipped] == ["ValueError: no words for it", "RuntimeError: too difficult"]
         assert len(result.moved) == count
-    assert [desk.where(each) for each in messages] == [INBOX, INBOX, "Junk"]
+    assert [account.where(each) for each in messages] == [INBOX, INBOX, "Junk"]
 
 
-def test_what_is_no_message_is_reported(desk, tmp_path):
-    (desk.box.path / "new" / "1.empty").touch()
-    (desk.box.path / "cur" / "2.link").symlink_to(tmp_path / "judge.db")
-    desk.arrive("money")
-    result = desk.sort()
+def test_files_that_are_not_messages_are_reported(account, tmp_path):
+    (account.box.path / "new" / "1.empty").touch()
+    (account.box.path / "cur" / "2.link").symlink_to(tmp_path / "judge.db")
+    account.arrive("money")
+    result = account.sort()
     assert [each.why for each in result.skipped] == ["a link, which is not followed", "empty"]
     assert len(result.moved) == 1
 
 
-def test_a_folder_that_cannot_be_read_does_not_matter(desk, tmp_path):
-    work = desk.box.folder("Work")
+def test_an_unreadable_folder_is_skipped(account, tmp_path):
+    work = account.box.folder("Work")
     (work.path / "cur").rmdir()
     (work.path / "cur").symlink_to(tmp_path)
-    desk.arrive("money")
-    result = desk.sort()
+    account.arrive("money")
+    result = account.sort()
     assert len(result.moved) == 1
     assert [each.where for each in result.skipped] == [str(work.path)]
 
 
-def test_messages_that_vanish_meanwhile(desk):
-    messages = [desk.arrive("money") for _ in range(3)]
-    paths = [desk.find(each)[1].path for each in messages]
+def test_messages_moved_by_other_programs_are_counted(account):
+    messages = [account.arrive("money") for _ in range(3)]
+    paths = [account.find(each)[1].path for each in messages]
 
-    class Busy(Words):
+    class Busy(WordJudge):
         def verdict(self, data: bytes) -> tuple[str, float]:
             Path(paths[0]).unlink(missing_ok=True)
             if Path(paths[1]).exists():  # flagged by another program
-                Path(paths[1]).rename(desk.box.path / "cur" / f"{Path(paths[1]).name}:2,F")
+                Path(paths[1]).rename(account.box.path / "cur" / f"{Path(paths[1]).name}:2,F")
             return super().verdict(data)
 
-    desk.judge.__class__ = Busy
-    result = desk.sort()
+    account.judge.__class__ = Busy
+    result = account.sort()
     assert (len(result.moved), result.gone, result.skipped) == (2, 1, [])
-    assert desk.find(messages[1])[1].flags == "F"
+    assert account.find(messages[1])[1].flags == "F"
 
 
-def test_a_message_that_vanishes_before_it_is_read_is_counted(desk):
-    desk.sort()
-    first, second = desk.arrive("money"), desk.arrive("money")
-    path = desk.find(second)[1].path
+def test_a_message_deleted_before_it_is_read_is_counted(account):
+    account.sort()
+    first, second = account.arrive("money"), account.arrive("money")
+    path = account.find(second)[1].path
 
-    class Busy(Words):
+    class Busy(WordJudge):
         def identity(self, data: bytes) -> str:
             Path(path).unlink(missing_ok=True)
             return super().identity(data)
 
-    desk.judge.__class__ = Busy
-    result = desk.sort()
-    assert (len(result.moved), result.gone, desk.where(first)) == (1, 1, "Junk")
+    account.judge.__class__ = Busy
+    result = account.sort()
+    assert (len(result.moved), result.gone, account.where(first)) == (1, 1, "Junk")
 
 
-def test_a_message_that_may_not_be_read_is_skipped():
+def test_a_message_without_read_permission_is_skipped():
     with open_folder() as place:
-        desk = Desk(place)
-        secret = Path(desk.box.deliver(b"Subject: x\n\nmoney\n").path)
+        account = UserMailbox(place)
+        secret = Path(account.box.deliver(b"Subject: x\n\nmoney\n").path)
         secret.chmod(0)
         for path in place.rglob("*"):
             path.chmod(0o777 if path.is_dir() else 0 if path == secret else 0o666)
-        assert [each.why for each in without_rights(desk.sort).skipped] == ["permission denied"]
+        assert [each.why for each in without_rights(account.sort).skipped] == ["permission denied"]
 
 
-def test_settings_that_make_no_sense(desk):
+def test_invalid_folders_are_refused(account):
     for settings in (
         {"spam_folder": "INBOX"},
         {"unsure_folder": "Junk"},
@@ -473,53 +473,53 @@ def test_settings_that_make_no_sense(desk):
         {"spam_folder": "../Mail"},
     ):
         with pytest.raises(ValueError, match="folder"):
-            desk.sort(**settings)
+            account.sort(**settings)
 
 
-def test_known_messages_are_not_read_again(desk):
+def test_known_messages_are_not_read_again(account):
     for i in range(30):
-        desk.arrive("lunch" if i % 2 else "money")
-    desk.sort()
-    for _, entry, _ in desk.all():
-        Path(entry.path).write_bytes(b"")  # would be reported, if it were read
-    assert desk.sort() == SortResult()
-    writes = desk.ledger.writes
-    desk.sort()
-    assert desk.ledger.writes == writes
+        account.arrive("lunch" if i % 2 else "money")
+    account.sort()
+    for _, entry, _ in account.all():
+        Path(entry.path).write_bytes(b"")  # would be reported if it were read
+    assert account.sort() == SortResult()
+    writes = account.ledger.writes
+    account.sort()
+    assert account.ledger.writes == writes
 
 
-def test_random_moves_of_a_reader_lose_no_message_and_teach_only_what_was_moved(desk):
-    """Nothing is lost or doubled, and nothing is learned but what the reader moved."""
+def test_random_moves_of_a_user_lose_no_message_and_only_moves_are_learned(account):
+    """No message is lost or duplicated, and only moves of the user are learned."""
     chance = random.Random(5)
     messages: list[bytes] = []
     touched: set[bytes] = set()
     settings = {"unsure_folder": "Unsure"}
     for _ in range(60):
-        messages += [desk.arrive(chance.choice(["money", "maybe", "lunch"])) for _ in range(chance.randrange(3))]
-        desk.sort(**settings)
+        messages += [account.arrive(chance.choice(["money", "maybe", "lunch"])) for _ in range(chance.randrange(3))]
+        account.sort(**settings)
         for message in chance.sample(messages, min(len(messages), chance.randrange(4))):
-            desk.move(message, chance.choice([INBOX, "Junk", "Unsure", "Work", "Trash"]), chance.random() < 0.5)
+            account.move(message, chance.choice([INBOX, "Junk", "Unsure", "Work", "Trash"]), chance.random() < 0.5)
             touched.add(message)
-        before = {data: name for name, _, data in desk.all()}
-        desk.sort(**settings)
-        after = {data: name for name, _, data in desk.all()}
-        assert sorted(messages) == sorted(data for _, _, data in desk.all())
+        before = {data: name for name, _, data in account.all()}
+        account.sort(**settings)
+        after = {data: name for name, _, data in account.all()}
+        assert sorted(messages) == sorted(data for _, _, data in account.all())
         assert {data for data in messages if before[data] != after[data]} <= set(messages) - touched
-        taught = desk.judge.taught()
-        assert set(taught) <= {desk.judge.identity(each) for each in touched}
+        learned_labels = account.judge.learned_labels()
+        assert set(learned_labels) <= {account.judge.identity(each) for each in touched}
         for message in touched:
             label = {"Junk": "spam", INBOX: "ham"}.get(after[message])
-            known = taught.get(desk.judge.identity(message))
+            known = learned_labels.get(account.judge.identity(message))
             assert known in (label, None) or label is None
-    assert len(set(desk.judge.taught().values())) == 2
+    assert len(set(account.judge.learned_labels().values())) == 2
 
 
 def killed_at(place: Path, step: int, far: str | None) -> bool:
-    """Sort in a process that kills itself at some step; return whether it got there."""
+    """Sort in a process that kills itself at a step; return whether it reached the step."""
     child = os.fork()
     if child == 0:
         steps = itertools.count()
-        desk = Desk(place)
+        account = UserMailbox(place)
 
         def after(act):
             def counted(*given, **settings):
@@ -533,19 +533,19 @@ def killed_at(place: Path, step: int, far: str | None) -> bool:
             return counted
 
         for name in ("set_folder", "add_file", "remove_files", "flush"):
-            setattr(desk.ledger, name, after(getattr(desk.ledger, name)))
-        desk.judge.learn = after(desk.judge.learn)
+            setattr(account.ledger, name, after(getattr(account.ledger, name)))
+        account.judge.learn = after(account.judge.learn)
         for name in ("rename", "unlink", "mkdir"):
             setattr(Path, name, after(getattr(Path, name)))
         if far is None:
-            desk.box.move = after(desk.box.move)
-        desk.sort(spam_folder=far or "Junk")
+            account.box.move = after(account.box.move)
+        account.sort(spam_folder=far or "Junk")
         os._exit(0)
     return os.waitpid(child, 0)[1] == signal.SIGKILL
 
 
 def kill_at_steps(place: Path, far: str | None, first: int, every: int) -> None:
-    """Kill a sort at each or some of its steps, let another one finish, and print what is wrong then."""
+    """Kill a sort at each or some of its steps, run another one, and print what is wrong then."""
     if far:
         from suffice.mail import atomic_files
 
@@ -554,24 +554,24 @@ def kill_at_steps(place: Path, far: str | None, first: int, every: int) -> None:
         here = place / str(step)
         here.mkdir()
         there = f"{far}/{step}" if far else None
-        desk = Desk(here)
-        rescued, spotted = desk.arrive("money"), desk.arrive("lunch")
-        desk.sort(spam_folder=there or "Junk")
-        junk = desk.box.folder(there or "Junk")
-        junk.move(junk.entries()[0], desk.box)
-        desk.move(spotted, there or "Junk")
-        spam, ham = [desk.arrive("money") for _ in range(3)], [desk.arrive("lunch") for _ in range(2)]
-        desk.judge.database.close()
-        desk.ledger.database.close()
+        account = UserMailbox(here)
+        restored, reported_spam = account.arrive("money"), account.arrive("lunch")
+        account.sort(spam_folder=there or "Junk")
+        junk = account.box.folder(there or "Junk")
+        junk.move(junk.entries()[0], account.box)
+        account.move(reported_spam, there or "Junk")
+        spam, ham = [account.arrive("money") for _ in range(3)], [account.arrive("lunch") for _ in range(2)]
+        account.judge.database.close()
+        account.ledger.database.close()
         killed = killed_at(here, step, there)
-        desk = Desk(here)
-        desk.sort(spam_folder=there or "Junk")
-        final = [desk.sort(spam_folder=there or "Junk") == SortResult()]
-        final.append(sorted(Path(e.path).read_bytes() for e in desk.box.entries()) == sorted([rescued, *ham]))
-        final.append(sorted(Path(e.path).read_bytes() for e in junk.entries()) == sorted([spotted, *spam]))
-        taught = {desk.judge.identity(rescued): "ham", desk.judge.identity(spotted): "spam"}
-        final.append(desk.judge.taught() == taught)
-        final.append(not any(MOVING in row[1] for row in desk.ledger.everything()))
+        account = UserMailbox(here)
+        account.sort(spam_folder=there or "Junk")
+        final = [account.sort(spam_folder=there or "Junk") == SortResult()]
+        final.append(sorted(Path(e.path).read_bytes() for e in account.box.entries()) == sorted([restored, *ham]))
+        final.append(sorted(Path(e.path).read_bytes() for e in junk.entries()) == sorted([reported_spam, *spam]))
+        learned_labels = {account.judge.identity(restored): "ham", account.judge.identity(reported_spam): "spam"}
+        final.append(account.judge.learned_labels() == learned_labels)
+        final.append(not any(MOVING in row[1] for row in account.ledger.everything()))
         if not all(final):
             print(json.dumps([step, final]))  # noqa: T201
         if not killed:
@@ -603,43 +603,43 @@ def test_a_kill_at_any_step_loses_no_message(tmp_path, across, first, every):
 WATCHER = """
 import sys
 from pathlib import Path
-from tests.mail.test_sorter import Desk, watch_folders
-desk = Desk(Path(sys.argv[1]))
+from tests.mail.test_sorter import UserMailbox, watch_folders
+account = UserMailbox(Path(sys.argv[1]))
 def on_change():
-    print(len(desk.sort().moved), flush=True)
-watch_folders([desk.box.path], on_change, poll=0.1, notify=sys.argv[2] == "notified")
+    print(len(account.sort().moved), flush=True)
+watch_folders([account.box.path], on_change, poll=0.1, notify=sys.argv[2] == "notified")
 print("done", flush=True)
 """
 
 
-def wait_for(what, seconds=10.0):
-    """Wait until something is so. A message that is moved while folders are listed is seen in both, or in none."""
+def wait_for(condition, seconds=10.0):
+    """Wait until a condition holds. A message moved during a listing may be listed twice, or not at all."""
     until = time.monotonic() + seconds
     while True:
         with suppress(FileNotFoundError, ValueError):
-            if what():
+            if condition():
                 return
-        assert time.monotonic() < until, "it never came"
+        assert time.monotonic() < until, "timeout"
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("how", ["notified", "polled"])
-def test_watch_sorts_after_every_change(desk, tmp_path, how):
-    first = desk.arrive("money")
+def test_watch_sorts_after_every_change(account, tmp_path, how):
+    first = account.arrive("money")
     with subprocess.Popen(
         [sys.executable, "-c", WATCHER, str(tmp_path), how], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
-            wait_for(lambda: desk.where(first) == "Junk")
-            burst = [desk.arrive("money") for _ in range(20)]
-            wait_for(lambda: all(desk.where(each) == "Junk" for each in burst))
-            desk.move(first, INBOX)
-            wait_for(lambda: desk.judge.taught())
-            desk.box.path.rename(tmp_path / "old")  # the folder is replaced
+            wait_for(lambda: account.where(first) == "Junk")
+            burst = [account.arrive("money") for _ in range(20)]
+            wait_for(lambda: all(account.where(each) == "Junk" for each in burst))
+            account.move(first, INBOX)
+            wait_for(lambda: account.judge.learned_labels())
+            account.box.path.rename(tmp_path / "old")  # the folder is replaced
             new = Maildir(tmp_path / "new", create=True)
-            new.path.rename(desk.box.path)
-            late = desk.arrive("more money")
-            wait_for(lambda: desk.where(late) == "Junk")
+            new.path.rename(account.box.path)
+            late = account.arrive("more money")
+            wait_for(lambda: account.where(late) == "Junk")
             time.sleep(0.1)
             process.send_signal(signal.SIGTERM)
             output = process.communicate(timeout=10)[0].split()
@@ -651,7 +651,7 @@ def test_watch_sorts_after_every_change(desk, tmp_path, how):
     assert sum(map(int, output[:-1])) == 22
 
 
-def test_watch_refuses_a_folder_that_is_no_maildir(tmp_path):
+def test_watch_refuses_a_folder_that_is_not_a_maildir(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a Maildir"):
         watch_folders([tmp_path], lambda: None)
 
@@ -661,7 +661,7 @@ class StopWatching(Exception):  # noqa: N818
 
 
 def calls(count: int, act=lambda: None):
-    """Return a function that acts when it is called first, and ends watching when it was called so often."""
+    """Return a function that calls ``act`` at first, and raises StopWatching at call number ``count``."""
     numbers = itertools.count(1)
 
     def on_change() -> None:
@@ -674,8 +674,8 @@ def calls(count: int, act=lambda: None):
 
 
 @pytest.mark.parametrize("notify", [True, False])
-def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, notify):
-    path = desk.box.path
+def test_watch_continues_after_the_maildir_was_missing(account, notify):
+    path = account.box.path
 
     def vanish() -> None:
         path.rename(path.with_name("away"))
@@ -686,18 +686,18 @@ def test_watch_goes_on_where_the_maildir_is_missing_for_a_while(desk, notify):
         watch_folders([path], calls(2, vanish), poll=0.02, notify=notify)
 
 
-def test_watch_ends_where_another_file_is_missing(desk):
+def test_watch_raises_if_another_file_is_missing(account):
     with pytest.raises(FileNotFoundError, match="another"):
-        watch_folders([desk.box.path], lambda: Path("another").read_bytes())
+        watch_folders([account.box.path], lambda: Path("another").read_bytes())
 
 
-def test_watch_in_a_thread_ends_with_an_exception(desk):
+def test_watch_in_a_thread_raises_the_exception(account):
     with ThreadPoolExecutor(1) as pool, pytest.raises(StopWatching):
-        pool.submit(watch_folders, [desk.box.path], calls(1)).result(10)
+        pool.submit(watch_folders, [account.box.path], calls(1)).result(10)
 
 
 @pytest.mark.needs("linux")
-def test_watch_looks_itself_where_a_folder_cannot_be_watched():
+def test_watch_polls_if_a_folder_cannot_be_watched():
     with open_folder() as place:
         box = Maildir(place / "Mail", create=True)
         for path in (box.path, *box.path.iterdir()):
@@ -710,65 +710,65 @@ def test_watch_looks_itself_where_a_folder_cannot_be_watched():
 
 
 @pytest.mark.needs("linux")
-def test_watch_looks_itself_where_the_system_tells_no_more_users_of_changes(desk):
+def test_watch_polls_if_the_limit_of_notifications_is_reached(account):
     def use_up() -> None:
         system = ctypes.CDLL(None)
         with ExitStack() as opened:
             for number in iter(system.inotify_init, -1):
                 opened.callback(os.close, number)
-            watch_folders([desk.box.path], calls(2, lambda: desk.arrive("money")), poll=0.02)
+            watch_folders([account.box.path], calls(2, lambda: account.arrive("money")), poll=0.02)
 
     with pytest.raises(StopWatching):
         use_up()
 
 
-def test_results_are_what_they_say(desk):
-    desk.arrive("money")
-    (moved,) = desk.sort().moved
+def test_results_name_the_moved_and_learned_files(account):
+    account.arrive("money")
+    (moved,) = account.sort().moved
     assert isinstance(moved, Moved)
-    assert Path(moved.where).parent == desk.box.path / "new"
-    (_, entry, data) = desk.all()[0]
-    desk.move(data, INBOX)
-    (learned,) = desk.sort().learned
+    assert Path(moved.where).parent == account.box.path / "new"
+    (_, entry, data) = account.all()[0]
+    account.move(data, INBOX)
+    (learned,) = account.sort().learned
     assert isinstance(learned, Learned)
     assert Path(learned.where).name == Path(entry.path).name
 
 
 @pytest.mark.parametrize("to", [INBOX, "Work"])
-def test_a_move_that_was_cut_short_is_finished_or_left_to_the_reader(desk, to):
-    desk.box.folder("Work")
-    desk.sort()
-    data = desk.arrive("money")
-    desk.ledger.set_folder(desk.judge.identity(data), MOVING + "Junk")
+def test_an_interrupted_move_is_finished_or_left_to_the_user(account, to):
+    account.box.folder("Work")
+    account.sort()
+    data = account.arrive("money")
+    account.ledger.set_folder(account.judge.identity(data), MOVING + "Junk")
     if to != INBOX:
-        desk.move(data, to)
-    desk.sort()
-    assert desk.where(data) == ("Junk" if to == INBOX else "Work")
-    assert desk.judge.taught() == {}
+        account.move(data, to)
+    account.sort()
+    assert account.where(data) == ("Junk" if to == INBOX else "Work")
+    assert account.judge.learned_labels() == {}
 
 
-def test_a_move_that_was_cut_short_and_cannot_be_finished_is_told():
+def test_an_interrupted_move_that_cannot_be_finished_is_reported():
     with open_folder() as place:
-        desk = Desk(place)
-        desk.sort()
-        data = desk.arrive("money")
-        entry = desk.find(data)[1]
-        desk.ledger.set_folder(desk.judge.identity(data), MOVING + "Junk")
-        shutil.copy(entry.path, desk.box.folder("Junk").path / "new")
+        account = UserMailbox(place)
+        account.sort()
+        data = account.arrive("money")
+        entry = account.find(data)[1]
+        account.ledger.set_folder(account.judge.identity(data), MOVING + "Junk")
+        shutil.copy(entry.path, account.box.folder("Junk").path / "new")
         for path in place.rglob("*"):
             path.chmod(0o777 if path.is_dir() else 0o666)
         Path(entry.path).parent.chmod(0o555)
-        assert [each.why for each in without_rights(desk.sort).skipped] == ["permission denied"]
+        assert [each.why for each in without_rights(account.sort).skipped] == ["permission denied"]
         assert Path(entry.path).read_bytes() == data
 
 
-def test_a_message_that_cannot_be_moved_stays_and_is_counted(desk, monkeypatch):
-    data = desk.arrive("money")
+def test_a_message_that_cannot_be_moved_stays_and_is_counted(account, monkeypatch):
+    data = account.arrive("money")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Maildir, "move", full)
-    result = desk.sort()
-    assert (result.failed, len(result.moved), desk.where(data)) == (1, 0, INBOX)
+    result = account.sort()
+    assert (result.failed, len(result.moved), account.where(data)) == (1, 0, INBOX)
     assert [each.why for each in result.skipped] == ["no space left on device"]

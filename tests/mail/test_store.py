@@ -1,4 +1,4 @@
-"""A filter's file: folding, pruning, names, permissions, and files that are no filters or are damaged."""
+"""The file of a filter: compaction, pruning, names, permissions, and damaged files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mine(tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> bytes:
-    """A filter's file with a base, names, a journal and messages."""
+    """The file of a filter with a base, names, a journal and messages."""
     path = tmp_path_factory.mktemp("whole") / "mail.db"
     with MailFilter(path) as mail:
         mail.learn_all(stream(400))
@@ -43,13 +43,13 @@ def whole(tmp_path_factory) -> bytes:
     return path.read_bytes()
 
 
-# Folding and pruning
+# Compaction and pruning
 
 
 @pytest.mark.parametrize(
     "count", [JOURNAL - 1, JOURNAL, JOURNAL + 1, pytest.param(2 * JOURNAL, marks=pytest.mark.slow)]
 )
-def test_the_journal_is_folded_when_it_is_full(mine, tmp_path, count):
+def test_a_full_journal_is_compacted(mine, tmp_path, count):
     pairs = stream(count)
     for data, label in pairs:
         mine.learn(data, label)
@@ -59,7 +59,7 @@ def test_the_journal_is_folded_when_it_is_full(mine, tmp_path, count):
         assert counted(mine.store()) == counted(bulk.store())
 
 
-def test_folding_changes_nothing_that_is_read(mine):
+def test_compaction_changes_no_result(mine):
     for data, label in stream(60):
         mine.learn(data, label)
     with MailFilter(mine.path) as reader:
@@ -73,13 +73,13 @@ def test_folding_changes_nothing_that_is_read(mine):
             each.close()
 
 
-def test_names_are_those_of_the_tokens(mine):
+def test_names_belong_to_tokens(mine):
     pairs = stream(JOURNAL + 30)
     for data, label in pairs:
         mine.learn(data, label)
     mine.store().compact()
-    letters = extract_features([data for data, _ in pairs])
-    expected = {token for i in range(len(letters)) for token in letters.tokens(i)}
+    extracted = extract_features([data for data, _ in pairs])
+    expected = {token for i in range(len(extracted)) for token in extracted.tokens(i)}
     names = mine.store().names().decode().splitlines()
     assert Counter(names) == Counter(expected)
     assert len(mine.store().state()) == len(expected)
@@ -95,13 +95,13 @@ def pruned(mail: MailFilter, most: int, count: int = 40) -> None:
 def test_tokens_are_pruned_at_the_limit(mine):
     pruned(mine, 200)
     assert len(mine.store().state()) <= 200
-    letters = extract_features([message("x", "lunch w0x1")])
-    seen = dict(zip(letters.tokens(0), mine.store().state().seen(letters, 0)[::2], strict=True))
+    extracted = extract_features([message("x", "lunch w0x1")])
+    seen = dict(zip(extracted.tokens(0), mine.store().state().seen(extracted, 0)[::2], strict=True))
     assert seen["lunch"] == 40
     assert seen["w0x1"] == 0
 
 
-def test_the_file_stays_small_however_much_is_learned(mine):
+def test_the_size_of_the_file_is_bounded(mine):
     mine.store(create=True).put_setting("tokens", 1000)
     for part in range(4):
         mine.learn_all(
@@ -115,7 +115,7 @@ def test_the_file_stays_small_however_much_is_learned(mine):
     assert store.state().known(b"header:subject\n") == b"header:subject\n"
 
 
-def test_the_file_shrinks_when_much_of_it_is_pruned(mine):
+def test_the_file_shrinks_after_pruning(mine):
     mine.learn_all((message(i, " ".join(f"w{i}x{k}" for k in range(100))), "ham") for i in range(200))
     store = mine.store()
     store.query("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -127,7 +127,7 @@ def test_the_file_shrinks_when_much_of_it_is_pruned(mine):
     assert store.query("PRAGMA freelist_count") == [(0,)]
 
 
-def test_a_token_that_comes_back_has_one_name(mine):
+def test_a_token_learned_again_has_one_name(mine):
     pruned(mine, 200)
     known = set(mine.store().state().known(mine.store().names()).decode().splitlines())
     gone = next(word for word in (f"w{i}x1" for i in range(40)) if word not in known)
@@ -142,7 +142,7 @@ def test_a_token_that_comes_back_has_one_name(mine):
 
 
 @posix
-def test_a_filter_is_its_owner_s_alone(tmp_path):
+def test_only_its_owner_can_read_a_filter(tmp_path):
     before = os.umask(0)
     try:
         with MailFilter(tmp_path / "deep" / "er" / "mail.db") as mail:
@@ -165,7 +165,7 @@ def site(place: Path) -> Path:
 
 @posix
 @pytest.mark.parametrize("folder", [0o555, 0o777])
-def test_a_file_that_cannot_be_written_is_read(folder):
+def test_a_read_only_file_is_read(folder):
     with open_folder() as place:
         path = site(place)
         path.chmod(0o444)
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_written_is_read(folder):
 
 
 @posix
-def test_readers_without_rights_see_what_the_owner_writes():
+def test_read_only_users_see_changes_of_the_owner():
     with open_folder() as place:
         path = place / "site.db"
         with MailFilter(path) as owner:
@@ -198,7 +198,7 @@ def test_readers_without_rights_see_what_the_owner_writes():
 
 
 @posix
-def test_a_folder_that_cannot_be_written():
+def test_a_read_only_folder_is_reported():
     with open_folder() as place:
         place.chmod(0o555)
         with pytest.raises(MailError, match=r"new\.db cannot be created: Permission denied"):
@@ -208,7 +208,7 @@ def test_a_folder_that_cannot_be_written():
 
 
 @posix
-def test_a_file_that_cannot_be_read():
+def test_an_unreadable_file_is_reported():
     with open_folder() as place:
         path = site(place)
         path.chmod(0o000)
@@ -218,8 +218,8 @@ def test_a_file_that_cannot_be_read():
 
 @contextmanager
 def longest_file(size: int) -> Iterator[None]:
-    """Let files grow no longer than so many bytes, as on a disk that is full."""
-    import resource  # there on POSIX only
+    """Limit the size of files, like a full disk."""
+    import resource  # POSIX only
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
@@ -230,22 +230,22 @@ def longest_file(size: int) -> Iterator[None]:
 
 
 @posix
-def test_a_filter_that_does_not_fit_on_the_disk_is_not_made(tmp_path):
+def test_no_filter_is_created_on_a_full_disk(tmp_path):
     with longest_file(1000), pytest.raises(MailError, match=r"mail\.db cannot be created: "):
         MailFilter(tmp_path / "mail.db").learn(SPAM, "spam")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_does_not_fit_on_the_disk_is_not_learned(mine):
+def test_nothing_is_learned_on_a_full_disk(mine):
     mine.learn_all(stream(20))
     before = counted(mine.store())
-    mine.store().execute("PRAGMA max_page_count = 1")  # of the size that the file has
+    mine.store().execute("PRAGMA max_page_count = 1")  # below the size of the file
     with pytest.raises(MailError, match=r"mail\.db cannot be written: the disk is full"):
         mine.learn_all(stream(2000, 1))
     assert counted(mine.store()) == before
 
 
-def test_a_filter_is_made_on_a_file_system_without_links(mine, monkeypatch):
+def test_a_filter_is_created_on_a_file_system_without_hard_links(mine, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
@@ -255,7 +255,7 @@ def test_a_filter_is_made_on_a_file_system_without_links(mine, monkeypatch):
     assert sum(mine.store().state().messages) == 1
 
 
-# Files that are no filters
+# Files that are not filters
 
 
 def other_database(path: Path) -> None:
@@ -289,7 +289,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("kind", STRANGE)
-def test_a_file_that_is_no_filter_is_refused_and_left_alone(tmp_path, kind):
+def test_a_file_that_is_not_a_filter_is_refused_and_unchanged(tmp_path, kind):
     make, reason = STRANGE[kind]
     path = tmp_path / "mail.db"
     make(path)
@@ -305,7 +305,7 @@ def test_a_file_that_is_no_filter_is_refused_and_left_alone(tmp_path, kind):
         assert "wrong" in [each.level for each in diagnose(mail)]
 
 
-def test_there_is_no_filter(tmp_path):
+def test_a_missing_filter_is_reported(tmp_path):
     for path in (tmp_path / "mail.db", tmp_path / "none" / "mail.db"):
         with MailFilter(path) as mail:
             for work in (mail.classify, mail.explain, mail.forget, mail.mark, mail.learned_as):
@@ -316,7 +316,7 @@ def test_there_is_no_filter(tmp_path):
             assert not path.exists()
 
 
-def test_a_folder_is_no_filter(tmp_path):
+def test_a_folder_is_refused(tmp_path):
     with pytest.raises(MailError, match=str(tmp_path)):
         MailFilter(tmp_path).classify(SPAM)
 
@@ -332,7 +332,7 @@ def damaged(path: Path, data: bytes) -> MailFilter:
 
 
 @pytest.mark.parametrize("share", [0.0001, 0.002, 0.01, 0.5, 0.99])
-def test_a_file_that_was_cut(tmp_path, whole, share):
+def test_a_truncated_file_is_reported(tmp_path, whole, share):
     with damaged(tmp_path / "mail.db", whole[: int(share * len(whole))]) as mail:
         with pytest.raises(MailError, match=str(mail.path)):
             mail.classify(SPAM)
@@ -342,7 +342,7 @@ def test_a_file_that_was_cut(tmp_path, whole, share):
 
 
 def complaint(mail: MailFilter) -> str:
-    """Return what is said when a damaged file is used."""
+    """Return the error message for a damaged file; None if there is none."""
     try:
         mail.learn(message("x"), "ham")
         mail.classify(SPAM)
@@ -351,25 +351,25 @@ def complaint(mail: MailFilter) -> str:
     return ""
 
 
-def test_a_page_of_noise_is_told_with_the_file_and_a_cure(tmp_path, whole):
-    """Nothing that matters was on the page, or an error names the file, and the doctor finds what is wrong."""
+def test_a_damaged_page_is_reported_with_file_and_cure(tmp_path, whole):
+    """Either the page was not needed, or the error names the file and the diagnosis finds the damage."""
     rng = random.Random(0)
     with damaged(tmp_path / "mail.db", whole) as sound:
         complaint(sound)
         expected = sound.store().state().columns()
-    told = 0
+    reported = 0
     pages = len(whole) // 4096
     for page in [0, 1, 2, 3, *rng.sample(range(4, pages), 25)]:
         data = whole[: page * 4096] + rng.randbytes(4096) + whole[(page + 1) * 4096 :]
         with damaged(tmp_path / "mail.db", data) as mail:
             said = complaint(mail)
             if said:
-                told += 1
+                reported += 1
                 assert str(mail.path) in said
                 assert "wrong" in [each.level for each in diagnose(mail)]
             else:
                 assert mail.store().state().columns() == expected
-    assert told > 20
+    assert reported > 20
 
 
 NAN = struct.pack("<3d", *[float("nan")] * 3)
@@ -386,7 +386,7 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("what", INSIDE)
-def test_damage_inside_is_told_with_the_file_and_a_cure(tmp_path, whole, what):
+def test_damaged_values_are_reported_with_file_and_cure(tmp_path, whole, what):
     with damaged(tmp_path / "mail.db", whole) as mail:
         mail.store().execute(*INSIDE[what])
     with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
@@ -395,11 +395,11 @@ def test_damage_inside_is_told_with_the_file_and_a_cure(tmp_path, whole, what):
 
 
 @pytest.mark.parametrize("part", ["counts", "weights", "gram_weights", "hashes"])
-def test_noise_within_a_column_is_found(tmp_path, whole, part):
+def test_a_damaged_column_is_found(tmp_path, whole, part):
     with damaged(tmp_path / "mail.db", whole) as mail:
         column = mail.store().query("SELECT data FROM base WHERE part = ?", part)[0][0]
         at = next(i for i in range(len(column) // 2, len(column)) if column[i])
-        noisy = column[:at] + bytes([column[at] ^ 1]) + column[at + 1 :]  # the last bit of some number
+        noisy = column[:at] + bytes([column[at] ^ 1]) + column[at + 1 :]  # the last bit of a number
         mail.store().execute("UPDATE base SET data = ? WHERE part = ?", noisy, part)
     with damaged(tmp_path / "mail.db", (tmp_path / "mail.db").read_bytes()) as mail:
         assert str(mail.path) in complaint(mail)

@@ -1,4 +1,4 @@
-"""Words of text as a filter knows them, beside a plain description of what they are."""
+"""Tokens of text, compared with a plain description."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def words(text: str) -> list[str]:
         ("buy你好now", ["buy", "你", "你好", "now"]),
         ("ありがとう。カタカナ", ["あ", "あり", "りが", "がと", "とう", "カ", "カタ", "タカ", "カナ"]),
         ("สวัส", ["ส", "สว", "วั", "ัส"]),
-        ("한국어 말", ["한국어", "말"]),  # which has spaces
+        ("한국어 말", ["한국어", "말"]),  # a script with spaces
         ("𠮷野", ["𠮷", "𠮷野"]),
         ("a" * 30, ["a" * 30]),
         ("a" * 31, ["a...30"]),
@@ -44,18 +44,18 @@ def words(text: str) -> list[str]:
         (" .,-'/@ ", []),
     ],
 )
-def test_words(text, found):
+def test_words_of_a_text(text, found):
     assert words(text) == found
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\xad"])
-def test_characters_that_take_no_room_are_taken_out_and_told(unseen):
+def test_zero_width_characters_are_removed_and_reported(unseen):
     assert words(f"Via{unseen}gra {unseen}x{unseen}") == ["look:unseen-characters", "Viagra", "x"]
     subject = extract_features([f"Subject: Via{unseen}gra\n\n".encode()]).tokens(0)
     assert subject[:3] == ["header:subject", "look:unseen-characters", "subject:Viagra"]
 
 
-def test_other_characters_of_the_same_beginning_are_not():
+def test_characters_with_the_same_first_byte_are_kept():
     assert words("a\u2014b\u200ec £") == ["a", "b", "c", "£"]
 
 
@@ -64,7 +64,7 @@ WORD = re.compile(f"[{UNSPACED}]+|[{re.escape(WITHIN)}]+(?:[{re.escape(JOINS)}][
 
 
 def described(text: str) -> list[str]:
-    """Return what words are: stretches of letters, with single joints; and pairs where a script has no spaces."""
+    """Return words by description: runs of letters with single joints; pairs in scripts without spaces."""
     found = []
     for run in WORD.findall(text):
         if run[0] in UNSPACED:
@@ -76,16 +76,16 @@ def described(text: str) -> list[str]:
 
 
 @given(st.text(WITHIN + JOINS + BETWEEN + UNSPACED, max_size=60))
-def test_words_are_what_they_are_described_as(text):
+def test_words_match_a_plain_description(text):
     assert words(text) == described(text)
 
 
 @given(st.text(max_size=60))
-def test_no_word_has_space_in_it(text):
+def test_no_word_contains_a_space(text):
     assert not any(re.search(r"[\x00-\x20\x7f]", word) for word in words(text))
 
 
-def test_long_names_are_cut_between_characters():
+def test_long_names_are_truncated_between_characters():
     kinds = ("text/", "text/x", "text/xx")
     found = extract_features([f"Content-Type: {kind}{'é' * 100}\n\n".encode() for kind in kinds])
     assert not any("\ufffd" in token for i in range(len(kinds)) for token in found.tokens(i))

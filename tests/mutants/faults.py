@@ -287,7 +287,7 @@ FAULTS = (
         "        append_without_dates(undated_, text);\n"
         "        text = undated_;\n",
         "",
-        ("tests/mail/test_caution.py::test_dates_of_fields_are_no_features",),
+        ("tests/mail/test_caution.py::test_dates_of_header_fields_are_not_features",),
     ),
     Fault(
         "quoted-printable lines that end in CR LF are not joined",
@@ -295,7 +295,7 @@ FAULTS = (
         "native/mail/transfer.hpp",
         "at = next + 1 < text.size() && text[next + 1] == '\\n' ? next + 2 : next + 1;",
         "at = next + 1;",
-        ("tests/mail/test_parsing.py::test_transfer_encodings_are_removed",),
+        ("tests/mail/test_parsing.py::test_transfer_encodings_are_decoded",),
     ),
     # Mail, as it is learned and kept.
     Fault(
@@ -304,7 +304,7 @@ FAULTS = (
         "native/mail/filter.hpp",
         "parts_[t] = std::clamp(mix[0] * scale * parts_[t] + mix[1] * w, -rates_.most, rates_.most);",
         "parts_[t] = mix[0] * scale * parts_[t] + mix[1] * w;",
-        ("tests/mail/test_caution.py::test_one_word_alone_decides_nothing",),
+        ("tests/mail/test_caution.py::test_a_single_word_cannot_decide",),
     ),
     Fault(
         "a message keeps the UID of its old folder when it is moved",
@@ -312,7 +312,7 @@ FAULTS = (
         "src/suffice/mail/mailboxes/maildir.py",
         'return _UID.sub("", key)',
         "return key",
-        ("tests/mail/test_sorter.py::test_a_number_of_the_server_stays_behind",),
+        ("tests/mail/test_sorter.py::test_the_uid_of_the_server_is_removed_by_a_move",),
     ),
     Fault(
         "a second copy of a message is taken for a rescue from the spam folder",
@@ -320,7 +320,7 @@ FAULTS = (
         "src/suffice/mail/sorter.py",
         "elif identity not in self.moved and self._has_left(before, identity):",
         "elif self._has_left(before, identity):",
-        ("tests/mail/test_sorter.py::test_copies_within_a_run_are_no_rescues",),
+        ("tests/mail/test_sorter.py::test_copies_within_a_run_are_not_learned_as_ham",),
     ),
     Fault(
         "words of forgotten messages stay in the file",
@@ -328,7 +328,7 @@ FAULTS = (
         "src/suffice/mail/store.py",
         "dropped = state.drop_unseen()",
         "dropped = 0",
-        ("tests/mail/test_forget.py::test_words_that_only_the_forgotten_had_are_gone",),
+        ("tests/mail/test_forget.py::test_words_of_forgotten_messages_only_are_deleted",),
     ),
     # The command line.
     Fault(

@@ -1,1 +1,1 @@
-"""What it takes to try the recipes of the page: its blocks, homes with mail, and servers with their own settings."""
+"""Helpers of the tests of recipes: blocks of the page, home folders, servers."""

@@ -1,4 +1,4 @@
-"""The recipes as they stand on the page, and homes of users in which they are tried."""
+"""The recipes of the page, and home folders to run them in."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def block(name: str, which: int = 0) -> str:
-    """Return what the page says is in a file."""
+    """Return the content of a file by the page."""
     found: list[str] = [text for title, text in _NAMED.findall(PAGE) if title == name]
     return found[which]
 
 
 def shell(words: str) -> str:
-    """Return the one block of commands that has some words in it."""
+    """Return the one block of commands that contains some words."""
     found: list[str] = [text for text in _SHELL.findall(PAGE) if words in text]
     assert len(found) == 1, words
     return found[0]
 
 
 def replaced(text: str, places: Mapping[str, object]) -> str:
-    """Return a text with other places in it. Each must be there: a recipe without them is not what is tested."""
+    """Return a text with paths replaced; each must occur in it."""
     for old, new in places.items():
         assert old in text, f"{old} is not in the recipe"
         text = text.replace(old, str(new))
@@ -45,14 +45,14 @@ def replaced(text: str, places: Mapping[str, object]) -> str:
 
 
 def executable(path: Path, text: str) -> Path:
-    """Write a file that may be run by all."""
+    """Write a file that all users can execute."""
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
     return path
 
 
 class Home:
-    """A home with a Maildir, a filter that has learned, and the command.
+    """A home folder with a Maildir, a trained filter and the command.
 
     Parameters
     ----------
@@ -75,18 +75,18 @@ class Home:
         self.environment = {"HOME": str(path), "PATH": os.environ["PATH"], "TERM": "xterm"}
 
     def recipe(self, name: str, which: int = 0) -> str:
-        """Return what the page says is in a file, with the command of this home."""
+        """Return the content of a file by the page, with the command of this home folder."""
         return block(name, which).replace(COMMAND, str(self.command))
 
     def rules(self, name: str) -> Path:
-        """Write a file of rules as the page has it. Who runs them lives elsewhere, so this home is named in it."""
+        """Write a file of rules of the page. The user that runs them has another home folder, so this one is named."""
         file = self.path / Path(name).name
         file.write_text(f'HOME="{self.path}"\n' + self.recipe(name))
         file.chmod(0o600)
         return file
 
     def run(self, *command: str | Path, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Run a command in this home."""
+        """Run a command in this home folder."""
         return subprocess.run(
             command, input=message, env=self.environment, cwd=self.path, capture_output=True, timeout=60, check=False
         )
@@ -104,24 +104,24 @@ class Home:
         return sorted(file for part in ("new", "cur") for file in (self.maildir / name / part).glob("*"))
 
     def put(self, message: bytes, name: str = "") -> Path:
-        """Put a message into a folder of the Maildir, as a mail program would."""
+        """Add a message to a folder of the Maildir, like a mail program."""
         file = self.path / f"{next(_NUMBERS)}.1.here"
         file.write_bytes(message)
         return self.move(file, name)
 
     def move(self, file: Path, name: str) -> Path:
-        """Move a message into a folder of the Maildir, as a mail program would that has shown it."""
+        """Move a message to a folder of the Maildir, like a mail program that has displayed it."""
         for part in ("tmp", "new", "cur"):
             (self.maildir / name / part).mkdir(parents=True, exist_ok=True)
         return file.rename(self.maildir / name / "cur" / (file.name.partition(":")[0] + ":2,S"))
 
     def learned(self) -> dict[str, int]:
-        """Return how many messages of each class the filter has learned."""
+        """Return the number of learned messages of each class."""
         with MailFilter(self.filter) as own:
             return status(own).learned
 
     def fail(self, how: str) -> None:
-        """Let the filter fail from now on."""
+        """Make the filter fail from now on."""
         if how == "missing":
             self.filter.unlink()
         elif how == "damaged":
@@ -132,5 +132,5 @@ class Home:
             executable(self.command, '#!/bin/sh\necho "X-Suffice: spam; p=1"\nhead -c 100\nkill -9 $$\n')
 
 
-#: Ways in which a filter fails. The last is killed when it has written half of a message.
+#: Failures of a filter; the last one is killed after writing half of a message.
 FAILURES = ("missing", "damaged", "not there", "killed")

@@ -1,4 +1,4 @@
-"""Dovecot and Postfix with settings of their own, in a folder of their own. The machine's settings are not touched."""
+"""Dovecot and Postfix with their own settings in their own folders; those of the machine are not changed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if sys.platform != "win32":
 
 PLACE = Path(__file__).parent
 LDA = "/usr/lib/dovecot/dovecot-lda"
-#: Where the recipe for Dovecot puts its scripts.
+#: Folder of the scripts in the recipe for Dovecot.
 SCRIPTS = "/etc/dovecot/suffice"
 
 
 def free_port() -> int:
-    """Return a port that nobody listens to."""
+    """Return a free port."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         port: int = server.getsockname()[1]
         return port
 
 
 def wait(until: Callable[[], object], what: Callable[[], str]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + 30
     while not until():
         assert time.monotonic() < end, what()
@@ -46,13 +46,13 @@ def wait(until: Callable[[], object], what: Callable[[], str]) -> None:
 
 
 def listens(port: int) -> bool:
-    """Return whether somebody listens to a port."""
+    """Return whether a server listens on a port."""
     with closing(socket.socket()) as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Dovecot:
-    """A Dovecot that runs as one user, not as root, with the recipe of the page.
+    """A Dovecot server that runs as one user, not as root, with the recipe of the page.
 
     Where root runs the tests, root's files are another user's within a namespace: Dovecot gives no mail to root.
     """
@@ -80,18 +80,18 @@ class Dovecot:
             self.compile(name)
 
     def compile(self, name: str, which: int = 0) -> None:
-        """Put a script where it belongs, and compile it."""
+        """Install and compile a script."""
         script = self._scripts / f"{name}.sieve"
         script.write_text(block(f"{SCRIPTS}/{name}.sieve", which))
         subprocess.run([*self._as, "sievec", "-c", self._settings, script], check=True, timeout=30)
 
     def deliver(self, message: bytes) -> None:
-        """Deliver a message as a mail server does."""
+        """Deliver a message like a mail server."""
         command = [*self._as, LDA, "-c", str(self._settings), "-d", "nora"]
         subprocess.run(command, input=message, check=True, capture_output=True, timeout=60)
 
     def move(self, old: str, new: str) -> None:
-        """Move all messages of one folder to another, as a mail program does."""
+        """Move all messages of a folder to another, like a mail program."""
         with imaplib.IMAP4("127.0.0.1", self.port, timeout=30) as client:
             client.login("nora", "secret")
             client.create(new)
@@ -110,7 +110,7 @@ class Dovecot:
 
 
 def reachable(folder: Path) -> str:
-    """Return commands after which other users can run this Python, wherever it lies.
+    """Return commands that let other users run this Python, whatever its path.
 
     Of a folder that is closed to them, they then see the one within it that they need, and nothing else.
     """
@@ -126,7 +126,7 @@ def reachable(folder: Path) -> str:
 
 
 class Postfix:
-    """A Postfix in a namespace in which /etc/postfix is a folder of its own; needs root.
+    """A Postfix server in a namespace with its own /etc/postfix; needs root.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class Postfix:
             os.chown(place, user.pw_uid, user.pw_gid)
 
     def send(self, message: bytes) -> None:
-        """Send a message from outside."""
+        """Send a message by SMTP."""
         with smtplib.SMTP("127.0.0.1", self.port, timeout=30) as client:
             client.sendmail("sender@example.com", ["nora@example.org"], message)
 
     def carry(self, message: bytes) -> bytes:
-        """Send a message from outside, and return it as it is delivered."""
+        """Send a message by SMTP, and return it as delivered."""
         before = set(self.home.files())
         self.send(message)
         wait(lambda: set(self.home.files()) - before, self.log.read_text)

@@ -1,4 +1,4 @@
-"""A terminal for programs that want one."""
+"""A pseudo-terminal for programs that need one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if sys.platform != "win32":
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], patience: float = 30.0) -> str:
-    """Run a program in a terminal of 24 lines until it ends, and return all that it wrote there."""
+    """Run a program in a terminal of 24 lines until it ends, and return its output."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     written = b""
