@@ -75,7 +75,7 @@ def refused(*words: object, code: int, stdin: bytes = b"") -> str:
     assert ran.code == code, (ran.code, ran.err)
     assert ran.raw == b"", "an error leaves no answer"
     assert "Traceback" not in ran.err
-    assert "went wrong in suffice itself" not in ran.err
+    assert "internal error" not in ran.err
     sentence = ran.err.removesuffix("\n")
     assert "\n" not in sentence, sentence
     assert sentence.startswith("error: "), sentence

@@ -40,7 +40,7 @@ def merged(parts: tuple[Path, Path], place: Path) -> Path:
     """The two halves, merged."""
     path = place / "merged.suffice"
     ran = done("merge", *parts, "-o", path)
-    assert (ran.out, ran.err) == ("", f"2 models of 800 rows in all, saved to {path}\n")
+    assert (ran.out, ran.err) == ("", f"2 models of 800 rows in total, saved to {path}\n")
     return path
 
 
@@ -95,7 +95,7 @@ def test_an_updated_half_is_the_whole(
 ) -> None:
     model = copied(parts[0])
     ran = done("update", model, halves[1])
-    assert ran.err == f"500 rows learnt, 800 in all; saved to {model}\n"
+    assert ran.err == f"500 rows learned, 800 in total; saved to {model}\n"
     _same_sums(model, nb, houses)
     assert done("update", model, one_house, "-q").err == ""
 
@@ -121,18 +121,20 @@ def test_the_certificate_as_text(nb: Path, halves: tuple[Path, Path], copied: Ca
     assert lines[0] == "certificate of forgetting"
     assert any(re.fullmatch(r"  rows forgotten +300", line) for line in lines)
     assert any(re.fullmatch(r"  rows left +500", line) for line in lines)
-    assert re.search(r"taken out of the model's, to 1[0-5]\.\d of 15\.9 digits of each column's spread", lines[-2])
-    assert lines[-1].endswith("was not verified: the model keeps no ledger (suffice fit --ledger)")
+    assert re.search(r"subtracted from the sums of the model, to 1[0-5]\.\d of 15\.9 digits of the spread", lines[-2])
+    assert lines[-1].endswith("not verified that the model learned these rows: it has no ledger (suffice fit --ledger)")
     assert library.load(model).rows_ == 500
 
 
 def test_the_certificate_of_a_model_with_a_ledger(houses: Path, halves: tuple[Path, Path], tmp_path: Path) -> None:
     model = tmp_path / "ledger.suffice"
     done("fit", houses, "-t", "sold_fast", "-m", "nb", *KINDS, "--ledger", "-o", model, "-q")
-    assert any(re.fullmatch(r"  ledger +800 rows: forget refuses others", line) for line in done("info", model).lines)
+    assert any(
+        re.fullmatch(r"  ledger +800 rows; suffice forget refuses others", line) for line in done("info", model).lines
+    )
     lines = done("forget", model, halves[0]).lines
     assert any(re.fullmatch(r"  verified +yes", line) for line in lines)
-    assert re.search(r"in the ledger of rows learned: the sums are those of the other 500 rows", lines[-1])
+    assert re.search(r"in the ledger of learned rows: the sums are those of the other 500 rows", lines[-1])
     refused("forget", model, halves[0], code=1)
 
 
@@ -174,7 +176,7 @@ def test_models_must_be_alike(
 ) -> None:
     whole = tmp_path / "m.suffice"
     assert "'nb' and 'linear'" in refused("merge", nb, prices, "-o", whole, code=1)
-    assert "a model of text: use suffice text" in refused("merge", nb, words, "-o", whole, code=1)
+    assert "is a text model: use suffice text" in refused("merge", nb, words, "-o", whole, code=1)
     other = fitted(tmp_path / "other.suffice", houses, "garden", "nb")
     assert "'sold_fast' and 'garden'" in refused("merge", nb, other, "-o", whole, code=1)
     done("fit", houses, "-t", "sold_fast", "-m", "nb", "--kind", "built=category", "-o", other)
@@ -190,7 +192,7 @@ def test_quiet_merges_and_info_has_no_candidates(parts: tuple[Path, ...], tmp_pa
 
 
 def test_merging_takes_two(nb: Path, tmp_path: Path) -> None:
-    assert "two models or more" in refused("merge", nb, "-o", tmp_path / "m.suffice", code=2)
+    assert "two or more models" in refused("merge", nb, "-o", tmp_path / "m.suffice", code=2)
     assert "--output" in refused("merge", nb, nb, code=2)
 
 
@@ -217,4 +219,4 @@ def test_rows_that_do_not_suit_change_nothing(nb: Path, houses: Path, tmp_path: 
 
 
 def test_one_row_is_called_a_row(nb: Path, one_house: Path, tmp_path: Path) -> None:
-    assert done("update", nb, one_house, "-o", tmp_path / "m.suffice").err.startswith("1 row learnt, 801 in all")
+    assert done("update", nb, one_house, "-o", tmp_path / "m.suffice").err.startswith("1 row learned, 801 in total")

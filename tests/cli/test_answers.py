@@ -121,10 +121,10 @@ def test_a_file_with_an_equals_sign_is_a_table(nb: Path, houses: Path, tmp_path:
 
 def test_what_is_no_row(nb: Path, houses: Path) -> None:
     assert "did you mean 'area'?" in refused("explain", nb, "aera=90", code=2)
-    assert "is no JSON" in refused("explain", nb, '{"area": 90', code=2)
-    assert "'foo' is neither a table nor a cell" in refused("explain", nb, "foo", "bar", code=2)
+    assert "is not a JSON object" in refused("explain", nb, '{"area": 90', code=2)
+    assert "'foo' is neither a table nor COLUMN=VALUE" in refused("explain", nb, "foo", "bar", code=2)
     assert "holds 'abc'" in refused("explain", nb, "area=abc", code=1)
-    assert "the table has 800 rows: there is no row 801" in refused("explain", nb, houses, "--row", 801, code=1)
+    assert "has 800 rows: there is no row 801" in refused("explain", nb, houses, "--row", 801, code=1)
 
 
 def test_a_table_without_rows_has_no_reasons(nb: Path, houses: Path, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_info_of_a_table_s_model(nb: Path) -> None:
     out = done("info", nb).out
     assert out.startswith("nb: naive Bayes")
     assert "predicts  sold_fast (classes: no, yes)" in out
-    assert "learnt    800 rows" in out
+    assert "learned   800 rows" in out
     found = done("info", nb, "--json").json
     assert (found["model"], found["rows"], found["bytes"]) == ("nb", 800, nb.stat().st_size)
 

@@ -40,8 +40,8 @@ def test_a_model_of_another_kind(houses: Path, tmp_path: Path, words: Path) -> N
     path = tmp_path / "gda.model"
     library.GDA().fit(x, np.arange(40) % 2).save(path)
     sentence = refused("predict", path, houses, code=1)
-    assert sentence == f"error: {path} holds a GDA, not a model of a table: use it from Python"
-    assert "a model of text: use suffice text" in refused("predict", words, houses, code=1)
+    assert sentence == f"error: {path} is a GDA, not a table model: load it in Python"
+    assert "is a text model: use suffice text" in refused("predict", words, houses, code=1)
 
 
 def test_damaged_models(nb: Path, houses: Path, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_curves_as_json(found: Any) -> None:
 
 def test_curves_as_a_table(houses: Path, found: Any) -> None:
     ran = done("compare", houses, "-t", "sold_fast", *FEW)
-    assert ran.lines[0].startswith("log loss on rows held out")
-    assert ran.lines[-1].startswith(f"at this size, take {found['best']}")
+    assert ran.lines[0].startswith("log loss on held-out rows")
+    assert ran.lines[-1].startswith(f"lowest loss on all rows: {found['best']}")
     for place, size in enumerate(found["sizes"]):
         cells = ran.lines[2 + place].replace("◂", "").split()
         assert cells[0] == f"{size:,}"
@@ -76,7 +76,7 @@ def test_a_measure_can_be_asked_for(houses: Path) -> None:
 def test_the_picture(houses: Path, tmp_path: Path, ending: str, start: bytes) -> None:
     path = tmp_path / f"curves{ending}"
     ran = done("compare", houses, "-t", "sold_fast", *LEAST, "-o", path)
-    assert ran.err == f"drawn in {path}\n"
+    assert ran.err == f"figure written to {path}\n"
     assert path.read_bytes().startswith(start)
     if ending == ".svg":
         ElementTree.parse(path)

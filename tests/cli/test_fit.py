@@ -168,7 +168,7 @@ def test_rows_limits_what_a_model_is_fitted_to(tmp_path: Path) -> None:
     assert done(*words, "--rows", "35,000", "--json").json["rows_fitted"] == 35_000
     assert done(*words, "--rows", "all", "--json").json["rows_fitted"] == 40_000
     model = tmp_path / "model.suffice"
-    remark = "logistic was fitted to 35,000 of the 40,000 rows, drawn at random"
+    remark = "logistic was fitted to 35,000 of 40,000 rows, drawn at random"
     assert remark in done(*words, "--rows", "35_000", "-o", model).out
     assert remark in done("info", model).out
 
@@ -182,7 +182,7 @@ def test_folds_change_how_models_are_judged(houses: Path) -> None:
 
 
 def test_a_model_that_is_not_saved_is_remarked_upon(houses: Path, said: Ran) -> None:
-    assert said.err == "note: the model was not saved: give -o model.suffice\n"
+    assert said.err == "note: the model was not saved: use -o model.suffice\n"
     assert done("fit", houses, "-t", "sold_fast", "-m", "nb", "-q").err == ""
 
 
@@ -190,7 +190,7 @@ def test_rows_without_a_target_are_left_out_and_said(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n" + "".join(f"{n / 3},{'' if n % 5 == 0 else 'xy'[n % 2]}\n" for n in range(40)))
     ran = done("fit", table, "-t", "b", "-m", "nb")
-    assert "8 rows without b left out" in ran.err
+    assert "8 rows without b were skipped" in ran.err
     assert ": 32 rows" in ran.out
 
 
@@ -210,7 +210,7 @@ def test_measures_of_many_classes_come_without_a_confusion_matrix(tmp_path: Path
 
 def test_models_that_cannot_be_fitted_are_left_out_and_said(tmp_path: Path) -> None:
     ran = done("fit", written(tmp_path / "t.csv", "x,y\n0.5,a\n1.5,b\n2.7,a\n3.1,b\n"), "-t", "y")
-    assert "note: gda was left out: the covariance of all classes together is singular" in ran.err
+    assert "note: gda was skipped: the covariance of all classes together is singular" in ran.err
     assert "gda " not in ran.out
 
 
@@ -227,4 +227,4 @@ def test_quiet_prints_nothing(houses: Path, tmp_path: Path) -> None:
 def test_a_ledger_that_a_model_cannot_keep_is_remarked_upon(tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", "x,y\n" + "0.5,a\n1.5,b\n2.5,a\n3.5,b\n" * 10)
     ran = done("fit", table, "-t", "y", "-m", "logistic", "--ledger")
-    assert "note: no ledger was kept: logistic is not fitted from sums, and cannot forget rows\n" in ran.err
+    assert "note: no ledger: logistic is not fitted from sums, and cannot forget rows\n" in ran.err

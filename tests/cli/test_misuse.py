@@ -127,11 +127,11 @@ def test_more_arguments_than_there_are(houses: Path) -> None:
 
 def test_a_ledger_is_not_kept_in_a_database(houses: Path) -> None:
     sentence = refused("fit", houses, "-t", "sold_fast", "--ledger", "--in-database", code=2)
-    assert "--ledger reads every row: leave out --in-database" in sentence
+    assert "--ledger needs every row: leave out --in-database" in sentence
 
 
 def test_an_output_without_a_name(houses: Path) -> None:
-    assert "the name of the file is empty: give one" in refused("fit", houses, "-t", "sold_fast", "-o", "", code=2)
+    assert "the file name is empty" in refused("fit", houses, "-t", "sold_fast", "-o", "", code=2)
 
 
 @pytest.mark.parametrize(("command", "code"), [("info", 1), ("mail status", 3)])
@@ -146,8 +146,8 @@ def test_a_fault_of_ours_is_one_sentence(
     ran = suffice(*command.split(), *([nb] if command == "info" else ["--filter", tmp_path / "mail.db"]))
     assert (ran.code, ran.raw) == (code, b"")
     assert ran.err == (
-        "error: something went wrong in suffice itself (RuntimeError: lost): SUFFICE_TRACEBACK=1 shows where; please "
-        "report it\n"
+        "error: internal error (RuntimeError: lost): please report it, with the traceback that SUFFICE_TRACEBACK=1 "
+        "prints\n"
     )
 
 

@@ -143,8 +143,8 @@ def test_unseen_categories_are_predicted_and_said(nb: Path, houses: Path, tmp_pa
     ran = done("predict", nb, table)
     assert len(ran.lines) == 3
     assert ran.err.splitlines() == [
-        "note: column 'district' holds 'Moon', which the model has never seen",
-        "note: column 'heating' holds 'coal', which the model has never seen",
+        "note: column 'district' has categories that the model has not seen: 'Moon'",
+        "note: column 'heating' has categories that the model has not seen: 'coal'",
     ]
     assert done("predict", nb, table, "-q").err == ""
 

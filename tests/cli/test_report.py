@@ -82,7 +82,7 @@ def test_the_report_names_the_model_its_columns_and_its_accuracy(page: Path, sma
 def test_two_features_for_the_boundary(logistic: Path, houses: Path, tmp_path: Path) -> None:
     for words in (("area",), ("area", "price", "built")):
         options = [word for name in words for word in ("--feature", name)]
-        assert "two columns" in refused("report", logistic, houses, *options, "-o", tmp_path / "r.html", code=2)
+        assert "must be given twice" in refused("report", logistic, houses, *options, "-o", tmp_path / "r.html", code=2)
     assert list(tmp_path.iterdir()) == []
 
 

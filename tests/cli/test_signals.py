@@ -53,7 +53,7 @@ def interrupt(command: subprocess.Popen[bytes], begun: Callable[[], bool]) -> No
     os.killpg(command.pid, signal.SIGINT)
     out, err = command.communicate(timeout=60)
     assert command.returncode in INTERRUPTED, err
-    assert (out, err.strip()) == (b"", b"stopped: files are as they were")
+    assert (out, err.strip()) == (b"", b"interrupted: no file was changed")
 
 
 def test_control_c_while_predicting(nb: Path, long_table: Path, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_control_c_that_a_library_turns_into_an_error_of_its_own_is_still_one(
         after = signal.getsignal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (ran.code, ran.err) == (130, "stopped: files are as they were\n")
+    assert (ran.code, ran.err) == (130, "interrupted: no file was changed\n")
     assert after is handler
 
 

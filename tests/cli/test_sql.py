@@ -41,13 +41,13 @@ def run(server: str, *statements: str) -> None:
 def test_where_sums_were_taken_is_said(parquet: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.suffice"
     ran = done("fit", parquet, "-t", "sold_fast", "-m", "nb", "--in-database", "--ignore", "note", "-o", model)
-    assert ran.lines[-1] == "sums were taken in DuckDB; rows were read to tell kinds and to compare models"
-    assert any(line.endswith("rows, sums taken in DuckDB") for line in done("info", model).lines)
+    assert ran.lines[-1] == "sums were computed in DuckDB; rows were read to infer column kinds and to compare models"
+    assert any(line.endswith("rows, sums computed in DuckDB") for line in done("info", model).lines)
     words = ("fit", parquet, "-t", "sold_fast", "-m", "nb", "--folds", 2)
     there, here = done(*words, "--in-database", "--json").json, done(*words, "--json").json
     assert (there["sums_taken"], here["sums_taken"]) == ("in DuckDB, of words here", "here")
     assert there["candidates"][0]["loss"] == pytest.approx(here["candidates"][0]["loss"])
-    assert "sums were taken" not in done(*words, "--no-in-database").out
+    assert "sums were computed" not in done(*words, "--no-in-database").out
 
 
 def test_a_server_s_table_is_summed_by_the_server(server: str, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_server_s_table_is_summed_by_the_server(server: str, tmp_path: Path) -
     )
     model = tmp_path / "model.suffice"
     ran = done("fit", f"{server}::visits", "-t", "sold", "-m", "nb", "-o", model)
-    assert "sums were taken in PostgreSQL" in ran.lines[-1]
+    assert "sums were computed in PostgreSQL" in ran.lines[-1]
     sql = done("sql", model, "--dialect", "postgresql", "--table", "visits", "--keep", "size").out.removesuffix(";\n")
     from adbc_driver_postgresql import dbapi
 

@@ -32,7 +32,7 @@ class Unimportable:
     ("error", "code", "said"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (ModuleNotFoundError(name="click"), 2, "the command needs more than the library: pip install 'suffice[cli]'\n"),
+        (ModuleNotFoundError(name="click"), 2, "error: the command needs click: pip install 'suffice[cli]'\n"),
     ],
 )
 def test_commands_that_cannot_be_imported(

@@ -137,8 +137,8 @@ def test_files_that_cannot_be_read_are_named(folder: Path, words: Path, tmp_path
         ("evaluate", words, tmp_path / "home"),
     ):
         err = done("text", *command).err
-        assert err.count(".txt was left out: No such file or directory\n") == 10
-        assert "note: 2 more files were left out\n" in err
+        assert err.count(".txt was skipped: No such file or directory\n") == 10
+        assert "note: 2 more files skipped\n" in err
     assert done("text", "fit", tmp_path / "home", "-m", "multinomial", "-q").err == ""
 
 
@@ -162,7 +162,7 @@ def test_update_and_forget(messages: Path, pairs: list[list[str]], words: Path, 
     done("text", "fit", halves[0], "-m", "multinomial", "-o", model)
     alone = done("text", "explain", model, "claim your prize, mum").out
     ran = done("text", "update", model, halves[1])
-    assert ran.err == f"140 documents learnt; saved to {model}\n"
+    assert ran.err == f"140 documents learned; saved to {model}\n"
     whole = done("text", "explain", words, "claim your prize, mum").out
     assert done("text", "explain", model, "claim your prize, mum").out == whole
     assert "forgotten" in done("text", "update", model, halves[1], "--forget").err
@@ -188,7 +188,7 @@ def test_models_of_tables_are_refused(nb: Path, messages: Path) -> None:
         ("evaluate", nb, messages),
         ("update", nb, messages),
     ):
-        assert "not a model of text" in refused("text", *words, code=1)
+        assert "not a text model" in refused("text", *words, code=1)
 
 
 def test_a_file_that_is_not_there(words: Path, tmp_path: Path) -> None:
@@ -208,12 +208,12 @@ def test_quiet_leaves_no_remarks(messages: Path, tmp_path: Path) -> None:
 
 def test_a_model_that_is_not_saved_is_remarked_upon(messages: Path) -> None:
     ran = done("text", "fit", messages, "-m", "multinomial")
-    assert ran.err == "note: the model was not saved: give -o model.suffice\n"
+    assert ran.err == "note: the model was not saved: use -o model.suffice\n"
 
 
 def test_a_folder_is_no_document(words: Path, tmp_path: Path) -> None:
     sentence = refused("text", "predict", words, tmp_path, code=2)
-    assert f"{tmp_path} is a folder: name files, as {tmp_path}/*" in sentence
+    assert f"{tmp_path} is a folder: name files, such as {tmp_path}/*" in sentence
 
 
 def test_no_lines_have_no_classes(words: Path) -> None:

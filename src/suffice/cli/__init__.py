@@ -14,6 +14,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.stderr.write("the command needs more than the library: pip install 'suffice[cli]'\n")
+        sys.stderr.write(f"error: the command needs {error.name}: pip install 'suffice[cli]'\n")
         sys.exit(2)
     run()

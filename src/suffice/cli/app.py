@@ -1,4 +1,4 @@
-"""The commands by name, and how errors leave the program: 0, fine; 1, the data says no; 2, misuse."""
+"""The commands by name, and the exit codes: 0 success, 1 the data is refused, 2 wrong usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -7,67 +7,67 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-#: Where each command lives, in the order in which they are listed.
-COMMANDS = {
-    "fit": "fitting",
-    "predict": "predicting",
-    "evaluate": "evaluating",
-    "compare": "comparing",
-    "explain": "explaining",
-    "report": "reporting",
-    "info": "describing",
-    "sql": "scoring",
-    "sample": "drawing",
-    "impute": "drawing",
-    "outliers": "drawing",
-    "update": "algebra",
-    "merge": "algebra",
-    "forget": "algebra",
-    "text": "text",
-    "mail": "mail",
-    "demo": "tour",
-    "completion": "completing",
-}
+#: The commands in the order of the help; each has the module of its name.
+COMMANDS = (
+    "fit",
+    "predict",
+    "evaluate",
+    "compare",
+    "explain",
+    "report",
+    "info",
+    "sql",
+    "sample",
+    "impute",
+    "outliers",
+    "update",
+    "merge",
+    "forget",
+    "text",
+    "mail",
+    "demo",
+    "completion",
+)
 
 
-class Later(click.Group):
-    """Commands whose modules are read when they are called."""
+class LazyGroup(click.Group):
+    """A group that imports the module of a command when the command is called."""
 
-    #: Where each command lives in a package, in the order in which they are listed, and how the functions' names end.
-    known: Mapping[str, str]
+    #: The commands in the order of the help, the package of their modules, and the suffix of their functions' names.
+    names: Sequence[str]
     package: str
-    ending = ""
+    suffix = ""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(self.known)
+        return list(self.names)
 
     def get_command(self, context: click.Context, name: str) -> click.Command:
-        """Return a command that is known."""
-        module = importlib.import_module(f"{self.package}.{self.known[name]}")
-        command: click.Command = getattr(module, name + self.ending)
+        """Import a command."""
+        module = importlib.import_module(f"{self.package}.{name}")
+        command: click.Command = getattr(module, name + self.suffix)
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Return the command that is asked for, or say which may be meant."""
-        check_command(args, self.known, context)
+        """Return the command of the arguments; raise with the closest name if there is none."""
+        check_command(args, self.names, context)
         return super().resolve_command(context, args)
 
 
-class Commands(Later):
-    """All of them."""
+class Commands(LazyGroup):
+    """The commands of ``suffice``."""
 
-    known, package = COMMANDS, "suffice.cli"
+    names, package = COMMANDS, "suffice.cli"
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command. Whoever reads our output may have had enough of it: that is no failure."""
+        """Run a command. A reader that closes the pipe early, such as ``head``, is no error."""
         try:
             return super().invoke(context)
         except BrokenPipeError:
@@ -76,7 +76,7 @@ class Commands(Later):
 
 
 def check_command(args: list[str], known: Iterable[str], context: click.Context) -> None:
-    """Raise where there is no such command, and say which may be meant."""
+    """Raise if the first argument is an unknown command, with the closest name."""
     if args and args[0] not in known and not args[0].startswith("-"):
         from suffice.tables.errors import nearest
 
@@ -86,28 +86,30 @@ def check_command(args: list[str], known: Iterable[str], context: click.Context)
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="suffice", prog_name="suffice")
 def suffice() -> None:
-    """Learn from tables and text with models you can read.
+    """Fit, apply and explain models of tables, text and mail.
 
-    A table is a file (CSV, TSV, Parquet, Arrow, JSON lines; .gz and .zst too), a folder or a glob of such files
-    (folders called column=value are columns), a URL of them (s3://, gs://), a table of a database (file.duckdb::name,
-    file.sqlite::name, postgresql://...::name), or - for standard input. A model is a file, or a URL.
+    TABLE is a file (CSV, TSV, Parquet, Arrow, JSON lines; also .gz and .zst), a folder or a glob of such files (folders
+    named column=value become columns), a URL (s3://, gs://), a table in a database (file.duckdb::name,
+    file.sqlite::name, postgresql://...::name), or - for standard input. MODEL is a file or a URL.
+
+    Exit codes: 0 success, 1 the data is refused, 2 wrong usage, 130 interrupted.
     """
 
 
 def run() -> NoReturn:
-    """Run a command, and leave with a code and at most one sentence."""
+    """Run a command, and exit with its code; an error is one sentence on standard error."""
     interrupts: list[int] = []
     try:
         with _record_interrupts(interrupts):
             code = suffice.main(prog_name="suffice", standalone_mode=False)
     except click.ClickException as error:
-        _say(" ".join(error.format_message().split()))
+        _print_error(" ".join(error.format_message().split()))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_report_interrupt())
     except Exception as error:
-        # A library that is interrupted may raise an error of its own instead of Python's.
-        sys.exit(_report_interrupt() if interrupts else _complain(error))
+        # A library that is interrupted may raise its own error instead of KeyboardInterrupt.
+        sys.exit(_report_interrupt() if interrupts else _report_error(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -131,42 +133,47 @@ def _record_interrupts(seen: list[int]) -> Iterator[None]:
 
 
 def _report_interrupt() -> int:
-    """Say that the command was interrupted, and return the exit code."""
+    """Print that the command was interrupted, and return the exit code."""
     from suffice.cli.output import say
 
-    say("stopped: files are as they were")
+    say("interrupted: no file was changed")
     return 130
 
 
-def _complain(error: Exception) -> int:
-    """Say what went wrong in one sentence, and return the exit code."""
+def _report_error(error: Exception) -> int:
+    """Print an error as one sentence, and return the exit code."""
     from suffice.tables.errors import MissingExtraError, UsageError
 
     if os.environ.get("SUFFICE_TRACEBACK"):
         raise error
     if isinstance(error, FileNotFoundError):
         if error.filename is None or "there is" in str(error):
-            _say(f"{error.strerror}: {error.filename}" if error.strerror else str(error))
+            _print_error(f"{error.strerror}: {error.filename}" if error.strerror else str(error))
         else:
-            _say(f"there is no file {error.filename}: check its name and folder")
+            _print_error(f"there is no file {error.filename}: check its name and folder")
         return 2
     if isinstance(error, OSError):
-        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        _print_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         return 1
     if isinstance(error, UsageError | MissingExtraError):
-        _say(str(error))
+        _print_error(str(error))
         return 2
     if isinstance(error, ValueError | TypeError | ArithmeticError | MemoryError):
-        _say(str(error) or type(error).__name__)
+        _print_error(str(error) or type(error).__name__)
         return 1
-    _say(
-        f"something went wrong in suffice itself ({type(error).__name__}: {error}): SUFFICE_TRACEBACK=1 shows where; "
-        "please report it"
-    )
+    _print_error(describe_internal_error(error))
     return 1
 
 
-def _say(sentence: str) -> None:
+def describe_internal_error(error: Exception) -> str:
+    """Return the message of an error that is a fault of suffice."""
+    return (
+        f"internal error ({type(error).__name__}: {error}): please report it, with the traceback that "
+        "SUFFICE_TRACEBACK=1 prints"
+    )
+
+
+def _print_error(sentence: str) -> None:
     from suffice.cli.output import say
 
     say(sentence, "error")

@@ -1,4 +1,4 @@
-"""What is shown: answers on standard output, remarks on standard error, colour on terminals alone."""
+"""Output: results on standard output, notes and errors on standard error, colour on terminals only."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from rich.table import Table
 
 from suffice.printable import printable, printable_lines
 
-#: Where there is no terminal, a row is a line.
+#: Width without a terminal: every row of a table is one line.
 _WIDE = 10_000
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command, which is fine with it."""
+        """Raise, so that the command can end without an error."""
         raise BrokenPipeError
 
 
 def console(error: bool = False) -> Console:
-    """Return where to write: as wide as the terminal, or wide enough for all where there is none."""
+    """Return a console as wide as the terminal, or without a limit if there is none."""
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else _WIDE
     return _Console(file=stream, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
 
 
 def rule(title: str) -> None:
-    """Write a heading to standard output."""
+    """Print a heading."""
     out = console()
     out.rule(f"[bold]{escape(printable(title))}") if out.is_terminal else print_line(f"-- {title} --")
 
 
-def say(sentence: str, kind: str = "note") -> None:
-    """Write a remark to standard error, unless the command was asked to be quiet."""
+def say(message: str, kind: str = "note") -> None:
+    """Print a note, a warning or an error to standard error; --quiet leaves errors only."""
     context = click.get_current_context(silent=True)
     if kind != "error" and context is not None and context.params.get("quiet"):
         return
     style = {"error": "[bold red]error:[/] ", "warning": "[yellow]note:[/] ", "note": ""}[kind]
     from suffice.tables.errors import masked
 
-    console(error=True).print(style + escape(printable_lines(masked(sentence))))
+    console(error=True).print(style + escape(printable_lines(masked(message))))
 
 
 def show_json(value: Any) -> None:
-    """Write a value to standard output as JSON; what is not finite as null, control characters by their numbers."""
+    """Print a value as JSON; numbers that are not finite as null, control characters escaped."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
     sys.stdout.write("\n".join(_escaped(line) for line in text.split("\n")) + "\n")
 
@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, marked: int | None = None
 ) -> None:
-    """Write a table to standard output; columns of numbers go to the right."""
+    """Print a table; columns of numbers are aligned to the right."""
     table = Table(
         title=title and escape(printable(title)), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
@@ -106,7 +106,7 @@ def _looks_numeric(cell: Any) -> bool:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as it is shown: numbers to four digits, text without control characters.
+    """Return a cell as text: numbers with four digits, no control characters.
 
     Examples
     --------
@@ -123,12 +123,12 @@ def shown(cell: Any) -> str:
 
 
 def print_line(text: str = "", style: str = "") -> None:
-    """Write a line to standard output."""
+    """Print a line."""
     console().print(escape(printable_lines(text)), style=style)
 
 
 def counted(count: int, noun: str) -> str:
-    """Return how many there are.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def share(part: float) -> str:
-    """Return a share in per cent.
+    """Return a share in percent.
 
     Examples
     --------
@@ -150,8 +150,8 @@ def share(part: float) -> str:
 
 
 @contextmanager
-def watching(quiet: bool) -> Iterator[Any]:
-    """Yield what long work tells how far it is: a bar with rate and time left, on a terminal alone."""
+def progress_bar(quiet: bool) -> Iterator[Any]:
+    """Yield a callback for the progress of long work: a bar with rate and remaining time, on terminals only."""
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
@@ -167,13 +167,13 @@ def watching(quiet: bool) -> Iterator[Any]:
         task = progress.add_task("", total=None, rate="")
         stage, started = "", time.monotonic()
 
-        def watch(doing: str, done: int, total: int | None) -> None:
+        def watch(work: str, done: int, total: int | None) -> None:
             nonlocal stage, started
-            if doing != stage:
-                stage, started = doing, time.monotonic()
-                progress.reset(task, total=total, description=doing, rate="")
+            if work != stage:
+                stage, started = work, time.monotonic()
+                progress.reset(task, total=total, description=work, rate="")
             seconds = time.monotonic() - started
-            rate = f"{done / seconds:,.0f} rows/s" if doing == "reading" and seconds > 0.2 else ""
-            progress.update(task, completed=done, total=total, description=doing, rate=rate)
+            rate = f"{done / seconds:,.0f} rows/s" if work == "reading" and seconds > 0.2 else ""
+            progress.update(task, completed=done, total=total, description=work, rate=rate)
 
         yield watch

@@ -1,4 +1,4 @@
-"""suffice text: classifiers of documents, from folders, lines and standard input."""
+"""suffice text: classification of documents."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import Named, check_file, json_option, model_output_option, quiet_option, save
+from suffice.cli.files import check_file, save_model
+from suffice.cli.options import Named, json_option, list_models, model_argument, model_output_option, quiet_option
 from suffice.model_types import TEXT_MODEL_TYPES
 from suffice.printable import printable
 
-#: So many files that could not be read are named.
+#: The number of unreadable files that are named.
 _NAMED = 10
 
 
 class _Group(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
-        """Return the names of the commands, in the order in which they are used."""
+        """Return the names of the commands, in the order of definition."""
         return list(self.commands)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Return the command that is asked for, or say which may be meant."""
+        """Return the command of the arguments; raise with the closest name if there is none."""
         from suffice.cli.app import check_command
 
         check_command(args, self.commands, context)
@@ -31,19 +32,20 @@ class _Group(click.Group):
 
 @click.group(cls=_Group)
 def text() -> None:
-    """Classify documents: from folders, files of lines, standard input.
+    """Fit, apply and explain text classifiers.
 
-    DOCUMENTS is a folder with a folder of files for each class, or a file of lines: class, tab, document.
+    DOCUMENTS is a folder with a subfolder of files for each class, or a text file with a document in each line: class,
+    tab, document.
     """
 
 
 documents_argument = click.argument("documents", metavar="DOCUMENTS")
 separator_option = click.option(
-    "--separator", default="\t", show_default="tab", help="What follows the class in a line."
+    "--separator", default="\t", show_default="tab", help="Separator of class and document."
 )
 
 
-@text.command("fit")
+@text.command("fit", epilog=list_models(TEXT_MODEL_TYPES.values()))
 @documents_argument
 @click.option(
     "-m",
@@ -51,18 +53,18 @@ separator_option = click.option(
     type=Named(["auto", *TEXT_MODEL_TYPES]),
     default="auto",
     show_default=True,
-    help="Which model to fit.",
+    help="Model to fit.",
 )
 @click.option(
     "--features",
     type=Named(["words", "bigrams", "characters"]),
     default="words",
     show_default=True,
-    help="What is counted.",
+    help="Features to count.",
 )
-@click.option("--hashed", is_flag=True, help="The same memory for any vocabulary.")
+@click.option("--hashed", is_flag=True, help="Hash the words: constant memory for any vocabulary.")
 @separator_option
-@model_output_option("Where to save the model.")
+@model_output_option("File or URL to save the model to.")
 @json_option
 @quiet_option
 def fit_text(
@@ -75,28 +77,31 @@ def fit_text(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Fit a classifier to DOCUMENTS."""
+    """Fit a text classifier to DOCUMENTS.
+
+    --model auto compares the models by cross-validation, and keeps the one with the lowest log loss.
+    """
     import time
     import warnings
 
     from suffice import TextClassifier
-    from suffice.cli.output import print_line, say, share, show_json, show_table, watching
+    from suffice.cli.output import print_line, progress_bar, say, share, show_json, show_table
 
     start = time.perf_counter()
-    with watching(quiet) as watch, warnings.catch_warnings(record=True) as caught:
+    with progress_bar(quiet) as watch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        seen = _Watched(_source(documents, separator), watch)
+        batches = _Batches(_open_documents(documents, separator), watch)
         fitted = TextClassifier(model, features=features, vocabulary="hashed" if hashed else "exact")
-        fitted.fit(iter(seen))
+        fitted.fit(iter(batches))
     for each in caught:
         say(str(each.message), "warning")
-    seen.say_skipped()
+    batches.warn_of_skipped()
     if output is not None:
-        save(fitted, output)
+        save_model(fitted, output)
     seconds = time.perf_counter() - start
     candidates = [vars(each) for each in getattr(fitted, "selection_", [])]
-    about = {
-        "documents": seen.count,
+    summary = {
+        "documents": batches.count,
         "classes": fitted.classes_,
         "model": fitted.model_,
         "candidates": candidates,
@@ -104,12 +109,12 @@ def fit_text(
         "saved": output,
     }
     if as_json:
-        show_json(about)
+        show_json(summary)
         return
-    print_line(f"{seen.count:,} documents of {len(fitted.classes_)} classes in {seconds:.1f} s", "bold")
+    print_line(f"{batches.count:,} documents of {len(fitted.classes_)} classes in {seconds:.1f} s", "bold")
     if candidates:
         rows = [[each["model"], f"{-each['log_score']:.4f}", share(each["accuracy"])] for each in candidates]
-        print_line("judged by documents that were held out:")
+        print_line("cross-validation:")
         show_table(["model", "log loss", "accuracy"], rows, marked=0)
     print_line(f"chosen: {fitted.model_}" if model == "auto" else f"fitted: {fitted.model_}", "bold")
     for label, words in fitted.top_words(n=8).items():
@@ -117,28 +122,28 @@ def fit_text(
     if quiet:
         return
     if output is None:
-        say("the model was not saved: give -o model.suffice", "warning")
+        say("the model was not saved: use -o model.suffice", "warning")
     else:
         say(f"saved to {output}")
 
 
-class _Watched:
-    """Batches of documents, counted as they go by."""
+class _Batches:
+    """Batches of documents, which are counted as they are read."""
 
     def __init__(self, batches: Any, watch: Any = None) -> None:
         self.count = 0
         self._batches = batches
         self._watch = watch
 
-    def say_skipped(self) -> None:
-        """Name the files that could not be read."""
+    def warn_of_skipped(self) -> None:
+        """Print the files that could not be read."""
         from suffice.cli.output import counted, say
 
         skipped = getattr(self._batches, "skipped", [])
         for path, why in skipped[:_NAMED]:
-            say(f"{path} was left out: {why}", "warning")
+            say(f"{path} was skipped: {why}", "warning")
         if len(skipped) > _NAMED:
-            say(f"{counted(len(skipped) - _NAMED, 'more file')} were left out", "warning")
+            say(f"{counted(len(skipped) - _NAMED, 'more file')} skipped", "warning")
 
     def __iter__(self) -> Any:
         for texts, labels in self._batches:
@@ -148,53 +153,46 @@ class _Watched:
             yield texts, labels
 
 
-def _source(documents: str, separator: str) -> Any:
+def _open_documents(documents: str, separator: str) -> Any:
     from suffice.tables import TableError
     from suffice.text.sources import folder, lines
 
     place = Path(documents)
     if place.is_dir():
         if not any(each.is_dir() for each in place.iterdir()):
-            raise TableError(
-                f"{documents} holds no folders: there must be one for each class, with its documents in it"
-            )
+            raise TableError(f"{documents} has no subfolders: there must be one for each class, with its documents")
         return folder(place)
     if not place.exists():
         raise FileNotFoundError(f"there is no folder or file {documents}: check its name")
     if place.stat().st_size == 0:
-        raise TableError(f"{documents} is empty: there is nothing to learn from")
+        raise TableError(f"{documents} is empty")
     return lines(place, separator)
 
 
-def _listed(texts: Any) -> Any:
-    """Return documents one by one, where they lie in one buffer."""
+def _split(texts: Any) -> Any:
+    """Return the documents of a batch, which may be in one buffer, as a list."""
     from suffice.text.sources import TextBuffer
 
     return texts.split() if isinstance(texts, TextBuffer) else texts
 
 
-def _loaded(path: str) -> Any:
+def _load_text_model(path: str) -> Any:
     check_file(path)
     import suffice
     from suffice.tables import TableError
 
     model = suffice.load(path)
     if not isinstance(model, suffice.TextClassifier):
-        raise TableError(
-            f"{path} holds a {type(model).__name__}, not a model of text: use suffice info to see what it is"
-        )
+        raise TableError(f"{path} is a {type(model).__name__}, not a text model: suffice info describes it")
     return model
 
 
-model_argument = click.argument("model", type=click.Path(), metavar="MODEL")
-
-
-def _texts(given: tuple[str, ...], by_line: bool) -> list[tuple[str, bytes]]:
-    """Return what each document is called, and its bytes."""
+def _read_documents(files: tuple[str, ...], by_line: bool) -> list[tuple[str, bytes]]:
+    """Return the name and the bytes of each document."""
     found: list[tuple[str, bytes]] = []
-    for name in given or ("-",):
+    for name in files or ("-",):
         if name != "-" and Path(name).is_dir():
-            raise click.UsageError(f"{name} is a folder: name files, as {name}/*")
+            raise click.UsageError(f"{name} is a folder: name files, such as {name}/*")
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         if by_line:
             found.extend((f"{name}:{number}", line) for number, line in enumerate(data.splitlines(), 1) if line.strip())
@@ -206,14 +204,14 @@ def _texts(given: tuple[str, ...], by_line: bool) -> list[tuple[str, bytes]]:
 @text.command("predict")
 @model_argument
 @click.argument("files", nargs=-1, type=click.Path())
-@click.option("--lines", "by_line", is_flag=True, help="Every line is a document.")
+@click.option("--lines", "by_line", is_flag=True, help="Classify each line.")
 @json_option
 def predict_text(model: str, files: tuple[str, ...], by_line: bool, as_json: bool) -> None:
-    """Classify FILES, or standard input."""
+    """Predict the class of each of FILES, or of standard input."""
     from suffice.cli.output import show_json
 
-    fitted = _loaded(model)
-    found = _texts(files, by_line)
+    fitted = _load_text_model(model)
+    found = _read_documents(files, by_line)
     if not found:
         return
     p = fitted.predict_proba([data for _, data in found])
@@ -230,10 +228,13 @@ def predict_text(model: str, files: tuple[str, ...], by_line: bool, as_json: boo
 @model_argument
 @click.argument("words", nargs=-1)
 def explain_text(model: str, words: tuple[str, ...]) -> None:
-    """Say which words of a text speak for its class: of WORDS, or of standard input."""
+    """Explain the class of WORDS, or of standard input.
+
+    Prints the contribution of each word to the log-odds.
+    """
     from suffice.cli.output import print_line
 
-    print_line(str(_loaded(model).explain(" ".join(words) if words else sys.stdin.buffer.read())))
+    print_line(str(_load_text_model(model).explain(" ".join(words) if words else sys.stdin.buffer.read())))
 
 
 @text.command("evaluate")
@@ -242,49 +243,52 @@ def explain_text(model: str, words: tuple[str, ...]) -> None:
 @separator_option
 @json_option
 def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> None:
-    """Measure how well MODEL classifies DOCUMENTS whose classes are known."""
-    from suffice.cli.evaluating import show_evaluation
+    """Measure the predictions of MODEL on DOCUMENTS.
+
+    Prints accuracy, log loss and calibration error, precision and recall of each class, and the confusion matrix.
+    """
+    from suffice.cli.evaluate import show_evaluation
     from suffice.cli.output import show_json
     from suffice.metrics import Evaluation
     from suffice.statistics import Labels
 
-    fitted = _loaded(model)
+    fitted = _load_text_model(model)
     labels = Labels.of(fitted.classes_)
-    seen = Evaluation("classes", labels)
-    read = _Watched(_source(documents, separator))
-    for texts, truth in read:
+    evaluation = Evaluation("classes", labels)
+    batches = _Batches(_open_documents(documents, separator))
+    for texts, truth in batches:
         codes = labels._places(tuple(truth))
-        strange = [name for name, code in zip(truth, codes, strict=True) if code < 0]
-        seen.add(fitted.predict_proba(_listed(texts)), codes, strange)
-    read.say_skipped()
+        unknown = [name for name, code in zip(truth, codes, strict=True) if code < 0]
+        evaluation.add(fitted.predict_proba(_split(texts)), codes, unknown)
+    batches.warn_of_skipped()
     if as_json:
         show_json(
             {
-                "rows": seen.rows,
-                "measures": seen.summary(),
-                "confusion": seen.confusion,
-                "per_class": seen.per_class(),
-                "unknown_classes": seen.unknown,
+                "rows": evaluation.rows,
+                "measures": evaluation.summary(),
+                "confusion": evaluation.confusion,
+                "per_class": evaluation.per_class(),
+                "unknown_classes": evaluation.unknown,
             }
         )
         return
-    show_evaluation(seen)
+    show_evaluation(evaluation)
 
 
 @text.command("update")
 @model_argument
 @documents_argument
 @separator_option
-@click.option("--forget", "forgetting", is_flag=True, help="Unlearn the documents instead.")
-@model_output_option("Where to save the model; in its own place otherwise.")
+@click.option("--forget", "forgetting", is_flag=True, help="Subtract the documents instead.")
+@model_output_option("File or URL to save the model to.", show_default="MODEL")
 def update_text(model: str, documents: str, separator: str, forgetting: bool, output: str | None) -> None:
-    """Learn DOCUMENTS as well, or unlearn them."""
+    """Add DOCUMENTS to MODEL, or subtract them."""
     from suffice.cli.output import say
 
-    fitted = _loaded(model)
-    seen = _Watched(_source(documents, separator))
-    for texts, labels in seen:
+    fitted = _load_text_model(model)
+    batches = _Batches(_open_documents(documents, separator))
+    for texts, labels in batches:
         (fitted.forget if forgetting else fitted.partial_fit)(texts, labels)
-    seen.say_skipped()
-    save(fitted, output or model)
-    say(f"{seen.count:,} documents {'forgotten' if forgetting else 'learnt'}; saved to {output or model}")
+    batches.warn_of_skipped()
+    save_model(fitted, output or model)
+    say(f"{batches.count:,} documents {'forgotten' if forgetting else 'learned'}; saved to {output or model}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.app import Later
+from suffice.cli.app import LazyGroup, describe_internal_error
 
 #: The commands in the order of the help text; each is in the module of its name.
 COMMANDS = (
@@ -33,10 +33,10 @@ COMMANDS = (
 SPAM, HAM, UNSURE, ERROR = 0, 1, 2, 3
 
 
-class MailCommands(Later):
+class MailCommands(LazyGroup):
     """The commands of suffice mail. The exit code of any error is 3, since 0 to 2 are verdicts."""
 
-    known, package, ending = {name: name for name in COMMANDS}, "suffice.cli.mail", "_command"
+    names, package, suffix = COMMANDS, "suffice.cli.mail", "_command"
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Parse the options of the group."""
@@ -92,10 +92,7 @@ def print_error(error: Exception) -> None:
     elif isinstance(error, OSError | ValueError | MemoryError | ImportError):
         sentence = str(error) or type(error).__name__
     else:
-        sentence = (
-            f"something went wrong in suffice itself ({type(error).__name__}: {error}): SUFFICE_TRACEBACK=1 shows "
-            "where; please report it"
-        )
+        sentence = describe_internal_error(error)
     sys.stderr.write(f"error: {sentence}\n")
 
 

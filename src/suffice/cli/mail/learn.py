@@ -184,9 +184,9 @@ def show_progress(
     if quiet or not sys.stderr.isatty():
         yield pairs
         return
-    from suffice.cli.output import watching
+    from suffice.cli.output import progress_bar
 
-    with watching(quiet) as watch:
+    with progress_bar(quiet) as watch:
         yield _advance(pairs, watch, total, doing) if watch is not None else pairs
 
 

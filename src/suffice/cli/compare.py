@@ -1,4 +1,4 @@
-"""suffice compare: learning curves of generative and discriminative models on one's own table."""
+"""suffice compare: learning curves of several models on a table."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
+from suffice.cli.files import open_table
 from suffice.cli.options import (
     Named,
+    column_kinds,
     json_option,
-    kinds_of,
-    opened,
     output_option,
     quiet_option,
     schema_options,
+    seed_option,
     table_argument,
     table_options,
 )
@@ -23,15 +24,24 @@ from suffice.model_types import MODEL_TYPES
 @click.command()
 @table_argument
 @schema_options
-@click.option("-m", "--model", "models", multiple=True, type=Named(MODEL_TYPES), help="A model; may be repeated.")
+@click.option(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    type=Named(MODEL_TYPES),
+    show_default="a few that suit the table",
+    help="Model to fit; may be repeated.",
+)
 @click.option(
     "--measure",
-    help="'log loss' (by which fit chooses) or error of classes; 'squared error' of numbers; deviance of counts.",
+    show_default="the loss that suffice fit minimises",
+    help="Measure: 'log loss' or error for classes; 'squared error' for numbers; deviance for counts.",
 )
-@click.option("--sizes", type=click.IntRange(2), default=8, show_default=True, help="How many sizes to try.")
-@click.option("--repeats", type=click.IntRange(1), default=10, show_default=True, help="Draws of each size.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
-@output_option("Where to draw the picture (.svg, .png, .pdf).")
+@click.option("--sizes", type=click.IntRange(2), default=8, show_default=True, help="Number of training set sizes.")
+@click.option("--repeats", type=click.IntRange(1), default=10, show_default=True, help="Random draws of each size.")
+@seed_option()
+@output_option("Figure to write (.svg, .png, .pdf).")
 @table_options
 @json_option
 @quiet_option
@@ -49,22 +59,23 @@ def compare(
     task: str | None,
     as_json: bool,
     quiet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
-    """Draw learning curves on TABLE: which model to take at which size, and where the curves cross.
+    """Print learning curves of models on TABLE.
 
-    A generative model learns fast and may stop early; a discriminative one learns slowly and may end lower.
+    Each model is fitted to more and more rows, and its loss on held-out rows is printed. Generative models need fewer
+    rows; discriminative models often have the lower loss on many rows. Crossings of their curves are listed.
     """
-    from suffice.cli.output import say, show_json, watching
+    from suffice.cli.output import progress_bar, say, show_json
     from suffice.plots import LearningCurveDisplay
-    from suffice.tables import compare as compared
+    from suffice.tables import compare as compare_models
 
     if output is not None:
-        _check_picture(output)
-    kinds = kinds_of(kind, ignore)
-    source = opened(table, kinds, **how)
-    with watching(quiet) as watch:
-        found = compared(
+        _check_suffix(output)
+    kinds = column_kinds(kind, ignore)
+    source = open_table(table, kinds, **options)
+    with progress_bar(quiet) as watch:
+        found = compare_models(
             source,
             target,
             models,
@@ -83,24 +94,24 @@ def compare(
     else:
         _show(found, display.crossings)
     if output is not None:
-        save_picture(display, output)
+        _save_figure(display, output)
     if quiet:
         return
     if output is not None:
-        say(f"drawn in {output}")
+        say(f"figure written to {output}")
     elif not as_json:
-        say("give -o curves.svg for the picture")
+        say("use -o curves.svg for a figure")
 
 
-def _check_picture(path: str) -> None:
+def _check_suffix(path: str) -> None:
     from suffice.tables.errors import UsageError
 
     if not path.lower().endswith((".svg", ".png", ".pdf")):
-        raise UsageError(f"{path} has no ending that says how to draw it: use .svg, .png or .pdf")
+        raise UsageError(f"{path} has no suffix of a figure: use .svg, .png or .pdf")
 
 
-def save_picture(display: Any, path: str) -> None:
-    """Draw a display into a file, which appears when it is whole."""
+def _save_figure(display: Any, path: str) -> None:
+    """Write a figure; the file appears when it is complete."""
     from suffice.tables.table_writer import replace_file
 
     with replace_file(path) as temporary:
@@ -124,7 +135,9 @@ def _show(found: Any, crossings: Any) -> None:
             ]
         )
     kinds = {name: "generative" if found.generative[name] else "discriminative" for name in names}
-    print_line(f"{found.measure} on rows held out, by rows learnt ({found.rows:,} in the table)", "bold")
+    print_line(
+        f"{found.measure} on held-out rows, by number of training rows ({found.rows:,} rows in the table)", "bold"
+    )
     show_table(["rows", *names], rows)
     for kind in ("generative", "discriminative"):
         print_line(f"  {kind}: {', '.join(name for name in names if kinds[name] == kind) or 'none'}", "dim")
@@ -133,5 +146,5 @@ def _show(found: Any, crossings: Any) -> None:
     for each in pairs:
         print_line(f"{each.one} and {each.other} cross at about {each.size:,.0f} rows")
     if not pairs:
-        print_line("no generative model's curve crosses a discriminative one's in this range")
-    print_line(f"at this size, take {found.best} ({kinds[found.best]})", "bold")
+        print_line("no curve of a generative model crosses one of a discriminative model")
+    print_line(f"lowest loss on all rows: {found.best} ({kinds[found.best]})", "bold")

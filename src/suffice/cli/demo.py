@@ -1,4 +1,4 @@
-"""suffice demo: a tour of what there is, on small data that comes along."""
+"""suffice demo: a tour of the commands, on small data sets of the package."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import click
 
 
 @click.command()
-@click.option(
-    "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Where to write what is made."
-)
+@click.option("--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Folder to write to.")
 def demo(folder: str) -> None:
-    """Take the two-minute tour: a table, some text, a mailbox, verdicts with reasons, a report."""
+    """Run a two-minute tour of the commands.
+
+    It fits a table, classifies text and mail, explains predictions, and writes a report.
+    """
     from suffice.cli.mail.demo import prepare_folder
     from suffice.cli.output import print_line, rule
     from suffice.demo import houses
@@ -25,12 +26,12 @@ def demo(folder: str) -> None:
     start = time.perf_counter()
     model = _table(place)
     _text(place)
-    rule("4. Mail: spam or not, and why?")
+    rule("4. Mail: spam or ham, and why?")
     _mail(place)
     rule("5. A report")
     _report(model, place)
     print_line()
-    print_line(f"that took {time.perf_counter() - start:.0f} s; what was made is in {place}/", "bold")
+    print_line(f"{time.perf_counter() - start:.0f} s; the files are in {place}/", "bold")
     print_line("next: suffice fit YOUR.csv --target COLUMN -o model.suffice; suffice --help")
 
 
@@ -43,7 +44,7 @@ def _mail(place: Path) -> None:
 
 
 def _table(place: Path) -> Any:
-    from suffice.cli.fitting import _show
+    from suffice.cli.fit import show_fit
     from suffice.cli.output import print_line, rule
     from suffice.tables import TableModel, open_table
     from suffice.tables.table_writer import open_writer
@@ -52,10 +53,10 @@ def _table(place: Path) -> Any:
     print_line(f"$ suffice fit {place}/houses.csv --target sold_fast -o {place}/houses.suffice", "cyan")
     source = open_table(place / "houses.csv")
     model = TableModel().fit(source, "sold_fast")
-    _show(model, source.name)
+    show_fit(model, source.name)
     model.save(place / "houses.suffice")
     print_line()
-    rule("2. Why? And what if rows must be forgotten?")
+    rule("2. Explain a prediction, and forget rows")
     print_line(f"$ suffice explain {place}/houses.suffice {place}/houses.csv --row 1", "cyan")
     first = next(iter(source.batches())).slice(0, 1)
     print_line(str(model.explain(first)[0]))
@@ -68,7 +69,7 @@ def _table(place: Path) -> Any:
     print_line(f"$ suffice forget {place}/houses-nb.suffice {place}/some-rows.csv", "cyan")
     found = bayes.forget(some)
     print_line(
-        f"{found['rows']} rows forgotten, {found['left']} left: the sums are those of a fit to these, to "
+        f"{found['rows']} rows forgotten, {found['left']} left: the sums are those of a fit to the remaining rows, to "
         f"{found['digits_kept']:.1f} of 15.9 digits"
     )
     print_line()
@@ -91,20 +92,20 @@ def _text(place: Path) -> None:
     print_line(f"{len(texts)} messages of {len(set(labels))} classes")
     for label, words in model.top_words(n=6).items():
         print_line(f"  {label:<8} {', '.join(word for word, _ in words)}")
-    for verdict in (
+    for message in (
         "mum, click here to claim your free prize",
         "can you send me the slides before the meeting on monday?",
     ):
-        print_line(f'$ suffice text explain {place}/messages.suffice "{verdict}"', "cyan")
-        print_line(str(model.explain(verdict)))
+        print_line(f'$ suffice text explain {place}/messages.suffice "{message}"', "cyan")
+        print_line(str(model.explain(message)))
     print_line()
 
 
 def _report(model: Any, place: Path) -> None:
-    from suffice.cli.output import print_line, watching
+    from suffice.cli.output import print_line, progress_bar
     from suffice.report import report
 
     print_line(f"$ suffice report {place}/houses.suffice {place}/houses.csv -o {place}/report.html", "cyan")
-    with watching(quiet=False) as watch:
+    with progress_bar(quiet=False) as watch:
         report(model, place / "houses.csv", place / "report.html", watch=watch)
-    print_line(f"a page to open in a browser: {place / 'report.html'}")
+    print_line(f"open {place / 'report.html'} in a browser")

@@ -1,4 +1,4 @@
-"""suffice info: what a model's file holds."""
+"""suffice info: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -6,65 +6,66 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import file_size, json_option, model_argument
+from suffice.cli.files import file_size
+from suffice.cli.options import json_option, model_argument
 
 
 @click.command()
 @model_argument
 @json_option
 def info(model: str, as_json: bool) -> None:
-    """Say what MODEL is, what it reads and what it was chosen from."""
+    """Describe a model file: model, columns, cross-validation."""
     import suffice
     from suffice.cli.output import show_json
 
     fitted = suffice.load(model)
     size = file_size(model)
     if not isinstance(fitted, suffice.TableModel):
-        _other(fitted, size, as_json)
+        _show_other(fitted, size, as_json)
         return
     if as_json:
-        from suffice.cli.fitting import about
+        from suffice.cli.fit import fit_summary
 
         fitted.seconds_ = float("nan")
-        found = about(fitted, "", model)
+        found = fit_summary(fitted, "", model)
         show_json({name: found[name] for name in found if name not in ("seconds", "table", "saved")} | {"bytes": size})
         return
     _show(fitted, size)
 
 
 def _show(model: Any, size: int) -> None:
-    from suffice.cli.fitting import drawn_rows, show_candidates, show_columns
+    from suffice.cli.fit import fitted_rows, show_candidates, show_columns
     from suffice.cli.output import print_line
 
     form = model.predictor_.form
     schema = model.schema_
     print_line(f"{form.name}: {form.title}", "bold")
     classes = ": " + ", ".join(map(str, model._labels)) if schema.task == "classes" else ""
-    can = "predict, explain, learn more, merge, forget" if form.exact else "predict, explain"
+    commands = "predict, explain, update, merge, forget" if form.exact else "predict, explain"
     print_line(f"  predicts  {schema.target} ({schema.task}{classes})")
-    where = "" if model.summed_ == "here" else f", sums taken {model.summed_}"
-    print_line(f"  learnt    {model.rows_:,} rows{where}")
+    where = "" if model.summed_ == "here" else f", sums computed {model.summed_}"
+    print_line(f"  learned   {model.rows_:,} rows{where}")
     if model.fitted_rows_ < model.rows_:
-        print_line(f"  fitted    {drawn_rows(model)}")
+        print_line(f"  fitted    {fitted_rows(model)}")
     if model.ledger_ is not None:
-        print_line(f"  ledger    {len(model.ledger_):,} rows: forget refuses others")
+        print_line(f"  ledger    {len(model.ledger_):,} rows; suffice forget refuses others")
     print_line(f"  file      {size / 1000:,.0f} kB")
-    print_line(f"  can       {can}, sample, impute, find outliers")
+    print_line(f"  commands  {commands}, sample, impute, outliers")
     show_columns(model)
     if model.candidates_:
         print_line()
         show_candidates(model)
 
 
-def _other(model: Any, size: int, as_json: bool) -> None:
+def _show_other(model: Any, size: int, as_json: bool) -> None:
     from suffice.cli.output import print_line, show_json
 
-    about = {"kind": type(model).__name__, "bytes": size, "classes": getattr(model, "classes_", None)}
-    about["form"] = getattr(model, "model_", None)
+    found = {"kind": type(model).__name__, "bytes": size, "classes": getattr(model, "classes_", None)}
+    found["form"] = getattr(model, "model_", None)
     if as_json:
-        show_json(about)
+        show_json(found)
         return
-    print_line(str(about["kind"]), "bold")
+    print_line(str(found["kind"]), "bold")
     for name in ("form", "classes", "bytes"):
-        if about[name] is not None:
-            print_line(f"  {name:<8} {about[name]}")
+        if found[name] is not None:
+            print_line(f"  {name:<8} {found[name]}")

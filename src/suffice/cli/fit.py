@@ -1,4 +1,4 @@
-"""suffice fit: a table in, a model out."""
+"""suffice fit: a model of a table."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any
 
 import click
 
+from suffice.cli.files import file_size, open_table, save_model
 from suffice.cli.options import (
     Named,
-    file_size,
+    column_kinds,
     json_option,
-    kinds_of,
+    list_models,
     model_output_option,
-    opened,
     quiet_option,
-    save,
     schema_options,
+    seed_option,
     table_argument,
     table_options,
 )
 from suffice.model_types import MODEL_TYPES
 
-#: With fewer rows than these, held-out rows say little.
+#: With fewer rows, measures on held-out rows are too uncertain to choose a model.
 _FEW = 20
 
 
-def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | str | None:
+def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | str | None:
     if value in ("all", "auto"):
         return None if value == "all" else value
     try:
@@ -33,37 +33,38 @@ def _most_rows(context: click.Context, parameter: click.Parameter, value: str) -
     except ValueError:
         found = 0
     if found < 1:
-        raise click.BadParameter(f"give a number of rows, all or auto; got {value!r}")
+        raise click.BadParameter(f"must be a number of rows, all or auto; got {value!r}")
     return found
 
 
-@click.command()
+@click.command(epilog=list_models(MODEL_TYPES.values()))
 @table_argument
 @schema_options
 @click.option(
-    "-m", "--model", type=Named(["auto", *MODEL_TYPES]), default="auto", show_default=True, help="Which model to fit."
+    "-m", "--model", type=Named(["auto", *MODEL_TYPES]), default="auto", show_default=True, help="Model to fit."
 )
-@model_output_option("Where to save the model, such as model.suffice.")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds that are held out in turn.")
+@model_output_option("File or URL to save the model to, such as model.suffice.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Cross-validation folds.")
 @click.option(
     "--rows",
     default="auto",
     show_default=True,
-    callback=_most_rows,
+    callback=_parse_rows,
     metavar="N|all|auto",
-    help="Rows that regressions are fitted to: N drawn at random, all, or all where rows times parameters are no more "
-    "than 2e9 and 500,000 otherwise (auto).",
+    help="Rows that regressions are fitted to: N drawn at random, all, or auto: all if rows times parameters are at "
+    "most 2e9, else 500,000.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@seed_option()
 @click.option(
     "--in-database/--no-in-database",
     default=None,
-    help="Whether sums are taken by DuckDB or PostgreSQL, where the rows lie; where that is faster, otherwise.",
+    show_default="whichever is faster",
+    help="Compute sums in the database (DuckDB, PostgreSQL), or read the rows.",
 )
 @click.option(
     "--ledger",
     is_flag=True,
-    help="Keep a digest of each row (8 bytes), so that forget refuses rows that were never learned.",
+    help="Keep a digest of each row (8 bytes): suffice forget then refuses rows that were never learned.",
 )
 @table_options
 @json_option
@@ -83,26 +84,26 @@ def fit(
     ledger: bool,
     as_json: bool,
     quiet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Fit a model that predicts one column of TABLE from the others.
 
-    With --model auto, generative and discriminative models are judged by rows that were held out, and the best is
-    taken. nb: naive Bayes; gda: Gaussian discriminant analysis; additive: a regression on curves of the numbers.
+    --model auto fits several generative and discriminative models, compares them by cross-validation, and keeps the
+    one with the lowest loss.
     """
-    from suffice.cli.output import say, show_json, watching
+    from suffice.cli.output import progress_bar, say, show_json
     from suffice.tables.prefetch import PrefetchedSource
     from suffice.tables.pushdown.database import choose_database
 
     if ledger and in_database:
-        raise click.UsageError("--ledger reads every row: leave out --in-database")
-    kinds = kinds_of(kind, ignore)
-    source = opened(table, kinds, **how)
+        raise click.UsageError("--ledger needs every row: leave out --in-database")
+    kinds = column_kinds(kind, ignore)
+    source = open_table(table, kinds, **options)
     if ledger or choose_database(source, in_database, model) is None:
-        source = PrefetchedSource(source)  # reads while libraries are loaded
+        source = PrefetchedSource(source)  # reads during the imports below
     from suffice.tables import TableModel
 
-    fresh = TableModel(
+    unfitted = TableModel(
         model,
         columns=kinds,
         task=task,
@@ -112,25 +113,25 @@ def fit(
         in_database=in_database,
         ledger=ledger,
     )
-    with watching(quiet) as watch:
-        fitted = fresh.fit(source, target, watch=watch)
+    with progress_bar(quiet) as watch:
+        fitted = unfitted.fit(source, target, watch=watch)
     if output is not None:
-        save(fitted, output)
+        save_model(fitted, output)
     if as_json:
-        show_json(about(fitted, source.name, output))
+        show_json(fit_summary(fitted, source.name, output))
         return
     if quiet:
         return
-    _show(fitted, source.name)
+    show_fit(fitted, source.name)
     if output is not None:
         size = file_size(output)
         say(f"saved to {output} ({size / 1000:,.0f} kB)")
     else:
-        say("the model was not saved: give -o model.suffice", "warning")
+        say("the model was not saved: use -o model.suffice", "warning")
 
 
-def about(model: Any, name: str, output: str | None) -> dict[str, Any]:
-    """Return what there is to say about a fit."""
+def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
+    """Return the facts of a fit, as JSON shows them."""
     schema = model.schema_
     return {
         "table": name,
@@ -155,18 +156,18 @@ def about(model: Any, name: str, output: str | None) -> dict[str, Any]:
 
 
 def show_columns(model: Any) -> None:
-    """Write what the columns are taken for."""
+    """Print the kind of each column."""
     from suffice.cli.output import print_line, share
 
     schema = model.schema_
     rows = max(model.rows_, 1)
     known = model.description_.known()
-    gaps = {feature.column: 1 - float(known[feature.name].sum()) / rows for feature in schema.features}
+    missing = {feature.column: 1 - float(known[feature.name].sum()) / rows for feature in schema.features}
     for kind in ("numeric", "count", "boolean", "category", "date", "text"):
         fields = [field for field in schema.predictors if field.kind == kind]
         if fields:
             names = ", ".join(
-                field.name + (f" ({share(gaps[field.name])} missing)" if gaps.get(field.name, 0) > 0 else "")
+                field.name + (f" ({share(missing[field.name])} missing)" if missing.get(field.name, 0) > 0 else "")
                 for field in fields
             )
             print_line(f"  {kind:<9} {names}")
@@ -175,7 +176,7 @@ def show_columns(model: Any) -> None:
 
 
 def show_candidates(model: Any) -> None:
-    """Write how well each model predicted rows held out."""
+    """Print the cross-validated loss of each model."""
     from suffice.cli.output import say, share, show_table
 
     task = model.schema_.task
@@ -193,22 +194,23 @@ def show_candidates(model: Any) -> None:
                 kind,
                 f"{each.loss:.4g} ± {each.spread:.2g}",
                 share(other) if task == "classes" else f"{other:.4g}",
-                f"{each.seconds:.1f}" if each.seconds else "",  # a file does not hold them
+                f"{each.seconds:.1f}" if each.seconds else "",  # not stored in files
                 each.title,
             ]
         )
     show_table(["model", "", measure, extra, "seconds", ""], rows, marked=0)
     for each in model.candidates_:
         if each.why:
-            say(f"{each.model} was left out: {each.why}", "warning")
+            say(f"{each.model} was skipped: {each.why}", "warning")
 
 
-def drawn_rows(model: Any) -> str:
-    """Return how many rows a model was fitted to, where these are not all."""
-    return f"{model.model_} was fitted to {model.fitted_rows_:,} of the {model.rows_:,} rows, drawn at random"
+def fitted_rows(model: Any) -> str:
+    """Return the number of rows that a model was fitted to, if these are not all."""
+    return f"{model.model_} was fitted to {model.fitted_rows_:,} of {model.rows_:,} rows, drawn at random"
 
 
-def _show(model: Any, name: str) -> None:
+def show_fit(model: Any, name: str) -> None:
+    """Print the columns, the models that were compared, and the model that was chosen."""
     from suffice.cli.output import counted, print_line, say
 
     schema = model.schema_
@@ -224,28 +226,28 @@ def _show(model: Any, name: str) -> None:
         print_line(f"  {'target':<9} {schema.target}: {schema.task}")
     show_columns(model)
     if model.skipped_:
-        say(f"{counted(model.skipped_, 'row')} without {schema.target} left out", "warning")
+        say(f"{counted(model.skipped_, 'row')} without {schema.target} were skipped", "warning")
     print_line()
-    print_line("judged by rows that were held out:")
+    print_line("cross-validation:")
     show_candidates(model)
     print_line()
     best, others = model.candidates_[0], [each for each in model.candidates_[1:] if not each.why]
-    why = ""
+    comparison = ""
     if model.model == "auto" and others:
         gap = others[0].loss - best.loss
         close = gap < max(best.spread, others[0].spread)
-        why = f": {'about as good as' if close else 'better than'} {others[0].model}, the next"
-    print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){why}", "bold")
+        comparison = f": {'about as good as' if close else 'better than'} {others[0].model}"
+    print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){comparison}", "bold")
     if model.rows_ < _FEW:
-        say(f"{counted(model.rows_, 'row')} are too few to judge a model by", "warning")
+        say(f"{counted(model.rows_, 'row')} are too few to compare models", "warning")
     rate = model.rows_ / max(model.seconds_, 1e-9)
-    used = "" if model.fitted_rows_ < model.rows_ else f"; {best.model} was fitted to all of them"
+    used = "" if model.fitted_rows_ < model.rows_ else f"; {best.model} was fitted to all rows"
     print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{used}")
     if model.fitted_rows_ < model.rows_:
-        print_line(f"{drawn_rows(model)}: give --rows all to fit to all of them")
+        print_line(f"{fitted_rows(model)}; use --rows all for all rows")
     if model.ledger and model.ledger_ is None:
-        say(f"no ledger was kept: {best.model} is not fitted from sums, and cannot forget rows", "warning")
+        say(f"no ledger: {best.model} is not fitted from sums, and cannot forget rows", "warning")
     if model.summed_ != "here":
-        print_line(f"sums were taken {model.summed_}; rows were read to tell kinds and to compare models")
+        print_line(f"sums were computed {model.summed_}; rows were read to infer column kinds and to compare models")
     if model.summed_note_:
         say(f"rows were read: {model.summed_note_}", "warning")

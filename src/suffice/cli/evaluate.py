@@ -1,0 +1,84 @@
+"""suffice evaluate: measures of a model on a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.files import load_model, open_table
+from suffice.cli.options import json_option, model_argument, quiet_option, table_argument, table_options
+
+
+@click.command()
+@model_argument
+@table_argument
+@table_options
+@json_option
+@quiet_option
+def evaluate(model: str, table: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Measure the predictions of MODEL on TABLE.
+
+    Prints accuracy, log loss, Brier score, calibration error and ROC AUC, precision and recall of each class, and the
+    confusion matrix; for numbers, RMSE, MAE and R². TABLE must hold the target.
+    """
+    from suffice.cli.output import progress_bar, show_json
+
+    fitted = load_model(model)
+    source = open_table(table, **options)
+    with progress_bar(quiet) as watch:
+        evaluation = fitted.evaluate(source, watch)
+    if as_json:
+        found: dict[str, Any] = {"rows": evaluation.rows, "measures": evaluation.summary()}
+        if evaluation.task == "classes":
+            found |= {
+                "classes": list(evaluation.labels),
+                "confusion": evaluation.confusion,
+                "per_class": evaluation.per_class(),
+                "unknown_classes": evaluation.unknown,
+                "calibration": {
+                    "rows": evaluation.calibration[0],
+                    "confidence": evaluation.calibration[1],
+                    "right": evaluation.calibration[2],
+                },
+            }
+        show_json(found)
+        return
+    show_evaluation(evaluation)
+
+
+def show_evaluation(evaluation: Any) -> None:
+    """Print the measures, the measures of each class, and the confusion matrix."""
+    from suffice.cli.output import counted, print_line, say, show_table, shown
+
+    print_line(counted(evaluation.rows, "row"), "bold")
+    show_table(["measure", "value"], [[name, shown(value)] for name, value in evaluation.summary().items()])
+    if evaluation.task != "classes":
+        return
+    if evaluation.unknown:
+        say(
+            f"{counted(sum(evaluation.unknown.values()), 'row')} of classes that the model does not know "
+            f"({', '.join(evaluation.unknown)}) count as errors, with the probability 1e-15 in the log loss",
+            "warning",
+        )
+    print_line()
+    show_table(
+        ["class", "precision", "recall", "F1", "rows"],
+        [
+            [str(row["class"]), *(_rounded(row[name]) for name in ("precision", "recall", "F1")), f"{row['rows']:,}"]
+            for row in evaluation.per_class()
+        ],
+    )
+    if len(evaluation.labels) <= 12:
+        print_line()
+        show_table(
+            ["true \\ predicted", *map(str, evaluation.labels)],
+            [
+                [str(label), *(f"{count:,}" for count in counts)]
+                for label, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
+            ],
+        )
+
+
+def _rounded(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"

@@ -1,0 +1,121 @@
+"""suffice predict: the predictions for the rows of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from suffice.cli.files import key_columns, load_model, open_table, read_blocks, warn_of_formulas
+from suffice.cli.options import (
+    complete_column,
+    model_argument,
+    output_option,
+    quiet_option,
+    safe_csv_option,
+    table_argument,
+    table_options,
+)
+
+
+@click.command()
+@model_argument
+@table_argument
+@output_option("File to write (.csv, .tsv, .parquet, .arrow, .jsonl; .csv.gz).", show_default="standard output")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    show_default="identifiers",
+    help="Column of TABLE to copy to the output; may be repeated.",
+    shell_complete=complete_column,
+)
+@click.option("--keep-all", is_flag=True, help="Copy all columns.")
+@click.option("--probabilities", is_flag=True, help="Add the probability of each class.")
+@click.option("--explain", is_flag=True, help="Add the three largest contributions to each prediction.")
+@table_options
+@safe_csv_option
+@quiet_option
+def predict(
+    model: str,
+    table: str,
+    output: str | None,
+    keep: tuple[str, ...],
+    keep_all: bool,
+    probabilities: bool,
+    explain: bool,
+    safe_csv: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Predict the target of each row of TABLE.
+
+    Columns that identify rows are copied to the output: identifiers that the model ignores, and columns that it does
+    not know.
+    """
+    from suffice.cli.output import counted, progress_bar, say
+    from suffice.tables.errors import UsageError, listed, nearest
+    from suffice.tables.table_writer import open_writer, restore_integers
+
+    fitted = load_model(model)
+    if probabilities and fitted.schema_.task != "classes":
+        raise UsageError(f"the model predicts {fitted.schema_.task}, not classes: leave out --probabilities")
+    source = open_table(table, **options)
+    names = source.schema().names
+    for name in keep:
+        if name not in names:
+            raise UsageError(f"there is no column {name!r} to keep; there are {listed(names)}{nearest(name, names)}")
+    kept = names if keep_all else list(keep) or key_columns(fitted, names)
+    expected, done = source.rows(), 0
+    unseen: dict[str, set[str]] = {}
+    with progress_bar(quiet) as watch, open_writer(output, safe=safe_csv) as writer:
+        for batch, block in read_blocks(fitted, source):
+            shown = restore_integers(batch, source.whole)
+            writer.write(_predict_batch(fitted, shown, block, kept, probabilities, explain))
+            _add_unseen(fitted, block, unseen)
+            done += batch.num_rows
+            if watch is not None:
+                watch("reading", done, expected)
+    if quiet:
+        return
+    warn_of_formulas(writer, output, safe_csv)
+    for column, found in unseen.items():
+        say(f"column {column!r} has categories that the model has not seen: {listed(sorted(found), 5)}", "warning")
+    if output is not None:
+        say(f"{counted(done, 'row')} written to {output}")
+
+
+def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabilities: bool, explain: bool) -> Any:
+    """Return the predictions for a batch, with the columns that are copied."""
+    import pyarrow as pa
+
+    taken = {"prediction", "probability", "reasons"}
+    columns: dict[str, Any] = {(f"{name} (given)" if name in taken else name): batch.column(name) for name in kept}
+    predictions = model.predictor_.answers(block)
+    if model.schema_.task == "classes":
+        columns["prediction"] = pa.array(model.named(predictions).tolist())
+        columns["probability"] = pa.array(predictions.max(axis=1))
+        if probabilities:
+            columns.update({f"p({label})": pa.array(predictions[:, code]) for code, label in enumerate(model._labels)})
+    else:
+        columns["prediction"] = pa.array(predictions)
+    if explain:
+        from suffice.tables.explanation import explain_rows
+
+        columns["reasons"] = pa.array([_describe(row) for row in explain_rows(model.predictor_, block, batch)])
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _describe(row: Any) -> str:
+    """Return the largest contributions to a prediction."""
+    return "; ".join(f"{row.describe(each)} ({each.effect:+.2f})" for each in row.contributions[:3])
+
+
+def _add_unseen(model: Any, block: Any, unseen: dict[str, set[str]]) -> None:
+    """Collect the categories that the model has not seen, by column."""
+    known = model.description_.levels()
+    for feature, column in zip(block.features, block.columns, strict=True):
+        if feature.kind == "category":
+            found = {str(name) for name in column.vocabulary} - set(known[feature.name])
+            if found:
+                unseen.setdefault(feature.name, set()).update(found)
