@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_page_has_plain_words(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     found = {phrase: term for phrase, term in MANNERED.items() if re.search(rf"\b{phrase}\b", text, re.IGNORECASE)}
     assert found == {}, "write these terms instead"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_names_of_the_package_on_a_page_are_there(page: Path) -> None:
+    if page.name == "CHANGELOG.md":  # names of earlier versions
+        return
+    for path in set(re.findall(r"`(suffice(?:\.[A-Za-z_]\w*)+)", page.read_text(encoding="utf-8"))):
+        pkgutil.resolve_name(path)
 
 
 @pytest.mark.parametrize("page", [CONTRIBUTING, ROOT / "docs" / "architecture.md"], ids=name)
