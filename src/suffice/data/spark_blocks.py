@@ -1,7 +1,7 @@
 """Things that Spark's workers keep between passes: files of raw arrays on the executors' own disks, read in place.
 
 Spark's cache would hold them in the memory of its virtual machine, and send them through a socket for every pass. A
-file is in the system's page cache, and its arrays are read where they lie. What Spark caches is the name of the file:
+file is in the system's page cache, and its arrays are memory-mapped. What Spark caches is the name of the file:
 so it sends a task to where the file is, mostly, and makes the file again where an executor was lost.
 """
 

@@ -138,7 +138,7 @@ class MixedNB(PriorsGiven):
             check_alpha(self.alpha, 1)
 
     def _features(self, X: Any, reset: bool) -> Cells:
-        if isinstance(X, Cells):  # a table that was read, column by column, where it lies
+        if isinstance(X, Cells):  # a table that was read by columns: used in place
             return X
         X = X if reset else self._in_order(X)
         table = tables.read_columns(X)

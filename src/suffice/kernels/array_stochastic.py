@@ -196,7 +196,7 @@ def _host_weight(some: _Visited, rows: int) -> FloatArray:
 
 
 def _named_class(blocks: Blocks, z: Array) -> Array:
-    """Return the class that each row is taken for, (n,)."""
+    """Return the predicted class of each row, (n,)."""
     xp = blocks.xp
     return xp.astype(z[:, 0] >= 0, xp.int64) if z.shape[1] == 1 else xp.argmax(z, axis=1)
 

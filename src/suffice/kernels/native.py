@@ -66,7 +66,7 @@ class Features(NamedTuple):
 class NativeKernels:
     """Kernels over NumPy arrays and scipy CSR matrices, in native code that releases the interpreter lock.
 
-    Integers, bool, float32 and float64 of any stride are read where they lie, a cache-sized block at a time; half
+    Integers, bool, float32 and float64 of any stride are read in place, a cache-sized block at a time; half
     precision, long double and foreign byte orders are converted first.
 
     Examples
@@ -563,7 +563,7 @@ def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
 
 
 def _is_plain(array: npt.NDArray[Any]) -> bool:
-    """Whether the native code can read the array where it lies."""
+    """Whether the native code can read the array in place."""
     whole_strides = all(stride % array.itemsize == 0 for stride in array.strides)
     return (
         array.dtype.isnative
@@ -575,7 +575,7 @@ def _is_plain(array: npt.NDArray[Any]) -> bool:
 
 
 def read_features(batch: Batch) -> Features:
-    """Return x as it lies where native code can read it there, else its rows converted to float64."""
+    """Return x if native code can read it in place, else its rows converted to float64."""
     x = batch.x
     if is_csr(x):
         return _csr(batch)

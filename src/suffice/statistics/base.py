@@ -279,7 +279,7 @@ def _encode(hint: Any, value: Any) -> npt.NDArray[Any]:
     """Return the value of a field of the hinted type as one array."""
     if hint == tuple[Labels, ...]:
         return to_bytes([vocabulary.names for vocabulary in value])
-    # In C order, since some formats store the memory as it lies, whatever the strides say.
+    # In C order, since some formats store the raw memory and ignore the strides.
     return value.to_array() if hint is Labels else np.asarray(value, order="C")
 
 

@@ -27,7 +27,7 @@ class Cells:
     Parameters
     ----------
     database
-        Where they lie.
+        The database of the relation.
     batch
         Its x is a relation; y and weight are expressions.
     classes

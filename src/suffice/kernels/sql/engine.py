@@ -60,9 +60,9 @@ def rows_of(database: Database, source: str, columns: Iterable[str], position: s
     Parameters
     ----------
     database
-        Where it lies.
+        The database of the table.
     source
-        What stands after FROM: a table's quoted name, or a query in parentheses with a name.
+        The FROM clause: a table's quoted name, or a query in parentheses with a name.
     columns
         The names of the columns; they are quoted here.
     position
