@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -243,6 +245,18 @@ def test_page_of_a_saved_model_has_the_same_bytes(written: Written, tmp_path: Pa
 
 
 # Errors, and files.
+
+
+def test_missing_jinja2_names_the_extra(tmp_path: Path) -> None:
+    model, table = fitted("one number")
+    model.save(tmp_path / "model.suffice")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    program = "import sys; sys.modules['jinja2'] = None; from suffice.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "report", "model.suffice", "table.csv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "reports need Jinja2: pip install 'suffice[report]'" in done.stderr
+    assert not (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Up to so many classes, cells hold counts and shares; up to so many, shares; with more, only diagonal cells hold them.
+#: Maximum number of classes for counts and shares in all cells, and for shares in all cells; with more classes, only
+#: the diagonal has shares.
 _MAX_COUNTS, _MAX_SHARES = 5, 10
 #: Opacity of a cell with all rows of its class: text in the foreground colour stays readable.
 _MAX_ALPHA = 0.4

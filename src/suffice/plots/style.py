@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from suffice.errors import MissingExtraError
 from suffice.printable import printable
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'suffice[plots]'") from None
+        raise MissingExtraError("plots need matplotlib: pip install 'suffice[plots]'") from None
 
 
 def default_style() -> AbstractContextManager[None]:

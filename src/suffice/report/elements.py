@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from suffice.errors import MissingExtraError
 from suffice.plots import Display, figure_to_svg
 from suffice.report.formats import format_value
 
@@ -21,7 +22,7 @@ try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 except ImportError:
-    raise ImportError("reports need Jinja2: pip install 'suffice[report]'") from None
+    raise MissingExtraError("reports need Jinja2: pip install 'suffice[report]'") from None
 
 
 class Column(NamedTuple):
