@@ -34,13 +34,13 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def prose(page: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of each line of a page outside code blocks and tables."""
+def written_lines(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of each line of a page, without tables and output of programs."""
     in_code = False
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
-        elif not in_code and not line.startswith("|"):
+        elif line.startswith((">>>", "...", "$ ")) if in_code else not line.startswith("|"):
             yield number, line
 
 
@@ -65,7 +65,7 @@ def test_rows_of_tables_in_the_readme_are_short() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_lines_of_a_page_are_short(page: Path) -> None:
-    too_long = [number for number, line in prose(page) if len(line) > COLUMNS]
+    too_long = [number for number, line in written_lines(page) if len(line) > COLUMNS]
     assert too_long == [], "wrap these lines at 120 columns"
 
 
