@@ -47,7 +47,7 @@ def classify_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Classify messages as spam, ham or unsure; without MAIL, the message on standard input.
+    """Classify messages as spam, ham or unsure. Without MAIL, the message on standard input is read.
 
     Exit code for one message: 0 spam, 1 ham, 2 unsure. For several: 0.
     """

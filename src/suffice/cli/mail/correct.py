@@ -34,7 +34,7 @@ def correct_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Correct the class of messages: undo another class, and repeat learning until the verdict agrees.
+    """Correct the class of messages. What was learned is undone; learning is repeated until the verdict agrees.
 
     \b
     suffice mail correct --ham < message

@@ -13,7 +13,7 @@ import click
     "--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Folder of the files that it writes."
 )
 def demo_command(folder: str) -> None:
-    """Learn a small example mailbox, classify new mail, and explain a verdict. Your own mail is not read."""
+    """Learn and classify a small mailbox. One verdict is explained; your own mail is not read."""
     run_demo(prepare_folder(Path(folder)))
 
 

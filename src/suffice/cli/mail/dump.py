@@ -12,7 +12,7 @@ from suffice.cli.mail.options import open_filter, path_option
 @click.command("dump")
 @path_option
 def dump_command(path: str | None) -> None:
-    """Write everything that a filter has learned to standard output, as text."""
+    """Write a filter as text. The dump goes to standard output."""
     from suffice.mail.dump import dump_filter
 
     with open_filter(path) as chosen:

@@ -60,7 +60,7 @@ def evaluate_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Evaluate a new, empty filter: judge each message, then learn it, in order.
+    """Measure error rates on labelled mail. A new filter judges each message, then learns it, in order.
 
     INDEX is a file with a class and a path per line. A FOLDER has a folder of mail for each class. Your own filter is
     neither read nor changed.

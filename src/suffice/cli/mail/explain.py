@@ -32,7 +32,7 @@ def explain_command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Explain the verdict on a message: the contributions of its tokens, which add up to the log-odds."""
+    """Explain the verdict on a message. The contributions of its tokens add up to the log-odds."""
     from suffice.mail.explanation import explain
 
     with open_filter(path, shared) as chosen:

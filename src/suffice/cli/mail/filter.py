@@ -29,10 +29,11 @@ class PassThrough(click.Command):
 @exit_option
 @json_option
 def filter_command(path: str | None, shared: tuple[str, ...], train: bool, exit_zero: bool, as_json: bool) -> None:
-    """Copy the message on standard input to standard output, with the header field X-Suffice added at the top.
+    """Add the verdict to a message as a header field.
 
-    Fields of that name that the message had are removed. On any error the message is passed through, and the exit code
-    is 3. With --json, the verdict is written to standard error.
+    The message is copied from standard input to standard output with the field X-Suffice at the top. Fields of that
+    name that it had are removed. On any error the message is passed through without the field, and the exit code is 3.
+    With --json, the verdict is also written to standard error.
     """
     message = read_stdin()
     if not message:

@@ -23,7 +23,7 @@ from suffice.cli.mail.options import (
 @json_option
 @quiet_option
 def forget_command(mail: tuple[str, ...], path: str | None, as_json: bool, quiet: bool) -> None:
-    """Forget learned messages: the counts are then as if they had never been learned.
+    """Forget messages that were learned. The counts are then as if they had never been learned.
 
     Words that no other message has are deleted from the file. The regression weights of words that other messages have
     are not restored.

@@ -15,7 +15,7 @@ from suffice.cli.mail.options import json_option, open_filter, path_option, writ
 @path_option
 @json_option
 def load_command(file: str, path: str | None, as_json: bool) -> None:
-    """Add a dump of suffice mail dump or bogoutil -d to a filter. Without FILE, it is read from standard input."""
+    """Add a text dump to a filter. It is of suffice mail dump or bogoutil -d; without FILE, standard input is read."""
     from suffice.mail.dump import load_dump
 
     if file == "-" and sys.stdin is None:

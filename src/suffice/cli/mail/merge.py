@@ -13,7 +13,7 @@ from suffice.cli.mail.options import json_option, open_filter, path_option
 @path_option
 @json_option
 def merge_command(others: tuple[str, ...], path: str | None, as_json: bool) -> None:
-    """Add what other filters have learned to this one. The others do not change."""
+    """Add other filters to a filter. The others do not change."""
     from suffice.mail.dump import merge_filters
 
     with open_filter(path) as chosen:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def sort_command(
     maildir: str, path: str | None, shared: tuple[str, ...], watch: bool, force: bool, **options: Any
 ) -> None:
-    """Move the spam of MAILDIR into a folder, and learn from the messages that you moved since the last run.
+    """Move spam of a Maildir into a folder. Messages that you moved since the last run are learned.
 
     A message that you move into the spam folder is learned as spam, one that you move out of it as ham. No message is
     deleted. With --dry-run, nothing is changed.

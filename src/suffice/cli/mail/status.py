@@ -13,7 +13,7 @@ from suffice.cli.mail.options import filter_options, json_option, open_filter, w
 @filter_options
 @json_option
 def status_command(path: str | None, shared: tuple[str, ...], as_json: bool) -> None:
-    """Show how many messages of each class were learned, when last, and whether that is enough to filter."""
+    """Show what a filter has learned. Counts by class, date, size, and whether that is enough to filter."""
     from suffice.mail.health import status
 
     with open_filter(path, shared) as chosen:
