@@ -16,12 +16,11 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from suffice import GaussianNB, LinearRegression, Perceptron
+from suffice import GaussianNB, Perceptron
 from suffice.plots import (
     CalibrationDisplay,
     ConfusionMatrixDisplay,
     PrecisionRecallDisplay,
-    ResidualsDisplay,
     RocCurveDisplay,
 )
 from tests.plots.conftest import Rows
@@ -150,11 +149,3 @@ def test_confusion_matrix_of_many_classes_labels_only_the_diagonal() -> None:
     display = ConfusionMatrixDisplay.from_predictions(y, np.where(np.arange(33) % 3, y, 0))
     written = [text.get_text() for text in display.ax_.texts]
     assert sum(map(bool, written)) == 11
-
-
-def test_residuals_from_predictions_equal_those_from_the_estimator() -> None:
-    x = np.arange(12.0)[:, None]
-    y = 2 * x[:, 0] + np.tile([0.5, -0.5], 6)
-    model = LinearRegression().fit(x, y)
-    one = ResidualsDisplay.from_predictions(y, model.predict(x))
-    np.testing.assert_allclose(one.residuals, ResidualsDisplay.from_estimator(model, x, y).residuals)

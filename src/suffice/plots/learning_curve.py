@@ -152,7 +152,7 @@ class LearningCurveDisplay(Display):
             )
         values = {name: np.empty((repeats, len(steps))) for name in models}
         for repeat, (train, test) in enumerate(splits):
-            order = _one_of_each_class_first(train, labels) if is_classification else train
+            order = one_of_each_class_first(train, labels) if is_classification else train
             for index, size in enumerate(steps):
                 for name, model in models.items():
                     values[name][repeat, index] = _fit_and_measure(model, X, labels, order[:size], test, function)
@@ -257,7 +257,7 @@ def _default_sizes(n_classes: int, largest: int) -> npt.NDArray[np.int64]:
     return np.unique(np.geomspace(smallest, largest, 8).round().astype(np.int64))
 
 
-def _one_of_each_class_first(rows: npt.NDArray[np.intp], labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def one_of_each_class_first(rows: npt.NDArray[np.intp], labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Return the rows with one of each class first, so that small training sets have all classes."""
     _, firsts = np.unique(labels[rows], return_index=True)
     return np.concatenate([rows[np.sort(firsts)], np.delete(rows, firsts)])

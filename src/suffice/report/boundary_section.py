@@ -146,7 +146,7 @@ def predict_grid(data: ReportData, cells: Mapping[str, FloatArray], held: Mappin
             code = -1 if value is None else int(column.vocabulary._places([value])[0])
             columns.append(CodedColumn(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
         else:
-            columns.append(np.full(n_rows, np.nan if value is None else value))
+            columns.append(np.full(n_rows, np.nan if value is None else value, dtype=np.float64))
     return data.model.predictor_.answers(Block(data.block.features, tuple(columns), n_rows))
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice.metrics import LOSSES, row_losses
 from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.plots import LearningCurveDisplay
+from suffice.plots.learning_curve import one_of_each_class_first
 from suffice.report.elements import Column, Section, Table, make_figure
 from suffice.report.formats import capitalise, format_names, format_share, format_value
 from suffice.report.report_data import ReportData
@@ -136,8 +137,7 @@ def _splits(targets: npt.NDArray[Any], n_train: int, is_classification: bool) ->
         order = random.permutation(len(targets))
         train, test = order[:n_train], order[n_train:]
         if is_classification:
-            _, firsts = np.unique(targets[train], return_index=True)
-            train = np.concatenate([train[np.sort(firsts)], np.delete(train, firsts)])
+            train = one_of_each_class_first(train, targets)
         yield train, test
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from suffice.metrics import Evaluation, poisson_deviances
 from suffice.model_types import Task
+from suffice.plots.inputs import sample_rows
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
 from suffice.tables.encoding import Block, CodedColumn
@@ -258,10 +259,7 @@ class ReportData:
 
     def sample_rows(self, max_rows: int) -> npt.NDArray[np.intp]:
         """Return the sorted indices of at most ``max_rows`` rows of the sample."""
-        n_rows = self.block.rows
-        if n_rows <= max_rows:
-            return np.arange(n_rows)
-        return np.sort(np.random.default_rng(0).choice(n_rows, max_rows, replace=False))
+        return sample_rows(self.block.rows, max_rows, random_state=0)
 
     def numeric_columns(self) -> dict[str, FloatArray]:
         """Return the numeric and count columns of the sample by name; parts of dates are excluded."""

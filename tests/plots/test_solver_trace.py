@@ -1,0 +1,41 @@
+"""Solver traces: steps of a solver and of expectation maximisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from suffice import (
+    GDA,
+    LogisticRegression,
+)
+from suffice.plots import SolverTraceDisplay
+from tests.plots.conftest import Rows
+
+
+def test_trace_equals_that_of_the_solver(two_classes: Rows) -> None:
+    x, y = two_classes
+    model = LogisticRegression(l2=1.0).fit(x, y)
+    display = SolverTraceDisplay.from_estimator(model)
+    assert display.gradient_norm is not None
+    for step, *shown in zip(
+        model.solution_.trace, display.passes, display.log_likelihood, display.gradient_norm, strict=True
+    ):
+        assert (step.passes, -step.value, step.gradient_norm) == tuple(shown)
+    assert len(display.axes_) == 2
+
+
+def test_trace_of_expectation_maximisation(two_classes: Rows) -> None:
+    x, y = two_classes
+    model = GDA().fit(x[::4], y[::4], unlabelled=x)
+    display = SolverTraceDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.log_likelihood, model.em_trace_)
+    assert len(display.axes_) == 1
+
+
+def test_invalid_input_raises(two_classes: Rows) -> None:
+    x, y = two_classes
+    with pytest.raises(ValueError, match="GDA has no trace"):
+        SolverTraceDisplay.from_estimator(GDA().fit(x, y))
+    with pytest.raises(ValueError, match="one entry per step"):
+        SolverTraceDisplay([1, 2], [1.0])
