@@ -17,7 +17,7 @@ from suffice.kernels import Batch, ThreadEngine
 from suffice.statistics import Labels, LostDigitsError, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
-from suffice.tables.errors import digits_error
+from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor
 from suffice.tables.schema import Feature
 
@@ -60,7 +60,13 @@ class Description(MixedNB):
 
     def sum_rows(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
         """Return the sum over rows."""
-        return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
+        try:
+            return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
+        except OverflowError as error:
+            column = _find_overflow(block)
+            raise (
+                error if column is None else TableError(f"the sums of column {column!r} overflow float64: rescale it")
+            ) from None
 
     def set_statistics(self, statistics: Any) -> Self:
         """Hold a sum in the place of what was learnt before."""
@@ -164,6 +170,15 @@ def subtract_statistics(description: Description, gone: Statistics) -> float:
         raise digits_error(_column(description, error.place)) from None
     description.set_statistics(pruned(removal.left))
     return float(removal.digits_lost)
+
+
+def _find_overflow(block: Block) -> str | None:
+    """Return the column whose sum of squares overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for feature, column in zip(block.features, block.columns, strict=True):
+            if feature.kind in ("numeric", "count") and not np.isfinite(np.nansum(np.square(column))):
+                return feature.name
+    return None
 
 
 def _column(description: Description, place: tuple[int, ...]) -> str:

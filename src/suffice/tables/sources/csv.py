@@ -308,8 +308,28 @@ class CsvSource(DuckSource):
             exact = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
             self.whole = frozenset(exact)
             self._types.update(dict.fromkeys(exact, "DOUBLE"))
+        self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
+
+    def _infinite(self, names: Sequence[str]) -> list[str]:
+        """Return columns of numbers that DuckDB takes for strings, because the first cell is infinite."""
+        try:
+            found = self.connection.sql("from data limit 1")
+            cells = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+            names = [
+                name
+                for name in names
+                if name not in self._types
+                and any(str(row[name]).strip().lstrip("+-").lower() in ("inf", "infinity") for row in cells)
+            ]
+            if not names:
+                return []
+            numbers = (f"bool_and({quoted(n)} is null or try_cast({quoted(n)} as DOUBLE) is not null)" for n in names)
+            (are_numbers,) = self.connection.sql(f"select {', '.join(numbers)} from (from data limit 20000)").fetchall()
+        except _duckdb().Error:  # a line that cannot be read is named later
+            return []
+        return [name for name, is_number in zip(names, are_numbers, strict=True) if is_number]
 
     def _suspects(self, names: Sequence[str]) -> Sequence[str]:
         """Return the files in which DuckDB may have passed over lines, or a header, because another line is ragged."""
