@@ -26,6 +26,8 @@ from suffice.data.dataset import (
 )
 from suffice.data.frames import select_columns
 from suffice.data.sample import draw_rows, merge_samples, stack_rows
+from suffice.data.sql import DatabaseSums
+from suffice.kernels.errors import UnsupportedKernelError
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
@@ -60,6 +62,10 @@ def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
 
     The model has seen an example of the rows already.
     """
+    if data.aggregates is not None:
+        summed = _sum_in_database(model, data.aggregates, known, fixed)
+        if summed is not None:
+            return summed
     model = model_for_parts(model, data)
     parts = data.map_parts(partial(_sum_part, model, known, fixed))
     learned: Learned | None = parts.reduce(partial(_both, model._sum_to_keep))
@@ -67,6 +73,20 @@ def sum_parts(model: Any, data: Dataset, known: Labels, fixed: bool) -> Learned:
         raise no_rows()
     validation.check_weight(learned[1].weight)
     return learned
+
+
+def _sum_in_database(model: Any, sums: DatabaseSums, known: Labels, fixed: bool) -> Learned | None:
+    """Return the sum over a table, computed by its database; None where the model needs the rows."""
+    found = np.array(sums.find_classes().names)
+    labels, _ = validation.known_codes(known, found, fixed)
+    try:
+        statistics = model._sum_in_database(sums, labels)
+    except UnsupportedKernelError:
+        return None
+    if statistics is None:
+        return None
+    validation.check_weight(statistics.weight)
+    return labels, statistics, found[:0]
 
 
 def learn_in_order(model: Any, data: Dataset, learn: Callable[[Any, Piece], Any]) -> None:

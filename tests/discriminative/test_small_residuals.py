@@ -14,8 +14,8 @@ import statsmodels.api as sm
 
 import suffice
 from suffice import LinearRegression
+from suffice.data import SqlDataset
 from suffice.discriminative.base import PrecisionWarning
-from suffice.tables.pushdown.estimators import fit_in_database
 
 X = np.random.default_rng(0).normal(size=(100, 2))
 NOISE = np.random.default_rng(1).normal(size=100)
@@ -81,7 +81,7 @@ def in_a_database(y: np.ndarray) -> Any:
     connection = duckdb.connect()
     connection.register("rows", table)
     connection.execute("create table data as select * from rows")
-    return fit_in_database(LinearRegression(), connection, "data", ["a", "b"], "y")
+    return LinearRegression().partial_fit(SqlDataset(connection, "data", ["a", "b"], "y"))
 
 
 @pytest.mark.parametrize("learn", [in_batches, merged, without_some, in_a_database])

@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 import suffice
+from suffice.data import SqlDataset
 from suffice.kernels.sql.dialect import quoted
 from suffice.statistics import Labels
-from suffice.tables import TableError, TableModel, fit, fit_in_database, to_sql
+from suffice.tables import TableError, TableModel, fit, to_sql
 from suffice.tables.sql_export import probability_names
 from tests.tables.test_databases import HOSTILE, KINDS, table
 
@@ -192,13 +194,11 @@ def test_missing_cells_are_left_out(base: Base, put: Callable[[Any], str]) -> No
 def test_a_classifier_fitted_in_a_database(
     base: Base, put: Callable[[Any], str], model: Any, of: str, weighted: bool
 ) -> None:
-    from sklearn.base import clone
 
     x, weight = ROWS[of], ROWS["weight"] if weighted else None
     here = clone(model).fit(x, ROWS["classes"], sample_weight=weight)
-    there = fit_in_database(
-        clone(model), base.connection, put(x), NAMES, "classes", weight="weight" if weighted else None
-    )
+    data = SqlDataset(base.connection, put(x), NAMES, "classes", "weight" if weighted else None)
+    there = clone(model).fit(data)
     assert there.classes_.tolist() == here.classes_.tolist()
     close(there.predict_proba(pd.DataFrame(x, columns=NAMES)), here.predict_proba(x))
     scored(base, HOSTILE, there, None)  # it knows its columns
@@ -207,19 +207,59 @@ def test_a_classifier_fitted_in_a_database(
 def test_linear_regression_fitted_in_a_database(base: Base, put: Callable[[Any], str]) -> None:
     x = ROWS["numbers"]
     here = suffice.LinearRegression().fit(x, ROWS["number"], sample_weight=ROWS["weight"])
-    there = fit_in_database(suffice.LinearRegression(), base.connection, put(x), NAMES, "number", weight="weight")
+    there = suffice.LinearRegression().fit(SqlDataset(base.connection, put(x), NAMES, "number", "weight"))
     np.testing.assert_allclose(there.theta_, here.theta_, rtol=1e-9)
     assert str(there.summary()).splitlines()[-3:]  # standard errors are read from the same sums
 
 
-def test_what_needs_rows_is_not_fitted_there(base: Base, put: Callable[[Any], str]) -> None:
+NEEDS_ROWS = {
+    "several passes": suffice.LogisticRegression(),
+    "in order": suffice.Perceptron(shuffle=False, tol=None, max_iter=5),
+    "a setting chosen by rows": suffice.GDA(shrinkage="auto"),
+    "moments that SQL does not sum": suffice.GDA(shrinkage="ledoit_wolf"),
+    "columns of several kinds": suffice.MixedNB(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", NEEDS_ROWS.values(), ids=NEEDS_ROWS)
+def test_models_that_need_rows_read_them_from_the_database(base: Base, put: Callable[[Any], str], model: Any) -> None:
+    x = ROWS["numbers"]
+    here = clone(model).fit(pd.DataFrame(x, columns=NAMES), ROWS["classes"], sample_weight=ROWS["weight"])
+    there = clone(model).fit(SqlDataset(base.connection, put(x), NAMES, "classes", "weight"))
+    assert there.feature_names_in_.tolist() == NAMES
+    frame = pd.DataFrame(x, columns=NAMES)
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(there.predict_proba(frame), here.predict_proba(frame), rtol=1e-6, atol=1e-9)
+    assert (there.predict(frame) == here.predict(frame)).all()
+
+
+def test_rows_of_a_database_are_learned_added_and_forgotten(base: Base, put: Callable[[Any], str]) -> None:
+    x = ROWS["numbers"]
+    data = SqlDataset(base.connection, put(x), NAMES, "classes")
+    frame = pd.DataFrame(x, columns=NAMES)
+    twice = suffice.GaussianNB().fit(data).partial_fit(data)
+    close(twice.forget(frame, ROWS["classes"]).theta_, suffice.GaussianNB().fit(frame, ROWS["classes"]).theta_)
+    line = suffice.LinearRegression().fit(SqlDataset(base.connection, put(x), NAMES, "number"))
+    wanted = suffice.LinearRegression(covariance="HC1").fit(frame, ROWS["number"])
+    robust = suffice.LinearRegression(covariance="HC1").fit(SqlDataset(base.connection, put(x), NAMES, "number"))
+    close(line.theta_, wanted.theta_)
+    close(robust.summary().inference.standard_errors, wanted.summary().inference.standard_errors)
+
+
+def test_a_table_that_changes_while_it_is_read_is_refused() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("create table t as select i::double as x, i % 2 as y from range(10) r(i)")
+        data = SqlDataset(connection, "t", ["x"], "y")
+        connection.execute("insert into t values (1.0, 1)")
+        with pytest.raises(ValueError, match="the table t had 10 rows at first, and 11 when they were read"):
+            suffice.LogisticRegression(l2=1.0).fit(data)
+
+
+def test_what_is_no_table_is_refused(base: Base, put: Callable[[Any], str]) -> None:
     name = put(ROWS["numbers"])
-    with pytest.raises(TypeError, match="LogisticRegression is no reading of a sum"):
-        fit_in_database(suffice.LogisticRegression(), base.connection, name, NAMES, "classes")
-    with pytest.raises(ValueError, match="settings that need the rows themselves"):
-        fit_in_database(suffice.GDA(shrinkage="auto"), base.connection, name, NAMES, "classes")
     with pytest.raises(ValueError, match="no_such"):
-        fit_in_database(suffice.GDA(), base.connection, "no_such", NAMES, "classes")
+        suffice.GDA().fit(SqlDataset(base.connection, "no_such", NAMES, "classes"))
     with pytest.raises(ValueError, match=r"4 features without names|columns must name 4"):
         to_sql(suffice.GDA().fit(ROWS["numbers"], ROWS["classes"]), name, ["a"])
     with pytest.raises(ValueError, match="no dialect of SQL"):
@@ -301,14 +341,14 @@ def test_a_table_of_a_schema_and_a_temporary_one(base: Base, put: Callable[[Any]
     x, kept = ROWS["numbers"], put(ROWS["numbers"]).replace('"', '""')
     run(base, 'create schema if not exists "shop"', 'create schema if not exists "My Shop"')
     run(base, f'create {made} as select key, {", ".join(map(quoted, NAMES))}, classes from "{kept}"')
-    there = fit_in_database(suffice.GDA(), base.connection, name, NAMES, "classes")
+    there = suffice.GDA().fit(SqlDataset(base.connection, name, NAMES, "classes"))
     close(there.predict_proba(pd.DataFrame(x, columns=NAMES)), suffice.GDA().fit(x, ROWS["classes"]).predict_proba(x))
     assert scored(base, name, there, None).num_rows == N
 
 
 def test_a_table_with_a_dot_in_its_name(base: Base) -> None:
     run(base, 'create table "v1.0" as select 1.0 as x, 1.0 as y union all select 2.0, 3.0 union all select 4.0, 7.0')
-    line = fit_in_database(suffice.LinearRegression(), base.connection, "v1.0", ["x"], "y")
+    line = suffice.LinearRegression().fit(SqlDataset(base.connection, "v1.0", ["x"], "y"))
     found = base.ask(to_sql(line, '"v1.0"', dialect=base.dialect))
     close(sorted(found.column("prediction").to_pylist()), [1.0, 3.0, 7.0])
 
@@ -316,7 +356,7 @@ def test_a_table_with_a_dot_in_its_name(base: Base) -> None:
 def test_a_registered_frame_of_duckdb() -> None:
     with duckdb.connect() as connection:
         connection.register("given", pa.table({"x": [1.0, 2.0, 4.0], "y": [1.0, 3.0, 7.0]}))
-        line = fit_in_database(suffice.LinearRegression(), connection, "given", ["x"], "y")
+        line = suffice.LinearRegression().fit(SqlDataset(connection, "given", ["x"], "y"))
         close(connection.sql(to_sql(line, "given")).fetchnumpy()["prediction"], [1.0, 3.0, 7.0])
 
 
@@ -424,8 +464,8 @@ def test_moments_that_are_names_are_not_written_as_a_query() -> None:
 def test_a_table_without_a_target_is_not_fitted_in_a_database() -> None:
     with duckdb.connect() as connection:
         connection.execute("create table t (x double, y varchar)")
-        with pytest.raises(ValueError, match="no row has a target in 'y': there is nothing to learn from"):
-            fit_in_database(suffice.GaussianNB(), connection, "t", ["x"], "y")
+        with pytest.raises(ValueError, match="no row of t has a target: there is nothing to learn from"):
+            suffice.GaussianNB().fit(SqlDataset(connection, "t", ["x"], "y"))
 
 
 @pytest.mark.parametrize("form", ["nb", "gda"])

@@ -2,6 +2,7 @@
 
 from suffice.data.dataset import ArrayDataset, Dataset, EncodedDataset, as_dataset, register
 from suffice.data.refusals import RowsInPartsError
+from suffice.data.sql import SqlDataset
 from suffice.data.stream import SpillWarning, StreamDataset
 from suffice.data.workers import ClusterError
 
@@ -12,6 +13,7 @@ __all__ = [
     "EncodedDataset",
     "RowsInPartsError",
     "SpillWarning",
+    "SqlDataset",
     "StreamDataset",
     "as_dataset",
     "register",

@@ -55,8 +55,13 @@ class Dataset(ABC):
         """The only part, where all rows are one part in this process; None otherwise."""
         return None
 
+    @property
+    def aggregates(self) -> Any:
+        """The sums that a database computes, :class:`~suffice.data.sql.DatabaseSums`; None where parts are read."""
+        return None
+
     @abstractmethod
-    def map_parts(self, function: Callable[[Any], Any]) -> Self:
+    def map_parts(self, function: Callable[[Any], Any]) -> Dataset:
         """Return the results of a function of each part; nothing need be computed before they are asked for."""
 
     @abstractmethod
@@ -75,10 +80,10 @@ class Dataset(ABC):
         """Return the state after ``state = function(state, part)``, part by part in order."""
 
     @abstractmethod
-    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
+    def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Dataset, Any]:
         """Return the parts, computed once and kept between passes, and the sum of a function of each part."""
 
-    def rereadable(self) -> Self:
+    def rereadable(self) -> Dataset:
         """Return the same parts, which can be read several times; they are kept where they could not be."""
         return self
 
@@ -109,7 +114,7 @@ class Dataset(ABC):
         """Return one row or more of the kind that X has in every part: of the rows, or invented."""
 
     @abstractmethod
-    def select(self, *names: str) -> Self:
+    def select(self, *names: str) -> Dataset:
         """Return the same rows with these entries of the parts alone."""
 
 

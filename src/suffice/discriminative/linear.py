@@ -14,6 +14,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from suffice import partitioned, validation
 from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows, read_again
+from suffice.data.sql import DatabaseSums
 from suffice.discriminative.base import (
     CollinearityWarning,
     LinearPredictor,
@@ -190,7 +191,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         data = given if sums_suffice else given.rereadable()
         try:
             batches = self._encode(data, reset=True)
-            self._remember(self._sum(batches, reset=True))
+            self._remember(self._sum(batches, reset=True, aggregates=data.aggregates))
             self._say_dependent()
             if not sums_suffice or (data.is_rereadable and self._lacks_digits()):
                 self._look_again(EncodedDataset.of_parts(batches, self._engine))
@@ -239,10 +240,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             validation.features(self, data.example(), reset=True)
         return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
 
-    def _sum(self, batches: Dataset, reset: bool) -> NormalEquations:
-        """Return the normal equations of all rows."""
-        with validation.naming_cells():
-            found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(_both)
+    def _sum(self, batches: Dataset, reset: bool, aggregates: DatabaseSums | None) -> NormalEquations:
+        """Return the normal equations of all rows, computed by a database where there is one."""
+        found: tuple[NormalEquations, bool] | None
+        if aggregates is None:
+            with validation.naming_cells():
+                found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(_both)
+        else:
+            found = aggregates.sum_targets(NormalEquations.over()), True
         if found is None:
             raise no_rows()
         sums, one_target = found
@@ -269,7 +274,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 partitioned.learn_in_order(self, data, _learn_part)
                 return self
             batches = self._encode(data, reset=first)
-            more = self._sum(batches, reset=first)
+            more = self._sum(batches, reset=first, aggregates=data.aggregates)
             pace = self._pace
             self._forget_the_rows()
             self._remember(more if first else self._memory + more)
@@ -314,8 +319,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._check_fitted()
         self._check_sums("what is left without some rows")
         with self._learning(anew=False):
-            batches = self._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=False)
-            removal = self._memory.remove(self._sum(batches, reset=False))
+            data = as_dataset(X, y=y, sample_weight=sample_weight)
+            batches = self._encode(data, reset=False)
+            removal = self._memory.remove(self._sum(batches, reset=False, aggregates=data.aggregates))
             self._forget_the_rows()
             self._remember(removal.left)
             self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
@@ -386,7 +392,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """
         model = clone(self).set_params(solver="normal")
         model._check_settings()
-        sums = model._sum(model._encode(as_dataset(X, y=y, sample_weight=sample_weight), reset=True), reset=True)
+        data = as_dataset(X, y=y, sample_weight=sample_weight)
+        sums = model._sum(model._encode(data, reset=True), reset=True, aggregates=data.aggregates)
         products = products_of(sums, self.fit_intercept)
         values = strengths(float(np.abs(products.xy).max(initial=0.0)), penalties, count, least, ratio)
         first = int(self.fit_intercept)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from suffice import validation
 from suffice.data import Dataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts
+from suffice.data.sql import DatabaseSums
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
@@ -104,6 +105,9 @@ class GenerativeClassifier(SummedClassifier):
     def _sum(self, x: Any, codes: Codes, weight: FloatArray | None, labels: Labels) -> Statistics:
         summariser = self._summariser(labels)
         return engine_for(self._engine, x).accumulate(summariser, Batch(x, codes, weight))
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        return sums.sum_classes(self._summariser(labels), labels)
 
     def _sum_shape(self) -> dict[str, Any]:
         """Return the settings that change what is summed: models must agree on them to be merged."""

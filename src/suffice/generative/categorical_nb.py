@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from suffice import partitioned, validation
 from suffice.data import Dataset
+from suffice.data.sql import DatabaseSums
 from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.categories import Coded, coded
@@ -147,6 +148,9 @@ class CategoricalNB(DiscreteNB):
         return Coded(codes, None, tuple(len(edges) + 1 for edges in self.bin_edges_))
 
     # What to sum, and how to read it.
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        return sums.count_categories(labels) if self._params.bins is None else None
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         raise NotImplementedError("categories are summed by name")

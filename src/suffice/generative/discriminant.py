@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from suffice.data.sql import DatabaseSums
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
 from suffice.fitted_parameters import read_attribute
@@ -134,6 +135,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     @property
     def _structure(self) -> Structure:
         return STRUCTURES[self._params.covariance]
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        return super()._sum_in_database(sums, labels) if self._params.missing is None else None
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         if self._params.shrinkage == "ledoit_wolf":

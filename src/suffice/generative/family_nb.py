@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from suffice.data.sql import DatabaseSums
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_known
@@ -92,6 +93,9 @@ class FamilyNB(PriorsGiven):
 
     def _can_wait(self, x: Any) -> bool:
         return isinstance(x, np.ndarray) and bool(_fine(as_family(self._params.family), x).all())
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        return None  # the statistics T(x) of a family are computed here
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, as_family(self._params.family), labels)

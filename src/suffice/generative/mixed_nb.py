@@ -15,6 +15,7 @@ from suffice import partitioned, validation
 from suffice.column_kinds import FEATURE_KINDS, IGNORE
 from suffice.data import Dataset
 from suffice.data.frames import data_frame
+from suffice.data.sql import DatabaseSums
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.fitted_parameters import read_attribute
@@ -170,6 +171,9 @@ class MixedNB(PriorsGiven):
 
     def _sum_shape(self) -> dict[str, Any]:
         return {"columns": getattr(self, "column_kinds_", self._params.columns)}
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        return None  # columns of several kinds are encoded row by row
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, labels)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data import Dataset, as_dataset
 from suffice.data.dataset import Piece
+from suffice.data.sql import DatabaseSums
 from suffice.fitted_parameters import ReadFromStatistics, read_attribute
 from suffice.kernels import Batch
 from suffice.kernels.libraries import is_sparse
@@ -83,6 +84,10 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
     def _sum_held(self, held: list[Any], labels: Labels) -> Any:
         """Return the sum over rows that :meth:`_hold_rows` returned."""
         raise NotImplementedError
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        """Return the sum over a table, computed by its database; None where rows must be read."""
+        return None
 
     def _sum_to_keep(self, statistics: Any) -> Any:
         """Return a sum in the form in which it is kept."""

@@ -30,6 +30,10 @@ def bad_weight(row: int, value: float) -> ValueError:
     return ValueError(f"weight[{row}] is {value:g}; weights must be finite and not negative")
 
 
+class UnsupportedKernelError(TypeError):
+    """A kernel that a backend does not have."""
+
+
 class EntryError(ValueError):
     """An entry of an argument that a kernel refuses."""
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from suffice.tables.model import TableModel, fit
     from suffice.tables.model_search import Candidate
     from suffice.tables.outlier_detection import Outlier, outliers
-    from suffice.tables.pushdown.estimators import fit_in_database
     from suffice.tables.schema import Feature, Field, Schema
     from suffice.tables.sql_export import to_sql
 from suffice.tables.sources import Dialect, FetchWarning, Source, open_table
@@ -30,7 +29,6 @@ _MODULES = {
     "UsageError": "errors",
     "compare": "learning_curves",
     "fit": "model",
-    "fit_in_database": "pushdown.estimators",
     "outliers": "outlier_detection",
     "to_sql": "sql_export",
 }
@@ -50,7 +48,6 @@ __all__ = [
     "UsageError",
     "compare",
     "fit",
-    "fit_in_database",
     "open_table",
     "outliers",
     "to_sql",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -235,6 +235,9 @@ class Database(Protocol):
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows that a query gives."""
 
+    def batches(self, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows that a query gives, so many at a time."""
+
 
 class Connected:
     """A database behind an open connection: of DuckDB, or of any driver that follows Python's database API.
@@ -270,6 +273,27 @@ class Connected:
             raise explained(error) from None
         finally:
             cursor.close()
+
+    def batches(self, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows that a query gives, so many at a time."""
+        if self.dialect is DUCKDB:
+            cursor = self._connection
+        else:
+            try:  # a cursor of the server: that of the client would fetch all rows
+                cursor = self._connection.cursor(name="suffice", withhold=True)
+            except TypeError:
+                cursor = self._connection.cursor()
+        try:
+            cursor.execute(sql)
+            while rows := cursor.fetchmany(size):
+                yield list(rows)
+        except Exception as error:
+            self._roll_back()
+            raise explained(error) from None
+        finally:
+            if self.dialect is not DUCKDB:
+                with suppress(Exception):
+                    cursor.close()
 
     def _roll_back(self) -> None:
         """Let a connection whose query failed answer others."""

@@ -43,7 +43,9 @@ class SqlKernels:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise TypeError(f"a database takes sums of one pass, and {name} is none: read the rows, and use ThreadEngine")
+        raise errors.UnsupportedKernelError(
+            f"a database computes sums of one pass, and {name} is none: read the rows, and use ThreadEngine"
+        )
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
