@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, _check_n_features, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
 from suffice.data.frames import data_frame, numbers_of
@@ -127,9 +127,17 @@ def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:
     numbers = numbers_of(frame)
     if numbers is None:
         raise ValueError(f"X holds columns that are no numbers, and {type(model).__name__} needs numbers")
-    _check_feature_names(model, x, reset=reset)
-    _check_n_features(model, x, reset=reset)
+    check_columns(model, x, numbers.shape[1], reset)
     return numbers
+
+
+def check_columns(model: Any, table: Any, width: int, reset: bool) -> None:
+    """Store the column names and the width of a table in a model (reset), or compare them with those stored."""
+    validate_data(model, table, reset=reset, skip_check_array=True, ensure_2d=False)  # the column names
+    if reset:
+        model.n_features_in_ = width
+    elif width != model.n_features_in_:
+        raise wrong_width(model, width, model.n_features_in_)
 
 
 def _foreign(model: Any, x: Any, reset: bool) -> Any:
@@ -141,7 +149,7 @@ def _foreign(model: Any, x: Any, reset: bool) -> Any:
     elif x.shape[1] != model.n_features_in_:
         raise wrong_width(model, int(x.shape[1]), model.n_features_in_)
     elif hasattr(model, "feature_names_in_"):
-        _check_feature_names(model, x, reset=False)
+        check_columns(model, x, int(x.shape[1]), reset=False)
     return x
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_array
+from sklearn.utils.validation import check_array
 
 from suffice import partitioned, validation
 from suffice.data import Dataset
@@ -109,8 +109,7 @@ class CategoricalNB(DiscreteNB):
             return coded(validation.features(self, X, reset))
         columns = _columns(X)
         table = X if hasattr(X, "columns") else columns
-        _check_feature_names(self, table, reset=reset)
-        _check_n_features(self, _shaped(columns), reset=reset)
+        validation.check_columns(self, table, len(columns), reset)
         return coded(columns)
 
     def _reads_once(self) -> bool:
@@ -279,11 +278,6 @@ def _columns(X: Any) -> list[npt.NDArray[Any]]:
         table = np.asarray(X, dtype=object)  # numbers beside strings keep their type
     table = check_array(table, dtype=None, ensure_all_finite=False)
     return [table[:, feature] for feature in range(table.shape[1])]
-
-
-def _shaped(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return an array of the shape of a table, for its width to be checked."""
-    return np.empty((len(columns[0]), len(columns)), dtype=bool)
 
 
 def _are_codes(names: Labels) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from suffice import partitioned, validation
 from suffice.column_kinds import FEATURE_KINDS, IGNORE
@@ -144,9 +143,7 @@ class MixedNB(PriorsGiven):
         X = X if reset else self._in_order(X)
         table = tables.read_columns(X)
         frame = data_frame(X)
-        rows = np.empty((len(table[0].values), len(table)), dtype=bool)
-        _check_feature_names(self, rows if frame is None else X, reset=reset)
-        _check_n_features(self, rows, reset=reset)
+        validation.check_columns(self, table if frame is None else X, len(table), reset)
         if reset:
             self.column_kinds_ = tables.infer_kinds(table, self._params.columns)
             self._library = None if frame is None else frame.implementation.value

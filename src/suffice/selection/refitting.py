@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
 
+from suffice.data.sample import take_rows
 from suffice.selection import tuning
 from suffice.selection.rows import Index, indices_of
 from suffice.statistics import Labels
@@ -64,8 +64,8 @@ def _score(
     """Return the score of the rows held out under the model of all others."""
     others = np.setdiff1d(np.arange(len(targets)), held)
     weighted = {} if weight is None else {"sample_weight": weight[others]}
-    model.fit(_safe_indexing(X, others), targets[others], **weighted)
-    rows = _safe_indexing(X, held)
+    model.fit(take_rows(X, others), targets[others], **weighted)
+    rows = take_rows(X, held)
     mine = np.ones(len(held)) if weight is None else weight[held]
     if scoring == "accuracy":
         return float(np.average(np.asarray(model.predict(rows)) == targets[held], weights=mine))
