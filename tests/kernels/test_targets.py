@@ -112,7 +112,7 @@ def test_what_is_not_finite_is_named() -> None:
 def test_one_target_for_each_row() -> None:
     import torch
 
-    with pytest.raises(ValueError, match="X has 600 rows and y has 3 labels"):
+    with pytest.raises(ValueError, match="X has 600 rows and y has 3: there must be one per row"):
         GaussianNB().fit(torch.tensor(X), torch.tensor([0, 1, 0]))
-    with pytest.raises(ValueError, match="X has 600 rows and y has 3 labels"):
+    with pytest.raises(ValueError, match="X has 600 rows and y has 3: there must be one per row"):
         LogisticRegression().fit(torch.tensor(X), torch.tensor([0, 1, 0]))

@@ -98,7 +98,7 @@ def test_a_gap_that_shows_itself_late(gap: str, tmp_path: Path) -> None:
 
 def test_a_query_is_asked_again_where_a_gap_shows_itself_late(tmp_path: Path) -> None:
     source = open_table(late(tmp_path / "a.csv", "NA"))
-    assert source.asked("select count(a), count(*) from data") == [(LATE + 1, LATE + 2)]
+    assert source.fetch("select count(a), count(*) from data") == [(LATE + 1, LATE + 2)]
 
 
 def test_a_fraction_that_comes_late_among_whole_numbers(tmp_path: Path) -> None:

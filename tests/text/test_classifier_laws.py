@@ -370,7 +370,11 @@ def test_refused_batches_change_nothing(form: str, method: str) -> None:
 @each_form
 @pytest.mark.parametrize(
     ("weight", "words"),
-    [([1.0], "expected"), ([-1.0, 1.0], r"sample_weight\[0\] is -1"), ([np.nan, 1.0], r"sample_weight\[0\] is nan")],
+    [
+        ([1.0], "X has 2 rows and sample_weight has 1"),
+        ([-1.0, 1.0], r"sample_weight\[0\] is -1"),
+        ([np.nan, 1.0], r"sample_weight\[0\] is nan"),
+    ],
     ids=["short", "negative", "nan"],
 )
 def test_refused_weights_change_nothing(form: str, weight: Any, words: str) -> None:
