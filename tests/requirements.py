@@ -23,6 +23,7 @@ import pytest
 
 #: Servers are in folders that are not on the path of every user.
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+_R_PACKAGES = "for (name in c('MASS', 'nnet', 'sandwich', 'car', 'brglm2', 'jsonlite', 'statmod')) loadNamespace(name)"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -187,6 +188,10 @@ REQUIREMENTS = {
     "data": Requirement(
         lambda: Path(os.environ.get("SUFFICE_DATA") or os.devnull).is_dir(),
         "SUFFICE_DATA=FOLDER make test (FOLDER holds uci.tar.gz and the other data sets)",
+    ),
+    "r": Requirement(
+        lambda: find_program("Rscript") is not None and _succeeds("Rscript", "--vanilla", "-e", _R_PACKAGES),
+        "apt-get install r-base-core r-cran-{mass,nnet,sandwich,car,brglm2,jsonlite,statmod}",
     ),
     "linux": Requirement(lambda: sys.platform == "linux", "Linux"),
     "posix": Requirement(lambda: os.name == "posix", "Linux or macOS"),
