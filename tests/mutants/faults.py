@@ -95,7 +95,7 @@ FAULTS = (
     Fault(
         "convergence is judged by an absolute tolerance",
         "solvers",
-        "src/suffice/solvers/solution.py",
+        "src/suffice/solvers/base.py",
         "return tol * tol * self.unit * min(many * self.weight, ROWS)",
         "return tol * tol * min(many * self.weight, ROWS)",
         ("tests/discriminative/test_units.py::test_fits_do_not_depend_on_units",),

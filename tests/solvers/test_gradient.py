@@ -11,8 +11,8 @@ from scipy import sparse
 from suffice.families.response import Response
 from suffice.kernels import Batch
 from suffice.solvers import Objective, ValueGradient
+from suffice.solvers.base import DivergenceError
 from suffice.solvers.gradient import BatchGradient
-from suffice.solvers.solution import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient
 
 from .rows import FAMILIES, GradientOnly, WithHessian, drawn, newton, start

@@ -18,11 +18,10 @@ from suffice.solvers import (
     ValueGradient,
     ValueGradientHessian,
 )
-from suffice.solvers import solution as solution_module
+from suffice.solvers import base as solvers_base
+from suffice.solvers.base import Capability, thin_trace
 from suffice.solvers.dual import DualAscent
-from suffice.solvers.objective import Capability
 from suffice.solvers.quasi_newton import QuasiNewton
-from suffice.solvers.solution import thin_trace
 from suffice.solvers.truncated_newton import TruncatedNewton
 
 
@@ -156,7 +155,7 @@ def test_batches_add_a_step_each():
 
 
 def test_a_long_trace_keeps_the_first_the_last_and_every_second_step(monkeypatch):
-    monkeypatch.setattr(solution_module, "MOST_STEPS", 8)
+    monkeypatch.setattr(solvers_base, "MOST_STEPS", 8)
     trace = Trace()
     for number in range(1, 30):
         trace.add(START, float(number), START)
@@ -167,7 +166,7 @@ def test_a_long_trace_keeps_the_first_the_last_and_every_second_step(monkeypatch
 
 
 def test_thetas_of_many_parameters_are_held_for_some_steps_only(monkeypatch):
-    monkeypatch.setattr(solution_module, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(solvers_base, "MOST_NUMBERS", 100)
     trace = Trace()
     for number in range(1, 30):
         trace.add(np.full((20, 1), number), float(number), None)

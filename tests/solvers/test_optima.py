@@ -18,10 +18,10 @@ from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.solvers.auto import Auto
+from suffice.solvers.base import Objective, ValueGradient, ValueGradientHessian
 from suffice.solvers.elastic_net import ElasticNet, subgradient
 from suffice.solvers.linear_algebra import flat, shaped
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import Objective, ValueGradient, ValueGradientHessian
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton, conjugate_gradients
 

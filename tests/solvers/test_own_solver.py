@@ -11,8 +11,8 @@ from sklearn.base import clone
 import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
 from suffice.solvers import Auto, Newton, Objective, Solution, Trace
+from suffice.solvers.base import Convergence
 from suffice.solvers.quasi_newton import QuasiNewton
-from suffice.solvers.solution import Convergence
 from suffice.solvers.truncated_newton import TruncatedNewton
 from suffice.store import StoreError
 

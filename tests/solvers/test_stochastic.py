@@ -10,7 +10,7 @@ import pytest
 from suffice.families.response import Response
 from suffice.kernels import Batch
 from suffice.kernels.descent import Pace
-from suffice.solvers.solution import DivergenceError
+from suffice.solvers.base import DivergenceError
 from suffice.solvers.stochastic import StochasticGradient, shuffled
 
 from .rows import FAMILIES, GradientOnly, drawn, newton, start

@@ -1,9 +1,9 @@
-"""Linear predictors: what all models with coefficients share; linear classifiers; the solvers that parameters name."""
+"""Linear predictors: what all models with coefficients share; linear classifiers; solvers in a model's file."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -270,17 +270,6 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
         self.classes_ = validation.classes_array(self._labels, like)
 
 
-#: Of a name: the solver, given tol, max_iter, whether the Hessian at the end is wanted, and a seed.
-NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
-    "auto": lambda tol, steps, hessian, seed: solvers.Auto(tol, steps, hessian),
-    "newton": lambda tol, steps, hessian, seed: solvers.Newton(tol, steps),
-    "batch": lambda tol, steps, hessian, seed: solvers.BatchGradient(tol=tol, max_iter=steps),
-    "stochastic": lambda tol, steps, hessian, seed: solvers.StochasticGradient(
-        tol=tol, epochs=steps, random_state=seed
-    ),
-}
-
-
 #: The solvers that a file names, by the name of the class.
 SOLVERS: dict[str, type] = {
     kind.__name__: kind
@@ -293,15 +282,6 @@ SOLVERS: dict[str, type] = {
         TruncatedNewton,
     )
 }
-
-
-def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) -> Any:
-    """Return the solver that a setting names, or the one it is."""
-    if hasattr(solver, "minimise"):
-        return solver
-    if solver not in NAMED:
-        raise ValueError(f"solver must be one of {', '.join(NAMED)}, or a solver of suffice.solvers; got {solver!r}")
-    return NAMED[solver](tol, max_iter, hessian, seed)
 
 
 def write_solver(solver: Any) -> dict[str, Any]:

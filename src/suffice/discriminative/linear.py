@@ -21,7 +21,6 @@ from suffice.discriminative.base import (
     PrecisionWarning,
     check_penalties,
     dependence,
-    solver_of,
     warn_unless_converged,
     warn_unsolved,
 )
@@ -42,6 +41,7 @@ from suffice.kernels.descent import Pace
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
+from suffice.solvers.auto import solver_of
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import dependencies, flat
 from suffice.statistics import NormalEquations

@@ -29,7 +29,7 @@ from suffice.kernels.errors import NegativeCountError, NonFiniteError
 from suffice.kernels.libraries import is_foreign
 from suffice.kernels.native import Ridge
 from suffice.kernels.protocol import Kernels
-from suffice.solvers.objective import Objective, ValueGradient
+from suffice.solvers.base import Objective, ValueGradient
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray

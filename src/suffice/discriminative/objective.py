@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,15 +12,14 @@ import numpy.typing as npt
 
 from suffice.data import EncodedDataset
 from suffice.families import Response
-from suffice.families.priors import Penalty, ridge
+from suffice.families.priors import ridge
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Ascent, Descent, Pace
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import is_foreign, is_sparse, joined, taken
 from suffice.kernels.native import Ridge
-from suffice.solvers.linear_algebra import EPSILON
-from suffice.solvers.objective import (
+from suffice.solvers.base import (
     Capability,
     ColumnObjective,
     DualAscentResult,
@@ -31,6 +30,7 @@ from suffice.solvers.objective import (
     ValueGradient,
     ValueGradientHessian,
 )
+from suffice.solvers.linear_algebra import EPSILON
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
@@ -60,16 +60,14 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     """Whether every class has its column of theta, none being pinned at 0: then the penalty treats them alike."""
     free: FloatArray | None = None  #: (p, t), 1 where theta may move and 0 where it stays; everywhere by default
     predictors: int = 1  #: t, the columns of theta
+    shape: tuple[int, int] = field(init=False, repr=False, default=(0, 0))  #: of theta, (p, t)
+    n_rows: int = field(init=False, repr=False, default=0)
+    weight: float = field(init=False, repr=False, default=0.0)  #: of all rows
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The shape of theta, (p, t)."""
-        return self.data.n_features + int(self.intercept), self.predictors
-
-    @property
-    def weight(self) -> float:
-        """The total weight of the rows."""
-        return self.data.weight
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", (self.data.n_features + int(self.intercept), self.predictors))
+        object.__setattr__(self, "n_rows", self.data.n_rows)
+        object.__setattr__(self, "weight", self.data.weight)
 
     @cached_property
     def unit(self) -> float:
@@ -100,32 +98,41 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
     def value_gradient(self, theta: FloatArray) -> ValueGradient:
         """Return value and gradient at theta, (p, t)."""
-        sums = self._sum(theta, hessian=False)
-        value, gradient = -sums.value, -self._score(sums)
-        if self.l2 > 0:
-            penalty = self._penalty(theta)
-            value, gradient = value + penalty.value, gradient + penalty.gradient
+        value, gradient, _ = self._evaluate(theta, hessian=False)
         return ValueGradient(value, gradient)
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
         """Return value, gradient and expected Hessian (Fisher's information, and the penalty's) at theta, (p, t)."""
-        sums = self._sum(theta, hessian=True)
-        value, gradient, information = -sums.value, -self._score(sums), self._information(sums)
+        return ValueGradientHessian(*self._evaluate(theta, hessian=True))
+
+    def _evaluate(self, theta: FloatArray, hessian: bool) -> tuple[float, FloatArray, FloatArray]:
+        """Return value, gradient and, if asked for, expected Hessian at theta: one pass over the rows."""
+        pinned = self.pinned(theta) if self.symmetric else theta
+        sums = self.data.sum(Curvature.over(self.response, pinned, self.intercept, hessian))
+        value, gradient, information = -sums.value, -sums.gradient, sums.hessian
+        if hessian:
+            information = np.array(information)
+        if self.symmetric:
+            gradient = np.concatenate([gradient, -gradient.sum(axis=1, keepdims=True)], axis=1)
+            if hessian:
+                information = _unpinned(information, pinned.shape, sums.total if self.intercept else 0.0)
+        if self.free is not None:
+            gradient = gradient * self.free
+            if hessian:
+                moves = self.free.T.ravel()
+                information *= np.outer(moves, moves)
+                np.fill_diagonal(information, information.diagonal() + (1 - moves))
         if self.l2 > 0:
-            penalty = self._penalty(theta)
+            penalty = ridge(theta, self._strength)
             value, gradient = value + penalty.value, gradient + penalty.gradient
-            np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
-        return ValueGradientHessian(value, gradient, information)
+            if hessian:
+                np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
+        return value, gradient, information
 
     def sample(self, count: int, strided: bool = False) -> NegativeLogLikelihood:
         """Return the objective of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
         few = self.data.sample(count, strided)
         return replace(self, data=few, l2=self.l2 * few.weight / self.weight)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return self.data.n_rows
 
     @property
     def has_slow_passes(self) -> bool:
@@ -214,17 +221,16 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         across = self.data.reduce(partial(_diagonal, self.response, self.pinned(theta), self.intercept))
         if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
             across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
-        return np.asarray(across + self._penalty(theta).curvature)
+        return np.asarray(across + self._strength)
 
     def hessian_product(self, theta: FloatArray) -> Product:
         """Return the function that multiplies a step by the expected Hessian at theta, in one pass; one predictor."""
         # The score of least squares with targets 0 and these weights is minus the product.
         data = self.data.transform(partial(_weighted_by_curvature, self.response, theta, self.intercept))
-        across = self._penalty(theta).curvature
 
         def product(step: FloatArray) -> FloatArray:
             what = Curvature.over(_LEAST_SQUARES, step, self.intercept, False)
-            return np.asarray(across * step - data.sum(what).gradient)
+            return np.asarray(self._strength * step - data.sum(what).gradient)
 
         return product
 
@@ -232,31 +238,12 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         """Return theta with the last class pinned at 0, which leaves all probabilities as they are."""
         return theta[:, :-1] - theta[:, -1:] if self.symmetric else theta
 
-    def _sum(self, theta: FloatArray, hessian: bool) -> Curvature:
-        what = Curvature.over(self.response, self.pinned(theta), self.intercept, hessian)
-        return self.data.sum(what)
-
-    def _score(self, sums: Curvature) -> FloatArray:
-        """Return the gradient of the log-likelihood."""
-        score = sums.gradient
-        if self.symmetric:
-            score = np.concatenate([score, -score.sum(axis=1, keepdims=True)], axis=1)
-        return score if self.free is None else score * self.free
-
-    def _information(self, sums: Curvature) -> FloatArray:
-        information = np.array(sums.hessian)
-        if self.symmetric:
-            information = _unpinned(information, sums.theta.shape, sums.total if self.intercept else 0.0)
-        if self.free is not None:
-            moves = self.free.T.ravel()
-            information *= np.outer(moves, moves)
-            np.fill_diagonal(information, information.diagonal() + (1 - moves))
-        return information
-
-    def _penalty(self, theta: FloatArray) -> Penalty:
-        strength = np.full((len(theta), 1), self.l2)
+    @cached_property
+    def _strength(self) -> FloatArray:
+        """The ridge of each row of theta, (p, 1)."""
+        strength = np.full((self.shape[0], 1), self.l2)
         strength[: int(self.intercept)] = 0.0
-        return ridge(theta, strength)
+        return strength
 
 
 def target_moments(rows: Batch) -> tuple[Any, Any]:

@@ -23,7 +23,6 @@ from suffice.discriminative.base import (
     check_penalties,
     dependence,
     read_solver,
-    solver_of,
     warn_unless_converged,
     write_solver,
 )
@@ -52,10 +51,10 @@ from suffice.kernels.engine import default_engine, engine_for
 from suffice.kernels.errors import check_host_memory
 from suffice.kernels.libraries import beside, is_foreign, is_sparse, taken
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
+from suffice.solvers.auto import solver_of
+from suffice.solvers.base import MANY, thin_trace
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies, flat, shaped
-from suffice.solvers.objective import MANY
-from suffice.solvers.solution import thin_trace
 from suffice.solvers.stochastic import choose_pace
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray

@@ -17,8 +17,8 @@ from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.sparse import intact
+from suffice.solvers.base import Objective, ValueGradient, ValueGradientHessian
 from suffice.solvers.linear_algebra import flat, shaped
-from suffice.solvers.objective import Objective, ValueGradient, ValueGradientHessian
 from suffice.statistics.base import FloatArray
 
 #: The sample is fitted again once so many rows came since, as a share of those that it stands for.

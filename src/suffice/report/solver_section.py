@@ -8,7 +8,7 @@ from suffice.plots import SolverTraceDisplay
 from suffice.report.elements import Column, Section, Table, make_figure
 from suffice.report.formats import format_count, format_value
 from suffice.report.report_data import ReportData
-from suffice.solvers.solution import Step
+from suffice.solvers.base import Step
 
 #: Steps that the table lists; of more, the first and the last half of them.
 _MAX_STEPS = 12

@@ -1,11 +1,20 @@
 """Solvers minimise an :class:`Objective`: they ask it for values, gradients and Hessians, and never see a row."""
 
 from suffice.solvers.auto import Auto
+from suffice.solvers.base import (
+    DivergenceError,
+    DualObjective,
+    Objective,
+    SGDObjective,
+    Solution,
+    Step,
+    Trace,
+    ValueGradient,
+    ValueGradientHessian,
+)
 from suffice.solvers.elastic_net import ElasticNet
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import DualObjective, Objective, SGDObjective, ValueGradient, ValueGradientHessian
-from suffice.solvers.solution import DivergenceError, Solution, Step, Trace
 from suffice.solvers.stochastic import StochasticGradient
 
 __all__ = [

@@ -1,17 +1,20 @@
-"""Default solver: warm start and preconditioner from a row sample, then L-BFGS over all rows."""
+"""Default solver: warm start and preconditioner from a row sample, then L-BFGS over all rows. Solvers by name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from suffice.solvers.base import MANY, Objective, SampledObjective, Solution, Trace, has_dual, has_sample
 from suffice.solvers.dual import DualAscent
+from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.linear_algebra import inverse_of
 from suffice.solvers.newton import Newton
-from suffice.solvers.objective import MANY, Objective, SampledObjective, has_dual, has_sample
 from suffice.solvers.quasi_newton import QuasiNewton
-from suffice.solvers.solution import Solution, Trace
+from suffice.solvers.stochastic import StochasticGradient
 from suffice.solvers.truncated_newton import TruncatedNewton
 from suffice.statistics.base import FloatArray
 
@@ -105,3 +108,27 @@ class Auto:
         if objective.supports("hessian_product", start) and objective.supports("hessian_diagonal", start):
             return TruncatedNewton(self.tol, self.max_iter).minimise(objective, start)
         return QuasiNewton(self.tol, max(self.max_iter, 1000)).minimise(objective, start)
+
+
+#: The solver of a name, given tol, max_iter, whether the Hessian at the end is wanted, and a seed.
+NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
+    "auto": lambda tol, steps, hessian, seed: Auto(tol, steps, hessian),
+    "newton": lambda tol, steps, hessian, seed: Newton(tol, steps),
+    "batch": lambda tol, steps, hessian, seed: BatchGradient(tol=tol, max_iter=steps),
+    "stochastic": lambda tol, steps, hessian, seed: StochasticGradient(tol=tol, epochs=steps, random_state=seed),
+}
+
+
+def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) -> Any:
+    """Return the solver of a name with these settings; a solver is returned as it is.
+
+    Examples
+    --------
+    >>> solver_of("newton", 1e-8, 100, False, None), solver_of(BatchGradient(step=0.5), 1e-8, 100, False, None).step
+    (Newton(tol=1e-08, max_iter=100), 0.5)
+    """
+    if hasattr(solver, "minimise"):
+        return solver
+    if solver not in NAMED:
+        raise ValueError(f"solver must be one of {', '.join(NAMED)}, or a solver of suffice.solvers; got {solver!r}")
+    return NAMED[solver](tol, max_iter, hessian, seed)

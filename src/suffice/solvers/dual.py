@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.base import DualObjective, Solution, Trace, check_supports
 from suffice.solvers.gradient import GradientScale
-from suffice.solvers.objective import DualObjective, check_supports
-from suffice.solvers.solution import Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: How many standard errors from the optimum theta may be, for a tolerance of 1.

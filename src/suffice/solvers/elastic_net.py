@@ -7,10 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice import _native
+from suffice.solvers.base import (
+    MANY,
+    ColumnObjective,
+    Convergence,
+    Objective,
+    Solution,
+    Trace,
+    check_supports,
+    has_columns,
+)
 from suffice.solvers.linear_algebra import EPSILON, Symmetric, flat, inner, shaped
-from suffice.solvers.objective import MANY, ColumnObjective, Objective, check_supports, has_columns
 from suffice.solvers.quasi_newton import Point
-from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: How many rounds of coordinate descent are made before all that are not zero are solved for at once.

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from suffice.solvers.base import MANY, Convergence, DivergenceError, Objective, Solution, Trace
 from suffice.solvers.linear_algebra import Symmetric, flat, inner, shaped
-from suffice.solvers.objective import MANY, Objective
-from suffice.solvers.solution import Convergence, DivergenceError, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -23,7 +22,7 @@ class BatchGradient:
     ----------
     step
         How far to go along the gradient per unit of weight; one that is too long raises
-        :class:`~suffice.solvers.solution.DivergenceError`. By default 1 / the largest eigenvalue of the Hessian at the
+        :class:`~suffice.solvers.base.DivergenceError`. By default 1 / the largest eigenvalue of the Hessian at the
         start, found by power iterations, or (of objectives without a Hessian) 1 / the curvature along the first
         gradient; either is halved whenever the value does not fall as it should.
     decay, power

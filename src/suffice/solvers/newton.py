@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.base import Convergence, Objective, Solution, Trace, check_supports
 from suffice.solvers.linear_algebra import Corrections, inner, inverse_of, predicts_change
-from suffice.solvers.objective import Objective, ValueGradientHessian, check_supports
-from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: A step that should lower the value by less than this share of its rounding is not tried: a longer one led astray.
 LEAST = 1e-3
+#: The most times that a step is halved.
+HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Newton:
     """Newton's method: theta := theta - H(theta)^-1 gradient, with the (expected) Hessian H, halving the step.
 
     It stops where the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta
-    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.solution.Convergence`.
+    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.base.Convergence`.
 
     Examples
     --------
@@ -41,8 +42,8 @@ class Newton:
     def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
         """Return where the objective is least; ``trace`` holds the steps that went before, if any."""
         check_supports(self, objective, start, "hessian")
-        trace = trace or Trace.of(objective)
         test = Convergence.of(objective, self.tol, start.size)
+        trace = trace or Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         here = objective.value_gradient_hessian(theta)
         trace.add(theta, here.value, here.gradient)
@@ -66,43 +67,30 @@ class Newton:
             if corrections.pairs:
                 step = -corrections.solve(here.gradient)
                 decrement = -inner(step, here.gradient)
-            theta_before, before = theta, here
-            theta, here = backtrack(objective, theta, here, step, decrement, trace, test)
-            if here is before:
+            # Halve the step until the value falls as it should.
+            share = 1.0
+            for _ in range(HALVINGS):
+                onward = theta + share * step
+                there = objective.value_gradient_hessian(onward)
+                trace.add(onward, there.value, there.gradient)
+                falls = test.decreases(there.value, here.value, share * decrement)
+                share /= 2
+                if falls or share * decrement <= LEAST * test.slack(here.value):
+                    break
+            if not falls:
                 if corrections.pairs:
                     corrections.clear()
                     misled = True
                     continue
                 return solution(*test.stuck(decrement))
-            decrease = before.value - here.value
-            corrections.guess = inverse_of(here.hessian)
-            taken, change = theta - theta_before, here.gradient - before.gradient
+            decrease = here.value - there.value
+            taken, change = onward - theta, there.gradient - here.gradient
             # Near the ends of a mean's range gradients change too fast for corrections: they lead beyond it.
             misled |= bool(corrections.pairs) and bool(np.abs(taken).max() < np.abs(step).max() / 8)
-            if misled or predicts_change(before.hessian, here.hessian, taken, change):
+            if misled or predicts_change(here.hessian, there.hessian, taken, change):
                 corrections.clear()
             else:
                 corrections.add(taken, change)
+            theta, here = onward, there
+            corrections.guess = inverse_of(here.hessian)
         return solution(False, f"max_iter={self.max_iter} steps were made")
-
-
-def backtrack(
-    objective: Objective,
-    theta: FloatArray,
-    here: ValueGradientHessian,
-    step: FloatArray,
-    decrement: float,
-    trace: Trace,
-    test: Convergence,
-) -> tuple[FloatArray, ValueGradientHessian]:
-    """Return the first of theta + step, theta + step / 2, ... that helps; or theta itself where none does."""
-    share = 1.0
-    for _ in range(50):
-        there = objective.value_gradient_hessian(theta + share * step)
-        trace.add(theta + share * step, there.value, there.gradient)
-        if test.decreases(there.value, here.value, share * decrement):
-            return theta + share * step, there
-        share /= 2
-        if share * decrement <= LEAST * test.slack(here.value):
-            break
-    return theta, here

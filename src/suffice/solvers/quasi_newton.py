@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.base import Convergence, Objective, Solution, Trace
 from suffice.solvers.linear_algebra import Corrections, Preconditioner, inner, inverse_of
 from suffice.solvers.newton import LEAST
-from suffice.solvers.objective import Objective
-from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.kernels.descent import Descent, Pace
+from suffice.solvers.base import SGDObjective, Solution, Trace, check_supports, gradient_norm
 from suffice.solvers.gradient import GradientScale, diverged, is_far_above, is_near, largest_eigenvalue
-from suffice.solvers.objective import SGDObjective, check_supports
-from suffice.solvers.solution import Solution, Trace, gradient_norm
 from suffice.statistics.base import FloatArray
 
 
@@ -39,7 +38,7 @@ class StochasticGradient:
     Parameters
     ----------
     step
-        The length of the first step; one that is too long raises :class:`~suffice.solvers.solution.DivergenceError`.
+        The length of the first step; one that is too long raises :class:`~suffice.solvers.base.DivergenceError`.
         By default it is chosen by trial: starting from 1 / the largest eigenvalue of the Hessian per row, step
         sizes a factor of 4 apart are tried for an epoch each, and the one under which each row was best predicted
         before it was learned is kept. That costs a few epochs, which the trace counts.

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.solvers.base import Convergence, Objective, Product, Solution, Trace, check_supports
 from suffice.solvers.linear_algebra import inner
-from suffice.solvers.objective import Objective, Product, check_supports
 from suffice.solvers.quasi_newton import Point, line_search
-from suffice.solvers.solution import Convergence, Solution, Trace
 from suffice.statistics.base import FloatArray
 
 #: The most products with the Hessian for one step.
