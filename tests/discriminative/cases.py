@@ -37,6 +37,13 @@ CASES = [
     Case("gaussian/log", lambda **more: GLM("gaussian", "log", **more), lambda random, z: np.exp(0.3 * z) + 0.1),
     Case("probit", lambda **more: GLM("binomial", "probit", **more), bernoulli),
     Case("cloglog", lambda **more: GLM("bernoulli", "cloglog", **more), bernoulli),
+    Case("cauchit", lambda **more: GLM("bernoulli", "cauchit", **more), bernoulli),
+    Case("poisson/sqrt", lambda **more: GLM("poisson", "sqrt", **more), lambda random, z: random.poisson((z + 9) ** 2)),
+    Case(
+        "inverse_gaussian",
+        lambda **more: GLM("inverse_gaussian", **more),
+        lambda random, z: random.wald(np.exp(0.3 * z), 4.0),
+    ),
     Case("multinomial", lambda **more: GLM("multinomial", **more), lambda random, z: bernoulli(random, z) + (z > 1)),
     Case(
         "exponential", lambda **more: GLM("exponential", "log", **more), lambda random, z: random.exponential(np.exp(z))

@@ -124,6 +124,7 @@ def test_value_and_base_make_the_log_likelihood(response, library):
         "poisson": lambda: Poisson(mean).log_prob(y),
         "exponential": lambda: Exponential(1 / mean).log_prob(y),
         "gamma": lambda: stats.gamma.logpdf(y, 1, scale=mean),
+        "inverse_gaussian": lambda: stats.invgauss.logpdf(y, mean),
     }[response.family.name]()
     base = np.asarray(response.log_base(namespace(library).asarray(y)))
     assert base.shape == y.shape

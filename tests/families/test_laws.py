@@ -20,6 +20,7 @@ from suffice.families import (
     Gamma,
     Gaussian,
     GaussianKnownVariance,
+    InverseGaussian,
     Multinomial,
     MultivariateGaussian,
     Poisson,
@@ -62,6 +63,7 @@ CASES = [
     Case(Poisson([0.3, 20.0]), [[0, 18], [2, 25]], 1.5),
     Case(Exponential([0.3, 20.0]), [[0.0, 0.1], [2.0, 0.01]], -1.0),
     Case(Gamma([0.7, 5.0], [0.3, 20.0]), [[0.1, 0.1], [2.0, 0.3]], 0.0),
+    Case(InverseGaussian([0.7, 5.0], [0.3, 20.0]), [[0.1, 4.0], [2.0, 6.0]], 0.0),
     Case(Beta([0.7, 5.0], [2.0, 3.0]), [[0.1, 0.4], [0.9, 0.6]], 1.0),
     Case(Dirichlet([[0.7, 2.0, 3.0], [5.0, 4.0, 3.0]]), [[[0.1, 0.4, 0.5], [0.3, 0.3, 0.4]]], [0.5, 0.4, 0.3]),
 ]

@@ -7,13 +7,27 @@ from scipy import special
 
 from suffice.families import links
 
-SCALAR = [links.identity, links.log, links.logit, links.probit, links.cloglog, links.inverse, links.negative_inverse]
+SCALAR = [
+    links.identity,
+    links.log,
+    links.logit,
+    links.probit,
+    links.cloglog,
+    links.cauchit,
+    links.inverse,
+    links.negative_inverse,
+    links.sqrt,
+    links.inverse_squared,
+    links.Power(1 / 3),
+]
 EVERY = pytest.mark.parametrize("link", SCALAR, ids=lambda link: link.name)
 Z = np.array([-3.0, -0.7, -0.1, 0.2, 0.9, 2.5])
 
 
 def legal(link):
     """Predictors on the side where the mean is positive."""
+    if isinstance(link, links.Power):
+        return Z[Z > 0]
     return {"inverse": Z[Z > 0], "negative_inverse": Z[Z < 0]}.get(link.name, Z)
 
 
@@ -36,7 +50,7 @@ def test_slope_is_the_derivative_of_the_mean(link):
 def test_no_predictor_is_too_far(link, z):
     mean, slope = link.mean_and_slope(np.array([z]))
     assert not np.isnan([mean, slope]).any()
-    if link.name not in ("identity", "inverse", "negative_inverse"):
+    if link.name not in ("identity", "inverse", "negative_inverse", "inverse_squared"):
         assert np.isfinite([mean, slope]).all()
         assert slope >= 0
 
@@ -87,3 +101,28 @@ def test_softmax_slopes_keep_their_digits_where_a_probability_rounds_to_one():
     np.testing.assert_allclose(slope, np.exp(-40) * np.array([[1.0], [-1.0]]), rtol=1e-13)
     several = links.share_covariance(np, np.array([1.0, 1e-20, 2e-20]))
     np.testing.assert_allclose(np.diagonal(several), [3e-20, 1e-20, 2e-20], rtol=1e-13)
+
+
+@pytest.mark.parametrize("exponent", [0.5, -2, 1 / 3, 1e-3, 4])
+def test_a_power_link_is_found_by_its_name(exponent):
+    link = links.Power(exponent)
+    assert links.by_name(link.name) == link
+    np.testing.assert_allclose(link.link(np.array([0.5, 2.0])), np.array([0.5, 2.0]) ** exponent)
+
+
+def test_means_below_the_range_of_a_power_link_are_those_at_its_end():
+    np.testing.assert_array_equal(links.sqrt.mean([-3.0, 0.0, 3.0]), [0.0, 0.0, 9.0])
+
+
+def test_bad_powers_are_refused():
+    with pytest.raises(ValueError, match="exponent is 0; it must be a finite number other than 0: use the link 'log'"):
+        links.Power(0)
+    with pytest.raises(ValueError, match=r"link 'power\(1e999\)': exponent is inf; it must be a finite number other"):
+        links.by_name("power(1e999)")
+    with pytest.raises(ValueError, match=r"link 'power\(--1\)': could not convert"):
+        links.by_name("power(--1)")
+
+
+def test_the_cauchit_link_keeps_its_digits_in_both_tails():
+    assert links.cauchit.mean(-1e8) == pytest.approx(1e-8 / np.pi, rel=1e-12)
+    assert links.cauchit.link(1e-8) == pytest.approx(-1e8 / np.pi, rel=1e-12)

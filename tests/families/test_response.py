@@ -4,7 +4,7 @@ import array_api_compat
 import array_api_strict
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from suffice.families import (
     Bernoulli,
@@ -35,6 +35,7 @@ TARGETS = {
     "poisson": [0.0, 1.0, 7.0],
     "exponential": [0.0, 0.4, 5.0],
     "gamma": [1e-3, 0.4, 5.0],
+    "inverse_gaussian": [1e-3, 0.4, 5.0],
 }
 
 
@@ -49,7 +50,7 @@ def namespace(library):
 
 def legal(response):
     """Predictors inside the range that the family allows."""
-    form = response.likelihood.forms[response.link.name]
+    form = response.likelihood.form(response.link)
     z = np.array([-2.9, -1.1, -0.4, 0.15, 0.6, 0.9, 2.3])
     return z[(z > form.low) & (z < form.high)]
 
@@ -108,6 +109,8 @@ def test_value_is_the_log_likelihood_without_its_base(response):
         expected = Poisson(mean).log_prob(y) - Poisson.log_base(y)
     elif response.family.name == "gaussian":
         expected = GaussianKnownVariance(mean).log_prob(y) - GaussianKnownVariance.log_base(y)
+    elif response.family.name == "inverse_gaussian":
+        expected = stats.invgauss.logpdf(y, mean) + np.log(2 * np.pi * y**3) / 2 + 0.5 / y
     else:
         expected = Exponential(1 / mean).log_prob(y)
     np.testing.assert_allclose(value, expected, rtol=1e-11, atol=1e-12)
@@ -231,7 +234,9 @@ def test_names_and_pairs():
 def test_the_usual_link_is_the_canonical_one_where_that_is_offered():
     for name in NAMED:
         usual = Response.of(name)
-        assert usual.link is (usual.family.canonical_link or {"beta": links.logit, "dirichlet": links.log}[name])
+        others = {"beta": links.logit, "dirichlet": links.log, "inverse_gaussian": links.log}
+        assert usual.link is others.get(name, usual.family.canonical_link)
+    assert Response.of("inverse_gaussian", "canonical").link is links.inverse_squared
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -226,12 +226,13 @@ class GLM(NumberRegression):
     ----------
     family
         ``"gaussian"``, ``"bernoulli"`` (or ``"binomial"``), ``"poisson"``, ``"exponential"``, ``"gamma"``,
-        ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of :mod:`suffice.families`, as
+        ``"inverse_gaussian"``, ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of :mod:`suffice.families`, as
         ``NegativeBinomial(theta=2)`` and ``Tweedie(power=1.5)``; or a :class:`~suffice.families.Family` of your own.
     link
-        The canonical one by default, of families with parameters and your own the log or another that keeps the mean
-        in its range; ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``, ``"inverse"``,
-        ``"negative_inverse"``, ``"canonical"`` where they make sense.
+        The canonical one by default; of the inverse Gaussian, of families with parameters and of your own the log or
+        another that keeps the mean in its range. ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
+        ``"cauchit"``, ``"inverse"``, ``"negative_inverse"``, ``"sqrt"``, ``"inverse_squared"``, ``"power(1.5)"`` or
+        :class:`~suffice.families.Power` with any exponent, ``"canonical"``, where they make sense.
     l2, l1
         Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
     fit_intercept

@@ -8,7 +8,8 @@ from suffice.families.dirichlet import Dirichlet
 from suffice.families.exponential import Exponential
 from suffice.families.gamma import Gamma
 from suffice.families.gaussian import Gaussian, GaussianKnownVariance
-from suffice.families.links import Link
+from suffice.families.inverse_gaussian import InverseGaussian
+from suffice.families.links import Link, Power
 from suffice.families.multinomial import Multinomial
 from suffice.families.multivariate_gaussian import MultivariateGaussian, SingularCovarianceError
 from suffice.families.negative_binomial import NegativeBinomial
@@ -29,12 +30,14 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "GaussianKnownVariance",
+    "InverseGaussian",
     "Link",
     "Multinomial",
     "MultivariateGaussian",
     "NegativeBinomial",
     "Penalty",
     "Poisson",
+    "Power",
     "Response",
     "SingularCovarianceError",
     "Tweedie",

@@ -64,6 +64,17 @@ def _bernoulli_cloglog(xp: Any, z: Any) -> Terms:
     return Terms(xp.where(z < -30, z - rate / 2, xp.log(p)), -rate, rate * xp.exp(-rate) / p, -rate)
 
 
+def _bernoulli_cauchit(xp: Any, z: Any) -> Terms:
+    p, slope = links.cauchit.mean_and_slope(z)
+    q = links.cauchit.mean(-z)
+    return Terms(_log_of_tail(xp, p, q), _log_of_tail(xp, q, p), slope / p, -slope / q)
+
+
+def _log_of_tail(xp: Any, part: Any, rest: Any) -> Any:
+    """Return log(part), where part + rest = 1, from the smaller of both."""
+    return xp.where(part < 0.5, xp.log(part), xp.log1p(-xp.clip(rest, max=0.5)))
+
+
 def _bernoulli_log(xp: Any, z: Any) -> Terms:
     q = -xp.expm1(z)
     return Terms(z, xp.log(q), xp.ones_like(z), -xp.exp(z) * over(xp, q))
@@ -81,12 +92,13 @@ class BernoulliLikelihood(ScalarLikelihood):
         "logit": LinkForm(_bernoulli_logit),
         "probit": LinkForm(_bernoulli_probit),
         "cloglog": LinkForm(_bernoulli_cloglog),
+        "cauchit": LinkForm(_bernoulli_cauchit),
         "log": LinkForm(_bernoulli_log, high=0.0),
         "identity": LinkForm(_bernoulli_identity, low=0.0, high=1.0),
     }
     compiled_links = frozenset({"logit"})
     is_discrete = True
-    separating_links = ("logit", "probit", "cloglog", "log")
+    separating_links = ("logit", "probit", "cloglog", "cauchit", "log")
     high = 1.0
     target_words = "between 0 and 1"
 

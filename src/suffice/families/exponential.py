@@ -17,7 +17,7 @@ from suffice.families.priors import (
     require_known,
     require_spread,
 )
-from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms, over
+from suffice.families.row_likelihood import LinkForm, PowerLinkLikelihood, Terms, over
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -42,18 +42,23 @@ def _gamma_identity(xp: Any, z: Any) -> Terms:
     return Terms(-rate, -xp.log(z), rate * rate, -rate)
 
 
-class ExponentialLikelihood(ScalarLikelihood):
+class ExponentialLikelihood(PowerLinkLikelihood):
     """-y / mu - log mu."""
 
     name = "exponential"
     compiled_links = frozenset({"log"})
     positive_targets = True
+    zero_targets = False  # a y of 0 is legal, but its likelihood is unbounded
     forms: ClassVar[dict[str, LinkForm]] = {
         "negative_inverse": LinkForm(_gamma_negative_inverse, high=0.0, closed=False),
         "inverse": LinkForm(_gamma_inverse, low=0.0, closed=False),
         "log": LinkForm(_gamma_log),
         "identity": LinkForm(_gamma_identity, low=0.0, closed=False),
     }
+
+    def terms_of_mean(self, xp: Any, mean: Any, log_mean: Any, log_slope: Any) -> Terms:
+        """Return -1 / mu and -log mu."""
+        return Terms(-1 / mean, -log_mean, log_slope / mean, -log_slope)
 
     def information(self, terms: Terms) -> Any:
         """Return the squared derivative of the log of the mean."""

@@ -19,7 +19,7 @@ from suffice.families.priors import (
     require_known,
     require_spread,
 )
-from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms
+from suffice.families.row_likelihood import LinkForm, PowerLinkLikelihood, Terms
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import never_varies
 
@@ -38,7 +38,7 @@ def _gaussian_log(xp: Any, z: Any) -> Terms:
     return Terms(mean, -mean * mean / 2, mean, -mean * mean)
 
 
-class GaussianLikelihood(ScalarLikelihood):
+class GaussianLikelihood(PowerLinkLikelihood):
     """y mu - mu^2 / 2, at unit variance."""
 
     name = "gaussian"
@@ -48,6 +48,14 @@ class GaussianLikelihood(ScalarLikelihood):
     value_has_units = True
     low = -math.inf
     target_words = "a finite number"
+
+    def terms_of_mean(self, xp: Any, mean: Any, log_mean: Any, log_slope: Any) -> Terms:
+        """Return mu and -mu^2 / 2."""
+        return Terms(mean, -mean * mean / 2, mean * log_slope, -mean * mean * log_slope)
+
+    def has_zero_mean(self, xp: Any, y: Any) -> Any:
+        """Return True for all targets."""
+        return xp.isfinite(y)
 
     def information(self, terms: Terms) -> Any:
         """Return the squared derivative of the mean."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -205,6 +206,72 @@ class Cloglog(Link):
 
 
 @dataclass(frozen=True)
+class Cauchit(Link):
+    """mean = 1/2 + arctan(z) / pi, the Cauchy distribution function: rows far from the rest are no surprise.
+
+    Examples
+    --------
+    >>> cauchit.mean([-1.0, 0.0, 1.0])
+    array([0.25, 0.5 , 0.75])
+    """
+
+    name = "cauchit"
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        # -1 / tan(pi p) by the nearer end of the range, where tan(pi (p - 1/2)) cancels
+        near = xp.where(mean < 0.5, mean, 1 - mean)
+        side = xp.where(mean < 0.5, -xp.ones_like(mean), xp.ones_like(mean))
+        return side * xp.cos(math.pi * near) / xp.sin(math.pi * near)
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        z = xp.clip(z, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)
+        tail = xp.atan2(xp.ones_like(z), xp.abs(z)) / math.pi  # of the nearer end: keeps its digits
+        return xp.where(z < 0, tail, 1 - tail), 1 / (math.pi * (1 + z * z))
+
+
+@dataclass(frozen=True)
+class Power(Link):
+    """mean = z^(1 / exponent), of z above 0: the predictor is a power of the mean.
+
+    The square root, ``links.sqrt``, is ``Power(0.5)``; ``links.inverse_squared`` is ``Power(-2)``. Where z is below 0
+    the mean is that of z = 0.
+
+    Parameters
+    ----------
+    exponent
+        Of the mean; not 0, in whose place the log link stands.
+
+    Examples
+    --------
+    >>> cube_root = Power(1 / 3)
+    >>> cube_root.mean([2.0, 3.0]).round(12)
+    array([ 8., 27.])
+    >>> Power(0.5).name, Power(-2).name, Power(3).name
+    ('sqrt', 'inverse_squared', 'power(3.0)')
+    """
+
+    exponent: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exponent", float(self.exponent))
+        if self.exponent == 0 or not math.isfinite(self.exponent):
+            cure = ": use the link 'log'" if self.exponent == 0 else ""
+            raise ValueError(f"exponent is {self.exponent:g}; it must be a finite number other than 0{cure}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name by which :func:`by_name` finds the link."""
+        return {0.5: "sqrt", -2.0: "inverse_squared"}.get(self.exponent, f"power({self.exponent!r})")
+
+    def _link(self, xp: Any, mean: Any) -> Any:
+        return mean**self.exponent
+
+    def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
+        z = xp.clip(z, min=0.0, max=LARGEST_PREDICTOR)
+        return z ** (1 / self.exponent), z ** (1 / self.exponent - 1) / self.exponent
+
+
+@dataclass(frozen=True)
 class Inverse(Link):
     """mean = 1 / z.
 
@@ -285,9 +352,23 @@ class Softmax(Link):
 
 identity, log, logit, probit, cloglog = Identity(), Log(), Logit(), Probit(), Cloglog()
 inverse, negative_inverse, softmax = Inverse(), NegativeInverse(), Softmax()
+cauchit, sqrt, inverse_squared = Cauchit(), Power(0.5), Power(-2)
 
 _BY_NAME: dict[str, Link] = {
-    link.name: link for link in (identity, log, logit, probit, cloglog, inverse, negative_inverse, softmax)
+    link.name: link
+    for link in (
+        identity,
+        log,
+        logit,
+        probit,
+        cloglog,
+        cauchit,
+        inverse,
+        negative_inverse,
+        sqrt,
+        inverse_squared,
+        softmax,
+    )
 }
 
 
@@ -298,7 +379,15 @@ def by_name(name: str) -> Link:
     --------
     >>> by_name("logit")
     Logit()
+    >>> by_name("power(3)")
+    Power(exponent=3.0)
     """
+    power = re.fullmatch(r"power\(([-+.\de]+)\)", name)
+    if power:
+        try:
+            return Power(float(power[1]))
+        except ValueError as error:
+            raise ValueError(f"link {name!r}: {error}") from None
     if name not in _BY_NAME:
-        raise ValueError(f"there is no link {name!r}; there are: {', '.join(_BY_NAME)}")
+        raise ValueError(f"there is no link {name!r}; there are: {', '.join(_BY_NAME)}, power(exponent)")
     return _BY_NAME[name]

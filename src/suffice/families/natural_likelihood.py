@@ -10,14 +10,14 @@ import array_api_compat
 import numpy as np
 
 from suffice.families.base import Family, hold_inside, require
-from suffice.families.links import LARGEST_EXPONENT, Cloglog, Link, Log, Logit, Probit, to_host
+from suffice.families.links import LARGEST_EXPONENT, Cauchit, Cloglog, Link, Log, Logit, Power, Probit, to_host
 from suffice.families.row_likelihood import Curve, RowLikelihood, held_inside, impossible
 from suffice.statistics.base import FloatArray
 
 #: Links for each range of the mean; the default one first.
 _LINKS = {
-    (0.0, math.inf): ("log", "identity", "inverse"),
-    (0.0, 1.0): ("logit", "probit", "cloglog", "log", "identity"),
+    (0.0, math.inf): ("log", "identity", "inverse", "sqrt"),
+    (0.0, 1.0): ("logit", "probit", "cloglog", "cauchit", "log", "identity"),
     (-math.inf, math.inf): ("identity", "log"),
 }
 #: Under a log link means are clipped to exp of these: their squares, cubes and the reciprocals of both are finite.
@@ -76,6 +76,11 @@ class NaturalLikelihood(RowLikelihood):
         self.positive_targets = low >= 0
         if low == 0 and bool(family.contains(np.zeros(1))[0]):
             self.separating_links = ("log",)
+
+    def accepts(self, link: Link) -> bool:
+        """Return whether the link is one of the names, or a power above 0 of a mean above 0."""
+        power = isinstance(link, Power) and link.exponent > 0 and self.family.mean_range == (0.0, math.inf)
+        return power or super().accepts(link)
 
     def predictor_names(self, targets: int) -> tuple[str, ...]:
         """Return the name of the one predictor."""
@@ -136,7 +141,9 @@ class NaturalLikelihood(RowLikelihood):
 
 def _stays_inside(link: Link, low: float, high: float) -> bool:
     """Return whether the mean of every predictor is inside a range."""
-    return (isinstance(link, Log) and low <= 0 and high == math.inf) or isinstance(link, Logit | Probit | Cloglog)
+    if isinstance(link, Log):
+        return low <= 0 and high == math.inf
+    return isinstance(link, Logit | Probit | Cloglog | Cauchit)
 
 
 def _middle(low: float, high: float) -> float:

@@ -13,7 +13,7 @@ from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, require
 from suffice.families.gamma_functions import log_gamma
 from suffice.families.priors import check_alpha, require_evidence, require_known
-from suffice.families.row_likelihood import LinkForm, ScalarLikelihood, Terms, over, times
+from suffice.families.row_likelihood import LinkForm, PowerLinkLikelihood, Terms, over, times
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _poisson_identity(xp: Any, z: Any) -> Terms:
     return Terms(xp.log(z), -z, over(xp, z), -xp.ones_like(z))
 
 
-class PoissonLikelihood(ScalarLikelihood):
+class PoissonLikelihood(PowerLinkLikelihood):
     """y log mu - mu. The weight of a rate is its exposure."""
 
     name = "poisson"
@@ -42,6 +42,10 @@ class PoissonLikelihood(ScalarLikelihood):
         "log": LinkForm(_poisson_log),
         "identity": LinkForm(_poisson_identity, low=0.0),
     }
+
+    def terms_of_mean(self, xp: Any, mean: Any, log_mean: Any, log_slope: Any) -> Terms:
+        """Return log mu and -mu."""
+        return Terms(log_mean, -mean, log_slope, -mean * log_slope)
 
     def information(self, terms: Terms) -> Any:
         """Return the squared derivative of the mean over the mean."""

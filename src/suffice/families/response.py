@@ -18,7 +18,8 @@ from suffice.families.dirichlet import Dirichlet
 from suffice.families.exponential import Exponential
 from suffice.families.gamma import Gamma
 from suffice.families.gaussian import Gaussian
-from suffice.families.links import LARGEST_PREDICTOR, Link, arrays, quiet
+from suffice.families.inverse_gaussian import InverseGaussian
+from suffice.families.links import LARGEST_PREDICTOR, Link, Power, arrays, quiet
 from suffice.families.multinomial import Multinomial
 from suffice.families.natural_likelihood import Canonical, NaturalLikelihood
 from suffice.families.negative_binomial import NegativeBinomial
@@ -31,7 +32,8 @@ __all__ = ["NAMED", "PARAMETRIC", "Curve", "Response", "as_family"]
 
 #: Families with a regression and without parameters, by name.
 NAMED: dict[str, type[Family]] = {
-    family.name: family for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, Multinomial, Beta, Dirichlet)
+    family.name: family
+    for family in (Gaussian, Bernoulli, Poisson, Exponential, Gamma, InverseGaussian, Multinomial, Beta, Dirichlet)
 }
 #: Families with parameters, by name.
 PARAMETRIC: dict[str, type[Family]] = {family.name: family for family in (NegativeBinomial, Tweedie)}
@@ -111,7 +113,7 @@ class Response:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", f"{self.family.name}/{self.link.name}")
         likelihood = _likelihood_of(self.family)
-        if likelihood is None or self.link.name not in likelihood.link_names:
+        if likelihood is None or not likelihood.accepts(self.link):
             kinds = NAMED.values() if likelihood is None or self.family.name in NAMED else [self.family]
             known = [f"{each.name}/{link}" for each in kinds for link in _links_of(each)]
             raise ValueError(f"there is no response {self.name}; there are: {', '.join(known)}")
@@ -337,4 +339,6 @@ def _likelihood_of(family: Any) -> RowLikelihood | None:
 
 def _links_of(family: Any) -> tuple[str, ...]:
     likelihood = _likelihood_of(family)
-    return () if likelihood is None else likelihood.link_names
+    if likelihood is None:
+        return ()
+    return (*likelihood.link_names, "power(exponent)") if likelihood.accepts(Power(3)) else likelihood.link_names

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from suffice.families import links
 from suffice.families.base import finite, require
-from suffice.families.links import Link
+from suffice.families.links import Link, Power
 from suffice.statistics.base import FloatArray
 
 #: Distance from the ends of its range, where the link is infinite, at which the mean of an initial value is clipped.
 START_INSIDE = 1e-6
 #: Divisors are clipped at this, so that the reciprocal of the square is finite.
 SMALLEST_DIVISOR = 1e-100
+#: Logs of means under power links are clipped at this distance from 0.
+LARGEST_LOG_MEAN = 230.0
 
 
 class Terms(NamedTuple):
@@ -75,6 +78,10 @@ class RowLikelihood(ABC):
     positive_targets: bool = False  #: whether targets are 0 or more
     #: Links under which the likelihood may have no maximum: the mean approaches an end of its range.
     separating_links: tuple[str, ...] = ()
+
+    def accepts(self, link: Link) -> bool:
+        """Return whether there is a likelihood under this link."""
+        return link.name in self.link_names
 
     @abstractmethod
     def predictor_names(self, targets: int) -> tuple[str, ...]:
@@ -161,7 +168,7 @@ def impossible(xp: Any, legal: Any, curve: Curve) -> Curve:
 class ScalarLikelihood(RowLikelihood):
     """The log-likelihood of a family with one predictor, which is the link of the mean."""
 
-    forms: ClassVar[dict[str, LinkForm]]  # by the link's name
+    forms: ClassVar[dict[str, LinkForm]] = {}  # by the link's name
     low: ClassVar[float] = 0.0  # the means lie between these
     high: ClassVar[float] = math.inf
     target_words: ClassVar[str] = "a finite number, 0 or more"
@@ -189,9 +196,13 @@ class ScalarLikelihood(RowLikelihood):
         """Raise ValueError for the first target outside the support of the family."""
         require("y", y, self.legal_targets(xp, y), f"a {self.name} target must be {self.target_words}")
 
+    def form(self, link: Link) -> LinkForm:
+        """Return the terms under a link, and where they hold."""
+        return self.forms[link.name]
+
     def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
         """Return the curve of y A(z) + r B(z)."""
-        form = self.forms[link.name]
+        form = self.form(link)
         legal, at = form.legal(xp, z[:, 0])
         terms, rest = form.terms(xp, at), self.rest(xp, y)
         value = times(xp, y, terms.a) + times(xp, rest, terms.b)
@@ -219,6 +230,52 @@ def over(xp: Any, z: Any) -> Any:
     array([5.e-001, 1.e+100])
     """
     return 1 / xp.clip(z, min=SMALLEST_DIVISOR)
+
+
+class PowerLinkLikelihood(ScalarLikelihood):
+    """The log-likelihood of a family whose mean may be a power of the predictor, besides the links of ``forms``."""
+
+    zero_targets: ClassVar[bool] = True  #: whether y may be 0, which no mean of a negative power of z is
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.link_names = (*cls.forms, "sqrt", *(() if cls.zero_targets else ("inverse_squared",)))
+
+    @abstractmethod
+    def terms_of_mean(self, xp: Any, mean: Any, log_mean: Any, log_slope: Any) -> Terms:
+        """Return the terms of a mean; ``log_slope`` is the derivative of its log with respect to the predictor."""
+
+    def accepts(self, link: Link) -> bool:
+        """Return whether the link is one of the names, or a power under which y is not at an infinite predictor."""
+        return super().accepts(link) or (isinstance(link, Power) and (link.exponent > 0 or not self.zero_targets))
+
+    def form(self, link: Link) -> LinkForm:
+        """Return the terms under a link, and where they hold."""
+        if not isinstance(link, Power):
+            return super().form(link)
+        return LinkForm(partial(self._power_terms, 1 / link.exponent), low=0.0, closed=False)
+
+    def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
+        """Return the curve; below 0, where the mean under a power link is 0, it is flat for the y of such a mean.
+
+        So under the square root the log-likelihood of counts is smooth and concave in all predictors, and rows of 0
+        are no wall that a solver runs into.
+        """
+        found = super().curve(xp, link, z, y)
+        if not isinstance(link, Power) or not self.zero_targets:
+            return found
+        flat = (z[:, 0] <= 0) & self.has_zero_mean(xp, y)
+        return found._replace(value=xp.where(flat, xp.zeros_like(found.value), found.value))
+
+    def has_zero_mean(self, xp: Any, y: Any) -> Any:
+        """Return which targets are possible where the mean is 0; the value of these is 0 there."""
+        return y == 0
+
+    def _power_terms(self, inverse: float, xp: Any, z: Any) -> Terms:
+        log_mean = xp.log(z) * inverse
+        # The squares and cubes of the mean and of its reciprocal are finite.
+        mean = xp.exp(xp.clip(log_mean, min=-LARGEST_LOG_MEAN, max=LARGEST_LOG_MEAN))
+        return self.terms_of_mean(xp, mean, log_mean, inverse * over(xp, z))
 
 
 class ShareLikelihood(RowLikelihood):
