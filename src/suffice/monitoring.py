@@ -42,13 +42,15 @@ class Progress(NamedTuple):
         )
 
 
-class _Fit(NamedTuple):
-    estimator: str
-    started: float
-    verbose: bool
+class Fit(NamedTuple):
+    """A fit whose passes are reported."""
+
+    estimator: str  # the class of the model
+    started: float  # time.perf_counter()
+    verbose: bool  # whether passes are printed to stderr
 
 
-_FIT: ContextVar[_Fit | None] = ContextVar("fit", default=None)
+CURRENT_FIT: ContextVar[Fit | None] = ContextVar("fit", default=None)
 _CALLBACKS: ContextVar[tuple[Callable[[Progress], object], ...]] = ContextVar("callbacks", default=())
 
 
@@ -83,16 +85,16 @@ def progress(callback: Callable[[Progress], object]) -> Iterator[None]:
 @contextmanager
 def fitting(estimator: str, verbose: bool) -> Iterator[None]:
     """Set the estimator whose progress is reported inside; with ``verbose``, print it to stderr as well."""
-    token = _FIT.set(_Fit(estimator, time.perf_counter(), verbose))
+    token = CURRENT_FIT.set(Fit(estimator, time.perf_counter(), verbose))
     try:
         yield
     finally:
-        _FIT.reset(token)
+        CURRENT_FIT.reset(token)
 
 
 def is_reported() -> bool:
     """Whether a report of a pass reaches the logger, a callback or, if the estimator is verbose, stderr."""
-    fit = _FIT.get()
+    fit = CURRENT_FIT.get()
     return LOGGER.isEnabledFor(logging.INFO) or bool(_CALLBACKS.get()) or (fit is not None and fit.verbose)
 
 
@@ -106,7 +108,7 @@ def report(passes: float, rows: int, value: float, gradient_norm: float = math.n
     """
     if not is_reported():
         return
-    fit, callbacks, logs = _FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
+    fit, callbacks, logs = CURRENT_FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
     name, spent = ("", seconds) if fit is None else (fit.estimator, time.perf_counter() - fit.started)
     now = Progress(name, passes, rows, spent, value, gradient_norm)
     if logs:

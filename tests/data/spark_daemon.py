@@ -22,7 +22,7 @@ with suppress(ModuleNotFoundError):  # one test hides the package from the worke
     import suffice.data.spark
     import suffice.discriminative
     import suffice.generative
-    import suffice.partitioned
+    import suffice.estimator
     import suffice.text  # noqa: F401
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
-from suffice.generative import em_unlabelled, summed_classifier
+from suffice.generative import base, em_unlabelled
 
 from .rows import CASES, Case
 
@@ -322,7 +322,7 @@ def test_unlabelled_numbers_may_be_smoothed() -> None:
 
 
 def test_many_small_batches_are_summed_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summed_classifier, "_MOST_HELD", 200)
+    monkeypatch.setattr(base, "_MOST_HELD", 200)
     x, y = CASES[0].draw(60)
     model = GaussianNB()
     for row in range(60):

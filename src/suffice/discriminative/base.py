@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import partitioned, solvers, validation
+from suffice import solvers, validation
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.summary import Summary
-from suffice.fitted_parameters import FittedParameters
+from suffice.estimator import ClassifierInPartsMixin, FittedParameters, accuracy_in_parts, row_wise, scored_dataset
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import beside, joined, named_classes
@@ -158,7 +158,7 @@ def linear_scores(coef: FloatArray, intercept: FloatArray, reading: Reading, bat
     return kernels.linear_scores(batch, coef, intercept, reading)
 
 
-class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
+class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     classes_: npt.NDArray[Any]
@@ -189,7 +189,7 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
         return coef, intercept
 
-    @partitioned.row_wise("score")
+    @row_wise("score")
     def decision_function(self, X: Any, *, offset: Any = None) -> Any:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k).
 
@@ -226,18 +226,18 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
         same = partial(linear_scores, np.eye(len(coef)), np.zeros(len(coef)), reading)
         return joined(engine_for(self._engine, scores.x).map(same, scores))
 
-    @partitioned.row_wise("prediction")
+    @row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Return the most probable class of each row, (n,); an offset is that of :meth:`decision_function`."""
         codes = self._ask(X, Reading("best"), offset)
         return named_classes(self.classes_, codes)
 
-    @partitioned.row_wise("probability")
+    @row_wise("probability")
     def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("posterior"), offset)
 
-    @partitioned.row_wise("log_probability")
+    @row_wise("log_probability")
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("log_posterior"), offset)
@@ -252,9 +252,9 @@ class ScoredClasses(partitioned.ClassifierInPartsMixin, LinearPredictor):
         offset
             As for :meth:`decision_function`.
         """
-        data = partitioned.scored_dataset(self, X, y, sample_weight, offset=offset)
+        data = scored_dataset(self, X, y, sample_weight, offset=offset)
         if data is not None:
-            return partitioned.accuracy_in_parts(self, data)
+            return accuracy_in_parts(self, data)
         return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     # The file.

@@ -14,6 +14,7 @@ from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, length, model_for_parts, read_again
 from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
 from suffice.discriminative.regression import Regression, drop_rows_without_weight
+from suffice.estimator import row_wise, scored_dataset
 from suffice.families import Family, Response
 from suffice.families.links import Link
 from suffice.kernels import Batch, Engine
@@ -120,7 +121,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             moving[int(self._params.fit_intercept) :, 1] = False  # the precision is one number for all rows
         return np.asarray(moving.T.ravel())
 
-    @partitioned.row_wise("prediction")
+    @row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """Return the mean of y for each row, (n,); of several classes or parts, (n, k).
 
@@ -163,7 +164,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         if self._reads_classes() or not response.likelihood.has_deviance:
             raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
         beside = {"offset": offset, "exposure": exposure, "trials": trials}
-        given = partitioned.scored_dataset(self, X, y, sample_weight, **beside)
+        given = scored_dataset(self, X, y, sample_weight, **beside)
         if given is None:
             given = as_dataset(X, y=y, sample_weight=sample_weight, **beside)
         with read_again(given) as rows:

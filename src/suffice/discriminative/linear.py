@@ -33,8 +33,8 @@ from suffice.discriminative.objective import NegativeLogLikelihood, predictors_o
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.regression import COVARIANCES, solvers_read, solvers_written
 from suffice.discriminative.robust import robust_covariance
+from suffice.estimator import ReadFromStatistics, row_wise, scored_dataset
 from suffice.families import Response
-from suffice.fitted_parameters import ReadFromStatistics
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
@@ -357,7 +357,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             Rows, their targets and weights, as for :meth:`fit`. Rows in parts are read where they are: once for the
             mean of y, and once for the squares.
         """
-        data = partitioned.scored_dataset(self, X, y, sample_weight)
+        data = scored_dataset(self, X, y, sample_weight)
         if data is None:
             return float(super().score(X, y, sample_weight))
         with read_again(data) as rows:
@@ -602,7 +602,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     # Answers.
 
-    @partitioned.row_wise("prediction", interval=("lower", "upper"))
+    @row_wise("prediction", interval=("lower", "upper"))
     def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
         """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
 

@@ -22,7 +22,7 @@ from suffice import partitioned, validation
 from suffice.data import as_dataset
 from suffice.data.dataset import Piece
 from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
-from suffice.fitted_parameters import FittedParameters
+from suffice.estimator import FittedParameters, row_wise
 from suffice.kernels.libraries import joined
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.statistics import Labels
@@ -215,7 +215,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
         return self._keep(x, targets, weights)
 
-    @partitioned.row_wise("prediction", return_std=("standard_error",))
+    @row_wise("prediction", return_std=("standard_error",))
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
 
@@ -237,7 +237,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
 
     @available_if(_is_regressor)  # type: ignore[untyped-decorator]
-    @partitioned.row_wise("standard_error")
+    @row_wise("standard_error")
     def standard_error(self, X: Any) -> Any:
         """Return the standard error of the fit at each query, (n,) or (n, t).
 
@@ -262,14 +262,14 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return float(self._variance[0]) if not self._shape else self._variance
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @partitioned.row_wise("score")
+    @row_wise("score")
     def decision_function(self, X: Any) -> Any:
         """Return the log-odds of the second class at each query, (n,)."""
         check_is_fitted(self)
         return beside(X, self._asked(X).value[:, 0])
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @partitioned.row_wise("probability")
+    @row_wise("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
@@ -277,7 +277,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return beside(X, expit(np.hstack([-log_odds, log_odds])))
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
-    @partitioned.row_wise("log_probability")
+    @row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)

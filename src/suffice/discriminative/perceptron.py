@@ -17,7 +17,7 @@ from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
-from suffice.fitted_parameters import FittedParameters
+from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Correction
@@ -35,7 +35,7 @@ from suffice.user_warnings import warn_user
 _PATIENCE = 5
 
 
-class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
+class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
     """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
 
     With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
@@ -309,13 +309,13 @@ class Perceptron(FittedParameters, Stored, partitioned.ClassifierInPartsMixin, B
             self._theta = np.concatenate(parts)
             self._total, self._visits = np.zeros_like(self._theta), 0
 
-    @partitioned.row_wise("score")
+    @row_wise("score")
     def decision_function(self, X: Any) -> Any:
         """Return theta' x: (n,), not negative for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    @partitioned.row_wise("prediction")
+    @row_wise("prediction")
     def predict(self, X: Any) -> Any:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:

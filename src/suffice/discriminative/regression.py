@@ -41,9 +41,9 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
+from suffice.estimator import read_parameters, write_parameters
 from suffice.families import Response
 from suffice.families.links import Link
-from suffice.fitted_parameters import read_parameters, write_parameters
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace

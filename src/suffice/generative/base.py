@@ -1,60 +1,320 @@
-"""Generative classifiers: p(x, y) is read from one sum over rows; what every model of this kind does."""
+"""Classifiers that are estimated from one sum over rows: how they learn, merge, forget and predict."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import copy
+import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
-from suffice.data import Dataset, as_dataset
-from suffice.data.dataset import Piece, model_for_parts
+from suffice.data import ArrayDataset, Dataset, as_dataset
+from suffice.data.dataset import Piece, model_for_parts, no_rows, read_again
 from suffice.data.sql import DatabaseSums
-from suffice.fitted_parameters import read_attribute
+from suffice.estimator import ClassifierInPartsMixin, ReadFromStatistics, read_attribute, row_wise
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanations
 from suffice.generative.joint import Joint, What, read_many
-from suffice.generative.summed_classifier import (
-    Codes,
-    HeldRows,
-    RunningSum,
-    SummedClassifier,
-    copy_rows,
-    count_values,
-    is_small,
-    stack_held,
-)
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
+from suffice.kernels.errors import UnsupportedKernelError
 from suffice.kernels.libraries import beside, is_foreign, is_sparse, named_classes
 from suffice.kernels.protocol import Kernels
-from suffice.partitioned import row_wise, sample_rows, sum_parts
+from suffice.partitioned import sample_rows
 from suffice.selection import tuning
 from suffice.selection.rows import Rows
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
-from suffice.store import Contents, parameters
+from suffice.store import Contents, Stored, parameters
 
+R = TypeVar("R")
+Codes = npt.NDArray[np.int64]
 RandomState = int | np.random.Generator | np.random.RandomState | None
+#: The classes of rows, the sum over the rows, and an empty array of the type of the labels.
+Summed = tuple[Labels, Any, npt.NDArray[Any]]
+
+#: Rows are held until they have this many values: adding to the sum costs at least as much as reading these.
+_MOST_HELD = 1 << 16
+#: A batch with more values than this is summed at once.
+_SMALL = 1 << 12
+
+
+class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseEstimator, ABC):  # type: ignore[misc]
+    """A classifier that keeps one sum over its rows, and nothing else of them.
+
+    A subclass defines how rows are validated (:meth:`_features`) and what is summed (:meth:`_sum`). ``partial_fit``
+    adds to the sum, ``forget`` subtracts from it, ``+`` adds two sums.
+    """
+
+    #: Attributes that describe one fit to one data set: another fit and ``+`` delete them.
+    _fit_attributes: ClassVar[tuple[str, ...]] = ()
+
+    n_jobs: int | None
+    classes_: npt.NDArray[Any]
+    _memory: RunningSum
+
+    # Hooks of subclasses.
+
+    @abstractmethod
+    def _features(self, X: Any, reset: bool) -> Any:
+        """Return validated rows as engines read them; ``reset`` for the first rows."""
+
+    @abstractmethod
+    def _sum(self, x: Any, codes: Codes, weight: FloatArray | None, labels: Labels) -> Any:
+        """Return the sum over rows, codes being of the labels."""
+
+    def _dataset(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        """Return rows, their classes and weights as a dataset."""
+        return as_dataset(X, y=y, sample_weight=sample_weight)
+
+    def _first_features(self, X: Any, sample_weight: Any) -> Any:
+        """Return the features of the first rows, which may decide how all are read."""
+        return self._features(X, reset=True)
+
+    def _set_features(self, data: Dataset) -> None:
+        """Set the number and the names of the features of a dataset in parts; some models read some of its rows."""
+        self._features(data.example(), reset=True)
+
+    def _reads_once(self) -> bool:
+        """Whether the sum needs one pass over the rows."""
+        return True
+
+    def _hold_rows(self, x: Any, codes: Codes, weight: FloatArray | None) -> tuple[Any, int] | None:
+        """Return rows that may be added to the sum later, and their size; None for rows that must be summed now.
+
+        Rows that their sum would refuse must be summed now.
+        """
+        return None
+
+    def _sum_held(self, held: list[Any], labels: Labels) -> Any:
+        """Return the sum over rows that :meth:`_hold_rows` returned."""
+        raise NotImplementedError
+
+    def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
+        """Return the sum over a table, computed by its database; None where rows must be read."""
+        return None
+
+    def _sum_to_keep(self, statistics: Any) -> Any:
+        """Return a sum in the form in which it is kept."""
+        return statistics
+
+    @abstractmethod
+    def _check_mergeable(self, other: Self) -> None:
+        """Raise where two models have not summed the same things."""
+
+    # Learning.
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their classes and weights, as for :meth:`fit`.
+        classes
+            All classes there will be; others are then refused. By default, classes are added when they first occur.
+
+        Returns
+        -------
+        self
+        """
+        first = "_memory" not in vars(self)
+        with self._learning(anew=first):
+            data = self._dataset(X, y, sample_weight)
+            return self._learn_first(data, classes) if first else self._learn_more(data, classes)
+
+    def _learn_first(self, data: Dataset, classes: Any = None) -> Self:
+        """Learn from the first rows."""
+        known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
+        piece = data.in_memory
+        if piece is None:
+            with nullcontext(data) if self._reads_once() else read_again(data) as rows:
+                self._set_features(rows)
+                labels, statistics, like = self._sum_parts(rows, known, fixed)
+        else:
+            x = self._first_features(piece["X"], piece.get("sample_weight"))
+            codes, weight, labels, like = self._encode(x, piece, known, fixed)
+            statistics = self._sum(x, codes, weight, labels)
+        self._remember(labels, like if classes is None else np.asarray(classes), statistics, fixed)
+        return self
+
+    def _learn_more(self, data: Dataset, classes: Any) -> Self:
+        """Add rows to the sum."""
+        memory = self._memory
+        if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(memory.labels):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        piece = data.in_memory
+        if piece is None:
+            labels, statistics, _ = self._sum_parts(data, memory.labels, memory.fixed)
+        else:
+            x = self._features(piece["X"], reset=False)
+            codes, weight, labels, _ = self._encode(x, piece, memory.labels, memory.fixed)
+            held = self._hold_rows(x, codes, weight) if labels is memory.labels else None
+            if held is not None:
+                memory.add_later(*held, self._sum_held)
+                return self
+            statistics = self._sum(x, codes, weight, labels)
+        labels = memory.labels.union(labels)[0]
+        memory.replace(labels, memory.statistics + statistics)
+        self.classes_ = validation.classes_array(labels, self.classes_)
+        return self
+
+    def _encode(
+        self, x: Any, piece: Piece, known: Labels, fixed: bool
+    ) -> tuple[Codes, FloatArray | None, Labels, npt.NDArray[Any]]:
+        """Return the class codes and weights of rows, all classes, and an empty array of the type of the labels."""
+        column = validation.targets(piece.get("y"), x.shape[0])
+        labels, codes = validation.known_codes(known, column, fixed)
+        return codes, validation.weights(piece.get("sample_weight"), x.shape[0]), labels, column[:0]
+
+    def _encode_part(self, known: Labels, fixed: bool, piece: Piece) -> Rows:
+        """Return one part of many as validated rows; its weights may all be 0."""
+        with validation.one_of_many():
+            x = self._features(piece["X"], reset=False)
+            codes, weight, labels, like = self._encode(x, piece, known, fixed)
+        return Rows(x, codes, weight, labels, like, piece.get("place"))
+
+    def _sum_parts(self, data: Dataset, known: Labels, fixed: bool) -> Summed:
+        """Return the sum over a dataset in parts, computed where the parts are; its features are set already."""
+        if data.aggregates is not None:
+            summed = self._sum_table(data.aggregates, known, fixed)
+            if summed is not None:
+                return summed
+        model = model_for_parts(self, data)
+        found: Summed | None = data.map_parts(partial(_sum_part, model, known, fixed)).reduce(
+            partial(_add_parts, model)
+        )
+        if found is None:
+            raise no_rows()
+        validation.check_weight(found[1].weight)
+        return found
+
+    def _sum_table(self, sums: DatabaseSums, known: Labels, fixed: bool) -> Summed | None:
+        """Return the sum over a table, computed by its database; None where the model needs the rows."""
+        found = np.array(sums.find_classes().names)
+        labels, _ = validation.known_codes(known, found, fixed)
+        try:
+            statistics = self._sum_in_database(sums, labels)
+        except UnsupportedKernelError:
+            return None
+        if statistics is None:
+            return None
+        validation.check_weight(statistics.weight)
+        return labels, statistics, found[:0]
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that were learned, with their classes and weights.
+
+        Returns
+        -------
+        self
+            ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most.
+
+        Raises
+        ------
+        NegativeEvidenceError
+            Where it can be detected that rows were never learned. The model is unchanged then.
+        LostDigitsError
+            Where the rest would be rounding noise. The model is unchanged then.
+        """
+        self._check_fitted()
+        labels = self._memory.labels
+        with self._learning(anew=False):
+            data = self._dataset(X, y, sample_weight)
+            _, statistics, _ = self._sum_parts(data, labels, fixed=True)
+            removal = self._memory.statistics.remove(statistics)
+            self._memory.replace(labels, self._sum_to_keep(removal.left))
+            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        self._check_mergeable(other)
+        merged = copy.copy(self)
+        for name in self._fit_attributes:
+            merged.__dict__.pop(name, None)
+        with merged._learning(anew=False):
+            labels, _, _ = self._memory.labels.union(other._memory.labels)
+            statistics = self.statistics_ + other.statistics_
+            merged._memory = RunningSum(labels, statistics, self._memory.fixed and other._memory.fixed)
+            merged.classes_ = validation.classes_array(labels, self.classes_)
+        return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let ``sum(models)`` start from its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    # The sum.
+
+    def _drop_fit_attributes(self) -> None:
+        """Delete the attributes that describe the fit before."""
+        for name in ("digits_lost_", *self._fit_attributes):
+            self.__dict__.pop(name, None)
+
+    def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Any, fixed: bool = False) -> None:
+        """Keep a new sum in place of the one before."""
+        self._memory = RunningSum(labels, self._sum_to_keep(statistics), fixed)
+        self.classes_ = validation.classes_array(labels, like)
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if "_memory" in state:  # a copy learns on its own
+            state = {**state, "_memory": state["_memory"].copied()}
+        return state
+
+    def _unread(self) -> None:
+        if "_memory" in vars(self):
+            self._memory.unread()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether the model has learned from rows."""
+        return "_memory" in vars(self)
+
+    def _check_fitted(self) -> None:
+        if "_memory" not in vars(self):  # faster than check_is_fitted for a fitted model
+            check_is_fitted(self)
+
+    @read_attribute
+    def statistics_(self) -> Any:
+        """The sum over all rows learned, from which the model is read."""
+        self._check_fitted()
+        return self._memory.statistics
 
 
 class GenerativeClassifier(SummedClassifier):
-    """A classifier that knows p(x, y): it describes each class, and decides by Bayes' rule.
+    """A classifier that estimates p(x, y), and predicts by Bayes' rule.
 
-    A subclass says what to sum (:meth:`_summariser`) and how to read p(x | y) from the sum (:meth:`_conditional`). The
-    sum is all that is kept of the rows, so models stream, merge and forget.
+    A subclass defines what is summed (:meth:`_summariser`), and how p(x | y) and p(y) are estimated from the sum
+    (:meth:`_conditional`, :meth:`_prior`). Only the sum is kept, so models stream, merge and forget.
+
+    It implements :class:`~suffice.selection.rows.SummedModel`, by which cross-validation uses it.
     """
 
-    #: The settings that may be "auto", with the values that are tried and the value where nothing was tried yet.
+    #: Parameters that may be "auto": the values that are tried, and the value in use before any is chosen.
     _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {}
 
-    #: Whether the joint log-probabilities are those of a density; if not, only log_evidence adds what is left out.
+    #: Whether log p(x, y) is that of a density; if not, only log_evidence adds the terms that all classes share.
     _joint_is_density: ClassVar[bool] = True
 
     _fit_attributes = ("em_trace_",)
@@ -64,7 +324,7 @@ class GenerativeClassifier(SummedClassifier):
     n_features_in_: int
     _chosen: dict[str, float]
 
-    # What a subclass defines.
+    # Hooks of subclasses.
 
     @abstractmethod
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
@@ -72,26 +332,30 @@ class GenerativeClassifier(SummedClassifier):
 
     @abstractmethod
     def _conditional(self, statistics: Any) -> Conditional:
-        """Return p(x | y) as the settings read it from the sum."""
+        """Return p(x | y), estimated from the sum."""
 
     @abstractmethod
     def _prior(self, statistics: Any) -> FloatArray:
         """Return p(y), (k,)."""
 
     @abstractmethod
-    def _prior_is_learnt(self) -> bool:
+    def _prior_is_learned(self) -> bool:
         """Whether p(y) is the classes' shares of the rows."""
 
     def _check_settings(self) -> None:
-        """Raise where a setting makes no sense, before any row is read."""
-        _check_temperature(self.temperature)
+        """Raise if a parameter is invalid, before any row is read."""
+        temperature = self.temperature
+        if is_auto(temperature):
+            return
+        if isinstance(temperature, str) or not 0 < float(temperature) < np.inf:
+            raise ValueError(f"temperature must be a finite number above 0, or 'auto'; got {temperature!r}")
 
     def _features(self, X: Any, reset: bool) -> Any:
-        """Return the rows as engines read them."""
+        """Return validated rows as engines read them; ``reset`` for the first rows."""
         return validation.features(self, X, reset)
 
     def _can_wait(self, x: Any) -> bool:
-        """Whether a small batch holds nothing that its sum would refuse, and may wait to be added."""
+        """Whether the sum of a small batch refuses no cell of it, so that the batch may be summed later."""
         return False
 
     def _hold_rows(self, x: Any, codes: Codes, weight: FloatArray | None) -> tuple[HeldRows, int] | None:
@@ -109,25 +373,29 @@ class GenerativeClassifier(SummedClassifier):
     def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
         return sums.sum_classes(self._summariser(labels), labels)
 
-    def _sum_shape(self) -> dict[str, Any]:
-        """Return the settings that change what is summed: models must agree on them to be merged."""
+    def _summed_parameters(self) -> dict[str, Any]:
+        """Return the parameters that determine what is summed."""
         return {}
 
+    def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
+        """Return log p(x, y) of each row, (n, k), estimated from all other rows."""
+        return leave_one_out.one_by_one(self, statistics, rows)
+
     def _generative(self, statistics: Statistics) -> Joint:
-        """Return the p(x, y) whose likelihood unlabelled rows raise."""
-        return self._read(statistics).with_temperature(1.0)
+        """Return the p(x, y) whose likelihood expectation maximisation increases."""
+        return self.estimate_joint(statistics).with_temperature(1.0)
 
     def _log_smoothing(self, conditional: Any) -> float:
-        """Return the log-density of the prior that smoothing stands for, up to a constant."""
+        """Return the log-density, up to a constant, of the prior to which smoothing corresponds."""
         return 0.0
 
     def _setting(self, name: str) -> Any:
-        """Return a setting, as it was chosen where it is "auto"."""
+        """Return a parameter; if it is "auto", the value that was chosen."""
         value = getattr(self._params, name)
         return self._choice(name, self._tuned[name][1]) if is_auto(value) else value
 
     def _choice(self, name: str, otherwise: float) -> float:
-        """Return what was chosen for a setting; ``otherwise`` where no rows were there to choose by."""
+        """Return the value that was chosen for a parameter; ``otherwise`` if there were no rows to choose it by."""
         return float(getattr(self, "_chosen", {}).get(name, otherwise))
 
     # Learning.
@@ -167,51 +435,39 @@ class GenerativeClassifier(SummedClassifier):
         """
         with self._learning(anew=True):
             data = as_dataset(X, y=y, sample_weight=sample_weight)
+            part = data.in_memory
             others = None if unlabelled is None else as_dataset(unlabelled)
-            kept = data if self._reads_once() and others is None else data.rereadable()
-            try:
-                return self._fit(kept, others, unlabelled_weight)
-            finally:
-                if kept is not data:
-                    kept.release()
-
-    def _reads_once(self) -> bool:
-        """Whether one pass over the rows is enough."""
-        return not self._wants_tuning()
-
-    def _fit(self, data: Dataset, unlabelled: Dataset | None, unlabelled_weight: float) -> Self:
-        self._chosen = {}
-        part, is_tuned = data.in_memory, self._wants_tuning()
-        if part is not None:
-            rows = self._prepare(part["X"], part.get("y"), part.get("sample_weight"))
-            if unlabelled is not None or is_tuned:
-                rows = rows.with_codes_here()
-            labels, like = rows.labels, np.asarray(rows.like)
-            statistics, trace = self._first_sum(rows)
-        else:
-            self._set_features(data)
-            (labels, statistics, like), trace = sum_parts(self, data, Labels(), fixed=False), []
-        self._remember(labels, like, statistics)
-        if trace:
-            self.em_trace_ = trace
-        if unlabelled is not None:
-            self._learn_unlabelled(data, unlabelled, unlabelled_weight)
-        if is_tuned:
-            self._tune(rows if part is not None else self._rows_of(labels, sample_rows(data)))
-        _ = self._joint  # what cannot be read from the sum is said now, not at the first prediction
+            self._chosen = {}
+            tuned = self._auto_parameters()
+            reads_once = part is not None or (others is None and not tuned and self._reads_once())
+            with nullcontext(data) if reads_once else read_again(data) as kept:
+                if part is not None:
+                    rows = self._encode_first(part)
+                    if tuned or others is not None:
+                        rows = rows.with_codes_here()
+                    statistics, trace = self._first_sum(rows)
+                    self._remember(rows.labels, rows.like, statistics)
+                else:
+                    self._set_features(kept)
+                    labels, statistics, like = self._sum_parts(kept, Labels(), fixed=False)
+                    self._remember(labels, like, statistics)
+                    trace = []
+                if trace:
+                    self.em_trace_ = trace
+                if others is not None:
+                    self._learn_unlabelled(kept, others, unlabelled_weight)
+                if tuned:
+                    self._tune(tuned, rows if part is not None else self._encode_part(labels, True, sample_rows(kept)))
+            _ = self.joint_  # raises now for a sum that the model cannot be estimated from
         return self
 
     def _learn_unlabelled(self, data: Dataset, unlabelled: Dataset, weight: float) -> None:
-        """Take in rows without a class by expectation maximisation."""
+        """Learn from rows without a class by expectation maximisation."""
         labels = self._memory.labels
         rows = data.map_parts(partial(_rows_of_part, model_for_parts(self, data), labels))
-        kept = unlabelled.rereadable()
-        try:
+        with read_again(unlabelled) as kept:
             features = kept.map_parts(partial(_features_of_part, model_for_parts(self, kept)))
             statistics, self.em_trace_ = em_unlabelled.learn(self, rows, features, weight, self._memory.statistics)
-        finally:
-            if kept is not unlabelled:
-                kept.release()
         self._memory.replace(labels, statistics)
 
     def _learn_first(self, data: Dataset, classes: Any = None) -> Self:
@@ -222,23 +478,19 @@ class GenerativeClassifier(SummedClassifier):
         self._drop_fit_attributes()
         super()._remember(labels, like, statistics, fixed)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Return validated rows and class codes for the first fit of a model."""
-        x = self._first_features(X, sample_weight)
-        labels, codes, like = validation.coded(validation.beside_rows(x, y), x.shape[0])
+    def _encode_first(self, piece: Piece) -> Rows:
+        """Return validated rows in memory; the number and the names of the features are set."""
+        sample_weight = piece.get("sample_weight")
+        x = self._first_features(piece["X"], sample_weight)
+        labels, codes, like = validation.coded(validation.beside_rows(x, piece.get("y")), x.shape[0])
         return Rows(x, codes, validation.weights(sample_weight, x.shape[0]), labels, like)
 
     def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
-        """Return the sum over rows that come all at once; and the log-likelihood step by step, if there are steps."""
+        """Return the sum over all rows of a fit; and the log-likelihood after each step of expectation maximisation."""
         return self._sum(rows.x, rows.codes, rows.weight, rows.labels), []
 
-    def _rows_of(self, labels: Labels, piece: Piece) -> Rows:
-        """Return the rows of a part, whose classes are known."""
-        rows, known, like = self._one_part(piece, labels, True)
-        return Rows(*rows, known, like)
-
     def _check_mergeable(self, other: Self) -> None:
-        mine, theirs = self._sum_shape(), other._sum_shape()
+        mine, theirs = self.summed_parameters(), other.summed_parameters()
         for name in mine:
             if repr(mine[name]) != repr(theirs[name]):
                 raise ValueError(
@@ -251,24 +503,77 @@ class GenerativeClassifier(SummedClassifier):
         if all(names) and names[0] != names[1]:
             raise ValueError(f"models of the features {names[0]!r} and {names[1]!r} cannot be merged")
 
-    def _wants_tuning(self) -> bool:
+    def _auto_parameters(self) -> list[str]:
+        """Return the parameters that are "auto"."""
         params = self._params
-        return any(is_auto(getattr(params, name)) for name in (*self._tuned, "temperature"))
+        return [name for name in (*self._tuned, "temperature") if is_auto(getattr(params, name))]
 
-    def _tune(self, rows: Rows) -> None:
-        """Choose the settings that are "auto" by how well they predict rows held out."""
-        wanted = {name: grid for name, (grid, _) in self._tuned.items() if is_auto(getattr(self._params, name))}
-        self._chosen = tuning.choose(self, rows, wanted, is_auto(self._params.temperature))
+    def _tune(self, names: list[str], rows: Rows) -> None:
+        """Choose parameters by how well they predict rows held out."""
+        values = [self._tuned[name][0] for name in names if name != "temperature"]
+        grid = [dict(zip(names, each, strict=False)) for each in itertools.product(*values)]
+        candidates = [self._under(**{**each, "temperature": 1.0}) for each in grid]
+        best = tuning.choose(candidates, rows)
+        if best is not None:
+            self._chosen = {**grid[best.place], **({"temperature": best.temperature} if "temperature" in names else {})}
         self._memory.unread()
 
-    def _left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
-        """Return log p(x, y) of each row, (n, k), under what all other rows teach."""
-        return leave_one_out.one_by_one(self, statistics, rows)
+    def set_statistics(self, statistics: Statistics) -> Self:
+        """Replace the sum: the model is estimated from this one, with the current parameters.
 
-    # The sum, and what was read from it.
+        Parameters
+        ----------
+        statistics
+            A sum of the kind that the model takes. ``n_features_in_`` tells the number of its features.
+        """
+        with self._learning(anew=True):
+            self._chosen = {}
+            labels = self._labels_of(statistics)
+            self._remember(labels, np.array(labels.names), statistics)
+        return self
+
+    # Steps of cross-validation: see suffice.selection.rows.SummedModel.
+
+    def summed_parameters(self) -> dict[str, Any]:
+        """Return the parameters that determine what is summed: models must agree on them to be merged."""
+        return self._summed_parameters()
+
+    def encode_rows(self, data: Dataset) -> Dataset:
+        """Return a dataset whose parts are validated rows; the number and the names of the features are set."""
+        self._check_settings()
+        piece = data.in_memory
+        if piece is not None:
+            return ArrayDataset(self._encode_first(piece).with_codes_here())
+        self._set_features(data)
+        return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
+
+    def sum_rows(self, rows: Rows, *, complete: bool = True) -> Statistics:
+        """Return the sum over validated rows.
+
+        Parameters
+        ----------
+        complete
+            Whether these are all rows that the sum is taken over, and not one part of them.
+        """
+        return self._first_sum(rows)[0] if complete else self._sum(rows.x, rows.codes, rows.weight, rows.labels)
+
+    def estimate_joint(self, statistics: Statistics) -> Joint:
+        """Return p(x, y), estimated from a sum."""
+        return self._joint_of(statistics, self._conditional(statistics))
+
+    def score_rows(self, joints: Sequence[Joint], x: Any, what: Any) -> list[Any]:
+        """Return the scores of validated rows under each of several p(x, y) that were estimated from the same sum."""
+        x = self._readable(joints[0], x)
+        return read_many(joints, engine_for(self._engine, x), x, what)
+
+    def score_left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
+        """Return log p(x, y) of each row, (n, k), estimated from all other rows."""
+        return self._left_out(statistics, rows)
+
+    # The sum, and the model that is estimated from it.
 
     def _what_fixes(self) -> dict[str, Any]:
-        return self._sum_shape()
+        return self._summed_parameters()
 
     def _check_readable(self, wanted: Self) -> None:
         for name in (*self._tuned, "temperature"):
@@ -276,23 +581,20 @@ class GenerativeClassifier(SummedClassifier):
                 raise ValueError(f"{name}='auto' is chosen by rows held out, which the sums do not hold: fit again")
 
     def _check_read(self) -> None:
-        _ = self._joint
+        _ = self.joint_
 
     @property
-    def _joint(self) -> Joint:
+    def joint_(self) -> Joint:
+        """The estimated p(x, y): its class conditionals, prior and temperature."""
         self._check_fitted()
-        return self._memory.model(self._read)
-
-    def _read(self, statistics: Statistics) -> Joint:
-        """Return p(x, y) as the settings read it from a sum."""
-        return self._joint_of(statistics, self._conditional(statistics))
+        return self._memory.model(self.estimate_joint)
 
     def _joint_of(self, statistics: Statistics, conditional: Conditional) -> Joint:
         """Return p(x, y) with this p(x | y)."""
         return Joint(self._labels_of(statistics), self._prior(statistics), conditional, self._temperature())
 
     def _temperature(self) -> float:
-        """Return the temperature, as it was chosen where it is "auto"."""
+        """Return the temperature; if it is "auto", the one that was chosen."""
         temperature = self._params.temperature
         return self._choice("temperature", 1.0) if is_auto(temperature) else float(temperature)
 
@@ -300,53 +602,48 @@ class GenerativeClassifier(SummedClassifier):
         labels: Labels = statistics.labels
         return labels
 
-    def _rows_read(self, X: Any, what: What) -> Any:
-        self._check_fitted()
-        x = self._features(X, reset=False)
-        return self._ask(self._joint, x, what)
-
     def _readable(self, joint: Joint, x: Any) -> Any:
-        """Return validated rows as p(x, y) reads them."""
+        """Return validated rows as the conditionals of p(x, y) read them."""
         return x
 
-    def _ask(self, joint: Joint, x: Any, what: What) -> Any:
-        """Return one reading of every validated row."""
+    def _score_features(self, joint: Joint, x: Any, what: What) -> Any:
+        """Return one score, or one for each class, of every validated row."""
         x = self._readable(joint, x)
         return joint.read(engine_for(self._engine, x), x, what)
 
-    def _ask_many(self, joints: Sequence[Joint], x: Any, what: Any) -> list[Any]:
-        """Return one reading of every row under each of several p(x, y) read from the same sum."""
-        x = self._readable(joints[0], x)
-        return read_many(joints, engine_for(self._engine, x), x, what)
+    def _score(self, X: Any, what: What) -> Any:
+        """Return one score, or one for each class, of every row."""
+        self._check_fitted()
+        return self._score_features(self.joint_, self._features(X, reset=False), what)
 
-    # Answers.
+    # Predictions.
 
     @row_wise("prediction")
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, (n,)."""
-        codes = self._rows_read(X, "best")
-        return named_classes(self.classes_, codes)
+        codes = self._score(X, "best")
+        return self.classes_[codes] if isinstance(codes, np.ndarray) else named_classes(self.classes_, codes)
 
     @row_wise("probability")
     def predict_proba(self, X: Any) -> Any:
         """Return p(y | x), (n, k)."""
-        return self._rows_read(X, "posterior")
+        return self._score(X, "posterior")
 
     @row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> Any:
         """Return log p(y | x), (n, k)."""
-        return self._rows_read(X, "log_posterior")
+        return self._score(X, "log_posterior")
 
     @row_wise("joint_log_probability")
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log p(x, y), (n, k)."""
-        joint = self._rows_read(X, "joint")
-        base = self._joint.conditional.log_base(self._features(X, reset=False)) if self._joint_is_density else None
+        joint = self._score(X, "joint")
+        base = self.joint_.conditional.log_base(self._features(X, reset=False)) if self._joint_is_density else None
         return joint if base is None else joint + beside(joint, base)[:, None]
 
     def _source(self) -> Joint:
-        """Return the p(x, y) that rows are thought to come from."""
-        return self._joint
+        """Return the p(x, y) that rows are drawn from."""
+        return self.joint_
 
     @row_wise("log_evidence")
     def log_evidence(self, X: Any) -> Any:
@@ -354,7 +651,7 @@ class GenerativeClassifier(SummedClassifier):
         self._check_fitted()
         x = self._features(X, reset=False)
         joint = self._source()
-        evidence = self._ask(joint, x, "evidence")
+        evidence = self._score_features(joint, x, "evidence")
         base = joint.conditional.log_base(x)
         return evidence if base is None else evidence + beside(evidence, base)
 
@@ -369,7 +666,7 @@ class GenerativeClassifier(SummedClassifier):
         return self._theta()[1]
 
     def _theta(self) -> tuple[FloatArray, FloatArray]:
-        joint = self._joint if hasattr(self, "_memory") else None
+        joint = self.joint_ if hasattr(self, "_memory") else None
         two = joint is not None and len(joint.labels) == 2
         theta = None if joint is None else joint.apart if two else joint.theta
         if theta is None or joint is None:
@@ -425,7 +722,7 @@ class GenerativeClassifier(SummedClassifier):
             One explanation for each row. Contributions and base, which holds the prior, add up exactly to the log-odds.
             A cell that a class cannot have adds -inf to it: see :attr:`Explanations.impossible`.
         """
-        joint = self._joint
+        joint = self.joint_
         x = self._features(X, reset=False)
         x = x if isinstance(x, np.ndarray) or not is_foreign(x) else to_host(x)
         parts, base = joint.contributions(self._readable(joint, x))
@@ -446,10 +743,10 @@ class GenerativeClassifier(SummedClassifier):
         The odds are those against the average of all classes; only for models whose posterior is linear in x. They are
         infinite for a feature that is impossible in some classes.
         """
-        theta = self._joint.theta
+        theta = self.joint_.theta
         if theta is None:
             raise AttributeError(f"the posterior of this {type(self).__name__} is not linear in x: use explain(X)")
-        apart = against_average(theta.coef) / self._joint.temperature
+        apart = against_average(theta.coef) / self.joint_.temperature
         names = self._feature_names()
         return {
             label: [(str(names[j]), float(row[j])) for j in strongest(row, own)[:n]]
@@ -503,7 +800,7 @@ class GenerativeClassifier(SummedClassifier):
             raise ValueError(f"the sum is of {features} features, the model of {model.n_features_in_}")
         model._memory = RunningSum(labels, statistics, bool(settings["classes_fixed"]))
         model.classes_ = validation.classes_array(labels, like)
-        _ = model._joint
+        _ = model.joint_
         return model
 
     def _restore(self, settings: Any) -> None:
@@ -520,7 +817,7 @@ class PriorsGiven(GenerativeClassifier):
         weights: FloatArray = statistics.weights
         return weights
 
-    def _prior_is_learnt(self) -> bool:
+    def _prior_is_learned(self) -> bool:
         return self._params.priors is None
 
     def _prior(self, statistics: Any) -> FloatArray:
@@ -534,16 +831,148 @@ class PriorsGiven(GenerativeClassifier):
         return self._class_weights(self.statistics_)
 
 
+class RunningSum:
+    """A sum that grows by small batches.
+
+    Adding one row to a sum over fifty thousand words changes few of them but copies all, and reading a model from the
+    sum takes as many logarithms. So small batches are held until the sum is asked for or they are enough, and the model
+    that was read is kept until the sum or a setting changes.
+
+    Parameters
+    ----------
+    labels
+        The classes.
+    statistics
+        The sum: it has ``+`` and ``remove``.
+    fixed
+        Whether the classes were announced: others are then refused.
+    model
+        The model that was read from the sum.
+    """
+
+    def __init__(self, labels: Labels, statistics: Any, fixed: bool = False, model: Any = None) -> None:
+        self.labels = labels
+        self.fixed = fixed
+        self._statistics = statistics
+        self._held: list[Any] = []
+        self._held_size = 0
+        self._sum_held: Callable[[list[Any], Labels], Any] | None = None
+        self._model = model
+
+    def copied(self) -> RunningSum:
+        """Return a copy that grows on its own."""
+        return RunningSum(self.labels, self.statistics, self.fixed, self._model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"labels": self.labels, "statistics": self.statistics, "fixed": self.fixed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    @property
+    def statistics(self) -> Any:
+        """The sum over all rows."""
+        if self._held:
+            assert self._sum_held is not None
+            self._statistics = self._statistics + self._sum_held(self._held, self.labels)
+            self._held, self._held_size = [], 0
+        return self._statistics
+
+    def replace(self, labels: Labels, statistics: Any) -> None:
+        """Hold another sum."""
+        self.labels, self._statistics = labels, statistics
+        self._held, self._held_size, self._model = [], 0, None
+
+    def add_later(self, rows: Any, size: int, sum_held: Callable[[list[Any], Labels], Any]) -> None:
+        """Hold validated rows, whose codes are of these labels.
+
+        Parameters
+        ----------
+        rows
+            One item of the list that ``sum_held`` is called with.
+        size
+            About how many values they have.
+        sum_held
+            Returns the sum over all rows that are held.
+        """
+        self._held.append(rows)
+        self._held_size += size + 64  # the cost of holding a batch
+        self._sum_held, self._model = sum_held, None
+        if self._held_size >= _MOST_HELD:
+            _ = self.statistics
+
+    @property
+    def is_read(self) -> bool:
+        """Whether nothing has changed since a model was read from the sum."""
+        return self._model is not None
+
+    def model(self, read: Callable[[Any], R]) -> R:
+        """Return the model that is read from the sum, reading it once."""
+        if self._model is None:
+            self._model = read(self.statistics)
+        model: R = self._model
+        return model
+
+    def unread(self) -> None:
+        """Drop the model that was read: a setting has changed."""
+        self._model = None
+
+
+class HeldRows(NamedTuple):
+    """Rows of an array or of CSR that are held until they are summed."""
+
+    cells: Any  # a dense array, or the stored values, columns and row lengths of CSR
+    shape: tuple[int, int]
+    codes: npt.NDArray[np.int64]
+    weight: FloatArray | None
+
+    @property
+    def weights(self) -> FloatArray:
+        """One weight per row."""
+        return np.ones(self.shape[0]) if self.weight is None else self.weight
+
+    def dense(self) -> npt.NDArray[Any]:
+        """Return the rows as an array."""
+        if not isinstance(self.cells, tuple):
+            return np.asarray(self.cells)
+        data, indices, lengths = self.cells
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        return np.asarray(sparse.csr_array((data, indices, ends), shape=self.shape).toarray())
+
+
+def is_small(x: Any) -> bool:
+    """Whether rows are few enough to be held."""
+    return (isinstance(x, np.ndarray) or is_sparse(x)) and count_values(x) <= _SMALL
+
+
+def count_values(x: Any) -> int:
+    """Return about how many values an array or CSR holds."""
+    return int(x.nnz) + int(x.shape[0]) if is_sparse(x) else int(x.size)
+
+
+def copy_rows(x: Any, codes: npt.NDArray[np.int64], weight: FloatArray | None) -> HeldRows:
+    """Return a copy of rows; of CSR without the cost of another matrix object."""
+    cells = (x.data.copy(), x.indices.copy(), np.diff(x.indptr)) if is_sparse(x) else x.copy()
+    return HeldRows(cells, x.shape, codes.copy(), None if weight is None else weight.copy())
+
+
+def stack_held(held: list[HeldRows]) -> Batch:
+    """Return rows that are held as one batch."""
+    codes = np.concatenate([rows.codes for rows in held])
+    weight = None
+    if any(rows.weight is not None for rows in held):
+        weight = np.concatenate([rows.weights for rows in held])
+    if not all(isinstance(rows.cells, tuple) for rows in held):
+        return Batch(np.concatenate([rows.dense() for rows in held]), codes, weight)
+    data, indices, lengths = (np.concatenate(parts) for parts in zip(*(rows.cells for rows in held), strict=True))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    x = sparse.csr_array((data, indices, ends), shape=(len(codes), held[0].shape[1]))
+    return Batch(x, codes, weight)
+
+
 def is_auto(value: Any) -> bool:
     """Whether a setting is to be chosen by the data."""
     return isinstance(value, str) and value == "auto"
-
-
-def _check_temperature(value: Any) -> None:
-    if is_auto(value):
-        return
-    if isinstance(value, str) or not 0 < float(value) < np.inf:
-        raise ValueError(f"temperature must be a finite number above 0, or 'auto'; got {value!r}")
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:
@@ -559,8 +988,25 @@ def _shown(X: Any) -> Any:
     return X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
 
 
+def _sum_part(model: SummedClassifier, known: Labels, fixed: bool, piece: Piece) -> Summed:
+    rows = model._encode_part(known, fixed, piece)
+    return rows.labels, model._sum(rows.x, rows.codes, rows.weight, rows.labels), rows.like
+
+
+def _add_parts(model: SummedClassifier, one: Summed, two: Summed) -> Summed:
+    labels = one[0].union(two[0])[0]
+    numbers = one[2].dtype.kind in "biuf" and two[2].dtype.kind in "biuf"
+    kind = np.result_type(one[2], two[2]) if numbers else object
+    like = one[2] if one[2].dtype == two[2].dtype else np.empty(0, dtype=kind)
+    return labels, model._sum_to_keep(one[1]) + two[1], like
+
+
+def _encode_part(model: GenerativeClassifier, piece: Piece) -> Rows:
+    return model._encode_part(Labels(), False, piece)
+
+
 def _rows_of_part(model: GenerativeClassifier, labels: Labels, piece: Piece) -> Rows:
-    return model._rows_of(labels, piece).with_codes_here()
+    return model._encode_part(labels, True, piece)
 
 
 def _features_of_part(model: GenerativeClassifier, piece: Piece) -> Any:

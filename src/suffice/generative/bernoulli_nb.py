@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from suffice.estimator import read_attribute
 from suffice.families import Bernoulli
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Presences
@@ -63,7 +63,7 @@ class BernoulliNB(EventNB):
         self.n_jobs = n_jobs
         self.device = device
 
-    def _sum_shape(self) -> dict[str, Any]:
+    def _summed_parameters(self) -> dict[str, Any]:
         return {"binarize": self._params.binarize}
 
     def _check_settings(self) -> None:
@@ -95,7 +95,7 @@ class BernoulliNB(EventNB):
     @read_attribute
     def feature_log_prob_(self) -> FloatArray:
         """The log-probability that each feature is present, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(conditional.family.p))
 

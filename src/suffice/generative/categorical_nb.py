@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.sql import DatabaseSums
-from suffice.fitted_parameters import read_attribute
+from suffice.estimator import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.categories import Coded, coded
 from suffice.generative.discrete import DiscreteNB
@@ -85,7 +85,7 @@ class CategoricalNB(DiscreteNB):
 
     # Validation.
 
-    def _sum_shape(self) -> dict[str, Any]:
+    def _summed_parameters(self) -> dict[str, Any]:
         edges = getattr(self, "bin_edges_", None)
         return {"bins": self._params.bins if edges is None else [each.tolist() for each in edges]}
 
@@ -224,7 +224,7 @@ class CategoricalNB(DiscreteNB):
     @read_attribute
     def feature_log_prob_(self) -> list[FloatArray]:
         """The log-probability of each category in each class: one (k, categories) per feature."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         tables = conditional.tables
         return [self._spread_out(feature, table[:-1].T, table[-1][:, None]) for feature, table in enumerate(tables)]
 

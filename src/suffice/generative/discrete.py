@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import validation
+from suffice.estimator import read_attribute
 from suffice.families.priors import check_alpha
-from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import GenerativeClassifier
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
@@ -53,7 +53,7 @@ class DiscreteNB(GenerativeClassifier):
             alpha = np.maximum(alpha, FORCED)
         return alpha
 
-    def _prior_is_learnt(self) -> bool:
+    def _prior_is_learned(self) -> bool:
         return self._params.class_prior is None and bool(self._params.fit_prior)
 
     def _prior(self, statistics: Any) -> FloatArray:
@@ -105,16 +105,16 @@ class EventNB(DiscreteNB):
         """Return p(x | y) of rows that are 0 in all other columns, where that needs no look at the others' logs."""
         return None
 
-    def _rows_read(self, X: Any, what: What) -> Any:
+    def _score(self, X: Any, what: What) -> Any:
         # One message between two that are learned: reading all words anew for it would take longer than learning them.
         if not is_sparse(X) or "_memory" not in vars(self) or self._memory.is_read:
-            return super()._rows_read(X, what)
+            return super()._score(X, what)
         x = self._features(X, reset=False)
         columns, narrow = narrowed(x)
         linear = self._linear(self.statistics_, columns) if 8 * len(columns) < x.shape[1] else None
         if linear is None:
-            return super()._rows_read(X, what)
-        return self._ask(self._joint_of(self.statistics_, linear), narrow, what)
+            return super()._score(X, what)
+        return self._score_features(self._joint_of(self.statistics_, linear), narrow, what)
 
     @read_attribute
     def feature_count_(self) -> FloatArray:
@@ -125,5 +125,5 @@ class EventNB(DiscreteNB):
     @read_attribute
     def feature_log_prob_(self) -> FloatArray:
         """The log-probability of each feature in each class, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         return np.asarray(conditional.theta.coef)

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from suffice.data.sql import DatabaseSums
+from suffice.estimator import read_attribute, row_wise
 from suffice.families import Gaussian, MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import em_missing, leave_one_out
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Conditional
@@ -30,7 +30,6 @@ from suffice.generative.structures import (
 from suffice.kernels import Batch
 from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.protocol import Kernels
-from suffice.partitioned import row_wise
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
@@ -108,7 +107,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     # What to sum, and how to read it.
 
-    def _sum_shape(self) -> dict[str, Any]:
+    def _summed_parameters(self) -> dict[str, Any]:
         quartic = {"shrinkage": self._params.shrinkage} if self._params.shrinkage == "ledoit_wolf" else {}
         return {"covariance": self._params.covariance, "missing": self._params.missing, "shrinkage": None, **quartic}
 
@@ -223,19 +222,19 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     @read_attribute
     def priors_(self) -> FloatArray:
         """The class priors, (k,)."""
-        return self._joint.prior
+        return self.joint_.prior
 
     @read_attribute
     def means_(self) -> FloatArray:
         """The mean of each class, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         means: FloatArray = conditional.family.mu
         return means
 
     @read_attribute
     def covariance_(self) -> FloatArray:
         """The covariance: (d, d) where it is shared, else (k, d, d); only variances for independent features."""
-        family: Any = self._joint.conditional.family  # type: ignore[attr-defined]
+        family: Any = self.joint_.conditional.family  # type: ignore[attr-defined]
         if isinstance(family, MultivariateGaussian):
             return family.covariance
         variance: FloatArray = family.sigma2[0] if self._structure.tied else family.sigma2
@@ -263,8 +262,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
                 f"X[{row}, {column}] is {rows[row, column]:g}; it must be finite, or NaN where it is missing"
             )
         if np.isnan(rows).any():
-            posterior = self._ask(self._joint.with_temperature(1.0), rows, "posterior")
-            rows = em_missing.expected(rows, posterior, self._joint)
+            posterior = self._score_features(self.joint_.with_temperature(1.0), rows, "posterior")
+            rows = em_missing.expected(rows, posterior, self.joint_)
         centre, directions = self._directions()
         return np.asarray((rows - centre) @ directions)
 
@@ -279,7 +278,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     def _directions(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean of the classes, (d,), and the discriminant directions, (d, components)."""
-        joint, conditional = self._joint, self._joint.conditional
+        joint, conditional = self.joint_, self.joint_.conditional
         mu = self.means_
         centre = joint.prior @ mu
         if isinstance(conditional, Correlated) and conditional.is_tied:

@@ -133,5 +133,5 @@ def expected(x: FloatArray, posterior: FloatArray, joint: Joint) -> FloatArray:
 
 
 def _log_likelihood(model: Any, joint: Joint, rows: Rows, x: FloatArray) -> float:
-    scores = model._ask(joint, x, "joint")
+    scores = model._score_features(joint, x, "joint")
     return float(rows.weights @ scores[np.arange(len(rows)), rows.codes])

@@ -86,7 +86,7 @@ def _count(x: Any) -> int:
 
 def _share_part(model: Any, joint: Any, labels: Labels, weight: float, x: Any) -> Statistics:
     """Return the sum over the rows of a part, each of which is given to all classes."""
-    posterior = weight * on_host(model._ask(joint, x, "posterior"))
+    posterior = weight * on_host(model._score_features(joint, x, "posterior"))
     shares = [
         model._sum(x, np.full(len(posterior), code), np.ascontiguousarray(posterior[:, code]), labels)
         for code in range(len(labels))
@@ -96,8 +96,9 @@ def _share_part(model: Any, joint: Any, labels: Labels, weight: float, x: Any) -
 
 
 def _labelled_part(model: Any, joint: Any, rows: Rows) -> float:
-    return float(rows.weights @ on_host(model._ask(joint, rows.x, "joint"))[np.arange(len(rows)), rows.codes])
+    scores = on_host(model._score_features(joint, rows.x, "joint"))
+    return float(rows.weights @ scores[np.arange(len(rows)), rows.codes])
 
 
 def _unlabelled_part(model: Any, joint: Any, x: Any) -> float:
-    return float(on_host(model._ask(joint, x, "evidence")).sum())
+    return float(on_host(model._score_features(joint, x, "evidence")).sum())

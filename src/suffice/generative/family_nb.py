@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.data.sql import DatabaseSums
+from suffice.estimator import read_attribute
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_known
-from suffice.fitted_parameters import read_attribute
 from suffice.generative.base import PriorsGiven
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
@@ -88,7 +88,7 @@ class FamilyNB(PriorsGiven):
         else:
             check_alpha(self.alpha, np.size(self.alpha))
 
-    def _sum_shape(self) -> dict[str, Any]:
+    def _summed_parameters(self) -> dict[str, Any]:
         return {"family": as_family(self._params.family)}
 
     def _can_wait(self, x: Any) -> bool:
@@ -106,14 +106,14 @@ class FamilyNB(PriorsGiven):
     @read_attribute
     def mean_(self) -> FloatArray:
         """The mean of each class and feature, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         mean: FloatArray = conditional.mean
         return mean
 
     @read_attribute
     def natural_parameter_(self) -> FloatArray:
         """The natural parameter eta of each class and feature, (k, d); -inf where the mean is at an end of 0."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         with np.errstate(divide="ignore"):
             eta: FloatArray = conditional.family.natural_parameter(conditional.mean)
         return eta

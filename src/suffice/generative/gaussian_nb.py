@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from suffice.estimator import read_attribute
 from suffice.families import Gaussian
 from suffice.families.priors import check_alpha
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.base import PriorsGiven
 from suffice.generative.discrete import ALPHAS
@@ -120,14 +120,14 @@ class GaussianNB(PriorsGiven):
     @read_attribute
     def theta_(self) -> FloatArray:
         """The mean of each class and feature, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         mean: FloatArray = conditional.family.mu
         return mean
 
     @read_attribute
     def var_(self) -> FloatArray:
         """The variance of each class and feature, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         variance: FloatArray = conditional.family.sigma2
         return variance
 

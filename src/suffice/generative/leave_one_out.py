@@ -32,13 +32,13 @@ def one_by_one(model: Any, statistics: Statistics, rows: Rows, which: Any = None
     for place, row in enumerate(places):
         one = rows.take(np.array([row]))
         left = statistics.remove(model._sum(one.x, one.codes, one.weight, one.labels), digits_allowed=15).left
-        scores[place] = on_host(model._ask(model._read(left), one.x, "joint"))[0]
+        scores[place] = on_host(model._score_features(model.estimate_joint(left), one.x, "joint"))[0]
     return scores
 
 
 def log_priors(model: Any, statistics: Any, rows: Rows, class_weights: FloatArray) -> FloatArray:
     """Return the log-priors that each row's class has without it, (n, k)."""
-    if not model._prior_is_learnt():
+    if not model._prior_is_learned():
         with np.errstate(divide="ignore"):
             return np.broadcast_to(np.log(model._prior(statistics)), (len(rows), len(class_weights)))
     left = np.tile(class_weights, (len(rows), 1))
@@ -50,9 +50,9 @@ def log_priors(model: Any, statistics: Any, rows: Rows, class_weights: FloatArra
 
 def conditional_scores(model: Any, statistics: Statistics, rows: Rows) -> FloatArray:
     """Return log p(x | y), (n, k), with every row in the sum, up to what all classes share."""
-    joint = model._read(statistics)
+    joint = model.estimate_joint(statistics)
     flat = replace(joint, prior=np.ones(len(joint.prior)))
-    return np.array(on_host(model._ask(flat, rows.x, "joint")), dtype=np.float64)
+    return np.array(on_host(model._score_features(flat, rows.x, "joint")), dtype=np.float64)
 
 
 def with_own_class(scores: FloatArray, rows: Rows, own: npt.NDArray[Any], priors: FloatArray) -> FloatArray:
@@ -152,7 +152,7 @@ def categories(model: Any, statistics: Any, rows: Rows) -> FloatArray:
 
     A row that alone has a category takes it out of the vocabulary: such rows are left out one by one.
     """
-    joint = model._read(statistics)
+    joint = model.estimate_joint(statistics)
     tables, vocabularies = joint.conditional.tables, joint.conditional.vocabularies
     codes = rows.x.into(vocabularies)
     alpha, code, weight = model._alpha(len(tables)), rows.codes, rows.weights

@@ -15,9 +15,9 @@ from suffice.column_kinds import FEATURE_KINDS, IGNORE
 from suffice.data import Dataset
 from suffice.data.frames import data_frame
 from suffice.data.sql import DatabaseSums
+from suffice.estimator import read_attribute
 from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import columns as tables
 from suffice.generative.base import PriorsGiven, is_auto
 from suffice.generative.columns import Name
@@ -166,7 +166,7 @@ class MixedNB(PriorsGiven):
 
     # What to sum, and how to read it.
 
-    def _sum_shape(self) -> dict[str, Any]:
+    def _summed_parameters(self) -> dict[str, Any]:
         return {"columns": getattr(self, "column_kinds_", self._params.columns)}
 
     def _sum_in_database(self, sums: DatabaseSums, labels: Labels) -> Any:
@@ -181,8 +181,9 @@ class MixedNB(PriorsGiven):
         self._memory.replace(self._memory.labels, pruned(self.statistics_))
         return self
 
-    def _read(self, statistics: Any) -> Joint:
-        return super()._read(pruned(statistics))  # names that only rows of no weight hold are none
+    def estimate_joint(self, statistics: Any) -> Joint:
+        """Return p(x, y), estimated from a sum without the names that only rows of weight 0 hold."""
+        return super().estimate_joint(pruned(statistics))
 
     def _class_weights(self, statistics: Any) -> FloatArray:
         part: Any = statistics.parts[0]  # every part knows them
@@ -242,7 +243,7 @@ class MixedNB(PriorsGiven):
 
     def _vocabularies(self, wanted: str) -> dict[Name, npt.NDArray[Any]]:
         names = [name for name, kind in self.column_kinds_.items() if kind == wanted]
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         found = conditional.factors[wanted].vocabularies if names else ()
         return dict(zip(names, map(validation.classes_array, found), strict=True))
 

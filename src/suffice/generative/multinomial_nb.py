@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from suffice.estimator import read_attribute
 from suffice.families import Multinomial
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.conditional import Linear, log_without_zeros
 from suffice.generative.discrete import FORCED, EventNB
@@ -157,7 +157,8 @@ class ComplementNB(MultinomialNB):
         """The counts of each feature over all classes, (d,)."""
         return np.asarray(self.statistics_.counts.sum(axis=0))
 
-    def _read(self, statistics: Any) -> Joint:
+    def estimate_joint(self, statistics: Any) -> Joint:
+        """Return the weights of the complements, as scores linear in x."""
         if self.class_prior is not None:
             self._prior(statistics)  # raises where it does not fit the classes, though no prediction depends on it
         alpha = self._alpha(statistics.counts.shape[1])
@@ -174,7 +175,7 @@ class ComplementNB(MultinomialNB):
         return None
 
     def _generative(self, statistics: Statistics) -> Joint:
-        return MultinomialNB._read(self, statistics).with_temperature(1.0)
+        return MultinomialNB.estimate_joint(self, statistics).with_temperature(1.0)
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         return leave_one_out.one_by_one(self, statistics, rows)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
+from suffice.estimator import read_attribute
 from suffice.families import Poisson
-from suffice.fitted_parameters import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.discrete import EventNB
 from suffice.generative.events import Arrivals
@@ -69,7 +69,7 @@ class PoissonNB(EventNB):
     @read_attribute
     def rate_(self) -> FloatArray:
         """The expected count of each class and feature, (k, d)."""
-        conditional: Any = self._joint.conditional
+        conditional: Any = self.joint_.conditional
         rate: FloatArray = conditional.family.rate
         return rate
 

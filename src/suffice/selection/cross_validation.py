@@ -1,11 +1,10 @@
-"""Cross-validation for the price of one pass: the sums of the other folds, added up, are the training set."""
+"""Cross-validation in one pass: the model that predicts a fold is estimated from the sums of the other folds."""
 
 from __future__ import annotations
 
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,12 +12,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from suffice.data.dataset import Dataset, dataset_in_parts, model_for_parts, open_location, read_again
+from suffice.data import ArrayDataset, Dataset
+from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location, read_again
 from suffice.data.refusals import refused_in_parts
 from suffice.selection import tuning
-from suffice.selection.folds_in_parts import scores_of
+from suffice.selection.folds_in_parts import scores_in_parts, temperature_of
 from suffice.selection.refitting import scores_of_refits
-from suffice.selection.rows import Folds, Rows, indices_of
+from suffice.selection.rows import Folds, Rows, SummedModel, indices_of
 from suffice.statistics.base import FloatArray
 
 Scoring = Literal["accuracy", "neg_log_loss"]
@@ -124,14 +124,15 @@ def cross_validate(
     candidates = [clone(model).set_params(**each) for each in settings]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     _check_arguments(folds, scoring)
-    data = dataset_in_parts(X, y=y, sample_weight=sample_weight)
-    if not hasattr(model, "_sum_shape"):
-        if data is not None:
+    in_parts = dataset_in_parts(X, y=y, sample_weight=sample_weight)
+    if not isinstance(model, SummedModel):
+        if in_parts is not None:
             raise refused_in_parts("refits", type(model).__name__, X)
         refitted = scores_of_refits(candidates, X, y, sample_weight, folds, scoring)
         return CrossValidation(settings, np.array(refitted), name)
-    with nullcontext() if data is None else read_again(data) as rows_in_parts:
-        scores = _scores_by_sums(settings, candidates, rows_in_parts, X, y, sample_weight, folds, scoring)
+    data = ArrayDataset({"X": X, "y": y, "sample_weight": sample_weight}) if in_parts is None else in_parts
+    with read_again(data) as rows:
+        scores = _scores_by_sums(settings, candidates, rows, folds, scoring)
     return CrossValidation(settings, np.array(scores), name)
 
 
@@ -145,61 +146,54 @@ def _check_arguments(folds: Any, scoring: Any) -> None:
 
 
 def _scores_by_sums(
-    settings: list[dict[str, Any]],
-    candidates: list[Any],
-    data: Dataset | None,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    folds: Any,
-    scoring: Any,
+    settings: list[dict[str, Any]], candidates: list[Any], data: Dataset, folds: Any, scoring: Any
 ) -> list[list[float]]:
-    """Return the scores of each setting, fold by fold; rows are in a dataset, or else in memory."""
+    """Return the scores of each setting, fold by fold."""
     scores: dict[int, list[float]] = {}
     for _, places in itertools.groupby(
-        sorted(range(len(settings)), key=lambda place: _shape(candidates[place])),
-        key=lambda place: _shape(candidates[place]),
+        sorted(range(len(settings)), key=lambda place: _summed(candidates[place])),
+        key=lambda place: _summed(candidates[place]),
     ):
-        alike = list(places)  # they read the same sums
+        alike = list(places)  # they share their sums
         first = candidates[alike[0]]
-        if data is not None:
-            first._set_features(data)
-            models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]
-            scores.update(zip(alike, scores_of(models, data, folds, scoring), strict=True))
-            continue
-        rows = first._prepare(X, y, sample_weight).with_codes_here()
-        # What the first model has set about the features holds for all of them.
-        models = [copy.copy(first).set_params(**settings[place]) for place in alike]
-        scores.update(zip(alike, _scores(models, rows, folds, scoring), strict=True))
+        encoded = first.encode_rows(data)
+        # The features that the first model has set are those of all.
+        models = [model_for_parts(copy.copy(first).set_params(**settings[place]), data) for place in alike]
+        rows = encoded.in_memory
+        found = (
+            scores_in_parts(models, encoded, folds, scoring) if rows is None else _scores(models, rows, folds, scoring)
+        )
+        scores.update(zip(alike, found, strict=True))
     return [scores[place] for place in range(len(settings))]
 
 
-def _shape(model: Any) -> str:
-    """Return what a model's settings say about what is summed."""
-    return repr(model._sum_shape())
+def _summed(model: SummedModel) -> str:
+    """Return the parameters that determine what a model sums, as a key to sort by."""
+    return repr(model.summed_parameters())
 
 
-def _scores(models: list[Any], rows: Rows, folds: Any, scoring: Any) -> list[list[float]]:
-    """Return the scores of models that read the same sums, fold by fold."""
+def _scores(models: list[SummedModel], rows: Rows, folds: Any, scoring: Any) -> list[list[float]]:
+    """Return the scores of models that share their sums, fold by fold."""
+    temperatures = [temperature_of(model) for model in models]
     if isinstance(folds, str):
-        whole, _ = models[0]._first_sum(rows)
-        return [[_score(scoring, rows, each._temperature(), each._left_out(whole, rows))] for each in models]
+        whole = models[0].sum_rows(rows)
+        left_out = [model.score_left_out(whole, rows) for model in models]
+        return [[_score(scoring, rows, *each)] for each in zip(temperatures, left_out, strict=True)]
     parts = Folds(rows, indices_of(folds, rows.codes))
     others = parts.others(models[0])
     what = "best" if scoring == "accuracy" else "joint"
-    temperatures = [model._temperature() for model in models]
     scores = [
         [
             _score(scoring, part, temperature, tuning.on_host(result))
             for temperature, result in zip(temperatures, results, strict=True)
         ]
-        for part, results in zip(parts.parts, parts.read(models, others, what), strict=True)
+        for part, results in zip(parts.parts, parts.scores(models, others, what), strict=True)
     ]  # by fold, then by model
     return [list(row) for row in zip(*scores, strict=True)]
 
 
 def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
-    """Return the score of rows from their best classes, or from their joint log-probabilities."""
+    """Return the score of rows from their best classes, or from their log p(x, y)."""
     if scoring == "accuracy":
         best = result if result.ndim == 1 else result.argmax(axis=1)
         right = best == rows.codes

@@ -1,4 +1,4 @@
-"""Cross-validation of rows on a cluster: folds are summed and scored where the rows live."""
+"""Cross-validation of datasets in parts: folds are summed and scored where the parts are."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.data import Dataset
-from suffice.data.dataset import Piece, no_rows
+from suffice.data.dataset import no_rows
 from suffice.data.refusals import refused_in_parts
 from suffice.selection import tuning
-from suffice.selection.rows import Codes, Rows, read_all, sums_of_others
+from suffice.selection.rows import Codes, Rows, SummedModel, estimate_joints, sums_of_others
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
-#: The number of rows of each class in the pieces before one, by the piece's place.
+#: The number of rows of each class in the parts before one, by the place of the part.
 Before = dict[tuple[int, int], npt.NDArray[np.int64]]
 
 
-def scores_of(models: Sequence[Any], data: Dataset, folds: Any, scoring: Any) -> list[list[float]]:
-    """Return the scores of models that read the same sums, fold by fold; the folds are those of rows that are here."""
+def scores_in_parts(models: Sequence[SummedModel], data: Dataset, folds: Any, scoring: Any) -> list[list[float]]:
+    """Return the scores of models that share their sums, fold by fold; the folds are those of rows in memory.
+
+    Parts of the dataset are :class:`~suffice.selection.rows.Rows`.
+    """
     if callable(scoring):
         raise refused_in_parts("scoring functions", getattr(scoring, "__name__", repr(scoring)))
     if not isinstance(folds, str | int | np.integer):
         raise refused_in_parts("folds by position", repr(folds))
     first = models[0]
-    counted = sorted(data.map_parts(partial(_counted, first)).iterate(), key=lambda found: found[0])
+    counted = sorted(data.map_parts(_count_classes).iterate(), key=lambda found: found[0])
     if not counted:
         raise no_rows()
     labels = Labels.of([name for _, found, _ in counted for name in found])
@@ -48,27 +51,20 @@ def scores_of(models: Sequence[Any], data: Dataset, folds: Any, scoring: Any) ->
     return [list(map(float, row / weights)) for row in values]
 
 
-def _counted(model: Any, piece: Piece) -> tuple[tuple[int, int], list[Any], npt.NDArray[np.int64]]:
-    """Return a piece's place, its classes as they first appear, and how many rows of each it has."""
-    (_, codes, _), labels, _ = model._one_part(piece, Labels(), False)
-    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return _place(piece), [labels.names[code] for code in order], counts[order]
-
-
-def _place(piece: Piece) -> tuple[int, int]:
-    """Return the place of a piece in the order of all."""
-    if "place" not in piece:
+def _count_classes(rows: Rows) -> tuple[tuple[int, int], list[Any], npt.NDArray[np.int64]]:
+    """Return the place of a part, its classes as they first appear, and how many rows of each it has."""
+    if rows.place is None:
         raise ValueError(
             "the parts of a Dataset must hold their 'place', a tuple of two whole numbers by which parts are ordered, "
             "to be cut into folds"
         )
-    place: tuple[int, int] = piece["place"]
-    return place
+    _, first, counts = np.unique(rows.codes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return rows.place, [rows.labels.names[code] for code in order], counts[order]
 
 
 def _before(labels: Labels, counted: Sequence[Any]) -> tuple[Before, npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    """Return the rows of each class before every piece, in all, and the classes in the order of their first rows."""
+    """Return the rows of each class before every part, in all, and the classes in the order of their first rows."""
     totals = np.zeros(len(labels), dtype=np.int64)
     before, appeared = {}, {}
     for place, found, counts in counted:
@@ -108,19 +104,19 @@ def _folds(codes: Codes, before: npt.NDArray[np.int64], allocation: npt.NDArray[
     return fold
 
 
-def _rows(model: Any, labels: Labels, piece: Piece) -> Rows:
-    (x, codes, weight), _, like = model._one_part(piece, labels, True)
-    return Rows(x, codes, weight, labels, like)
+def _folds_of(rows: Rows, before: Before, allocation: npt.NDArray[np.int64]) -> list[Rows]:
+    """Return the rows of a part, fold by fold."""
+    assert rows.place is not None
+    fold = _folds(rows.codes, before[rows.place], allocation)
+    return [rows.take(np.flatnonzero(fold == number)) for number in range(len(allocation))]
 
 
 def _fold_sums(
-    model: Any, labels: Labels, before: Before, allocation: npt.NDArray[np.int64], piece: Piece
+    model: SummedModel, labels: Labels, before: Before, allocation: npt.NDArray[np.int64], rows: Rows
 ) -> list[Statistics]:
-    """Return the sum of each fold's rows in a piece."""
-    rows = _rows(model, labels, piece)
-    fold = _folds(rows.codes, before[piece["place"]], allocation)
-    parts = [rows.take(np.flatnonzero(fold == number)) for number in range(len(allocation))]
-    return [model._sum(part.x, part.codes, part.weight, labels) for part in parts]
+    """Return the sum of each fold's rows in a part."""
+    parts = _folds_of(rows.with_labels(labels), before, allocation)
+    return [model.sum_rows(part, complete=False) for part in parts]
 
 
 def _each_added(one: list[Statistics], two: list[Statistics]) -> list[Statistics]:
@@ -128,41 +124,43 @@ def _each_added(one: list[Statistics], two: list[Statistics]) -> list[Statistics
 
 
 def _held_out(
-    models: Sequence[Any],
+    models: Sequence[SummedModel],
     others: Sequence[Statistics],
     labels: Labels,
     before: Before,
     allocation: npt.NDArray[np.int64],
     scoring: str,
-    piece: Piece,
+    rows: Rows,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of a piece's rows, added up by model and fold, and the weights of the folds."""
-    rows = _rows(models[0], labels, piece)
-    fold = _folds(rows.codes, before[piece["place"]], allocation)
+    """Return the scores of the rows of a part, added up by model and fold, and the weights of the folds."""
     values, weights = np.zeros((len(models), len(allocation))), np.zeros(len(allocation))
-    for number, sums in enumerate(others):
-        part = rows.take(np.flatnonzero(fold == number))
+    for number, part in enumerate(_folds_of(rows.with_labels(labels), before, allocation)):
         if not len(part):
             continue
-        joints = models[0]._ask_many(read_all(models, sums), part.x, "joint")
+        joints = models[0].score_rows(estimate_joints(models, others[number]), part.x, "joint")
         values[:, number] = [_score(scoring, model, part, joint) for model, joint in zip(models, joints, strict=True)]
         weights[number] = part.weights.sum()
     return values, weights
 
 
 def _left_out(
-    models: Sequence[Any], whole: Statistics, labels: Labels, scoring: str, piece: Piece
+    models: Sequence[SummedModel], whole: Statistics, labels: Labels, scoring: str, rows: Rows
 ) -> tuple[FloatArray, FloatArray]:
-    rows = _rows(models[0], labels, piece)
-    values = [[_score(scoring, model, rows, model._left_out(whole, rows))] for model in models]
+    rows = rows.with_labels(labels)
+    values = [[_score(scoring, model, rows, model.score_left_out(whole, rows))] for model in models]
     return np.array(values), np.array([rows.weights.sum()])
 
 
-def _score(scoring: str, model: Any, rows: Rows, joint: Any) -> float:
+def temperature_of(model: SummedModel) -> float:
+    """Return the temperature of a model that is not fitted: nothing has chosen one that is "auto"."""
+    return 1.0 if model.temperature == "auto" else float(model.temperature)
+
+
+def _score(scoring: str, model: SummedModel, rows: Rows, joint: Any) -> float:
     """Return the sum of the rows' scores."""
     if scoring == "accuracy":
         return float(rows.weights @ (np.asarray(joint).argmax(axis=1) == rows.codes))
-    log_p = tuning.log_posterior(np.asarray(joint) / model._temperature())[np.arange(len(rows)), rows.codes]
+    log_p = tuning.log_posterior(np.asarray(joint) / temperature_of(model))[np.arange(len(rows)), rows.codes]
     return float(rows.weights @ np.maximum(log_p, tuning.LEAST))
 
 

@@ -1,16 +1,17 @@
-"""Rows with their classes, cut into folds whose sums are taken once."""
+"""Models that are estimated from sums; their validated rows, and folds of them that are summed once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from suffice.data import Dataset
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import permitted_threads
 from suffice.statistics import Labels, Statistics
@@ -20,28 +21,44 @@ Codes = npt.NDArray[np.int64]
 Index = npt.NDArray[np.intp]
 
 
-class Model(Protocol):
-    """A model that is read from a sum."""
+@runtime_checkable
+class SummedModel(Protocol):
+    """A classifier that is estimated from sums, by the steps that cross-validation takes.
 
-    def _first_sum(self, rows: Rows) -> tuple[Statistics, list[float]]:
-        """Return the sum over rows."""
+    The generative classifiers implement it; so can a classifier of your own.
+    """
 
-    def _read(self, statistics: Statistics) -> Any:
-        """Return p(x, y) as it is read from a sum."""
+    temperature: float | str  #: of the posteriors; "auto" counts as 1 until a fit chooses it
 
-    def _ask_many(self, joints: Sequence[Any], x: Any, what: Any) -> list[Any]:
-        """Return one reading of every row under each of several p(x, y)."""
+    def summed_parameters(self) -> dict[str, Any]:
+        """Return the parameters that determine what is summed: models that agree on them can share their sums."""
+
+    def encode_rows(self, data: Dataset) -> Dataset:
+        """Return a dataset whose parts are :class:`Rows`; the number and the names of the features are set."""
+
+    def sum_rows(self, rows: Rows, *, complete: bool = True) -> Statistics:
+        """Return the sum over rows: all that the sum is taken over (``complete``), or one part of them."""
+
+    def estimate_joint(self, statistics: Statistics) -> Any:
+        """Return p(x, y), estimated from a sum."""
+
+    def score_rows(self, joints: Sequence[Any], x: Any, what: Any) -> list[Any]:
+        """Return the scores of validated rows under each of several p(x, y): ``"joint"``, (n, k), or ``"best"``."""
+
+    def score_left_out(self, statistics: Statistics, rows: Rows) -> FloatArray:
+        """Return log p(x, y) of each row, (n, k), estimated from all other rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that a model has validated."""
+    """Validated rows, with the codes of their classes."""
 
     x: Any
-    codes: Any  # (n,), whole numbers, here or on the device of x
+    codes: Any  # (n,), whole numbers, in memory or on the device of x
     weight: FloatArray | None  # (n,)
     labels: Labels
-    like: Any = ()  # an empty array of the type the labels came in
+    like: Any = ()  # an empty array of the type of the labels
+    place: tuple[int, int] | None = None  # by which the parts of a dataset are ordered
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -50,6 +67,10 @@ class Rows:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         return Rows(self.x[index], self.codes[index], weight, self.labels, self.like)
+
+    def with_labels(self, labels: Labels) -> Rows:
+        """Return the same rows with the codes of a vocabulary that holds all their classes."""
+        return replace(self, labels=labels, codes=labels.positions(self.labels)[self.codes])
 
     def with_codes_here(self) -> Rows:
         """Return the rows, with codes in NumPy's arrays."""
@@ -62,7 +83,7 @@ class Rows:
 
 
 class Folds:
-    """Rows cut into folds. The sums of the other folds, added up, are what a fold's model learned from.
+    """Rows split into folds. The model that predicts a fold is estimated from the sums of the other folds.
 
     Every row is summed once, however many folds and settings there are.
     """
@@ -71,14 +92,14 @@ class Folds:
         self.indices = list(indices)
         self.parts = [rows.take(index) for index in self.indices]
 
-    def others(self, model: Model) -> list[Statistics]:
+    def others(self, model: SummedModel) -> list[Statistics]:
         """Return, for each fold, the sum over all other folds."""
-        return sums_of_others([model._first_sum(part)[0] for part in self.parts])
+        return sums_of_others([model.sum_rows(part) for part in self.parts])
 
-    def read(self, models: Sequence[Model], others: Sequence[Statistics], what: str) -> Iterator[list[Any]]:
-        """Yield, fold by fold, a reading of its rows under what each model has learned from the other folds."""
+    def scores(self, models: Sequence[SummedModel], others: Sequence[Statistics], what: str) -> Iterator[list[Any]]:
+        """Yield, fold by fold, the scores of its rows under each model, estimated from the other folds."""
         for part, sums in zip(self.parts, others, strict=True):
-            yield models[0]._ask_many(read_all(models, sums), part.x, what)
+            yield models[0].score_rows(estimate_joints(models, sums), part.x, what)
 
 
 def sums_of_others(sums: Sequence[Statistics]) -> list[Statistics]:
@@ -94,12 +115,12 @@ def sums_of_others(sums: Sequence[Statistics]) -> list[Statistics]:
     return [after[0], *inner, before[-1]]
 
 
-def read_all(models: Sequence[Model], sums: Statistics) -> list[Any]:
-    """Return what each model reads from a sum; several at a time where there are many."""
+def estimate_joints(models: Sequence[SummedModel], sums: Statistics) -> list[Any]:
+    """Return the p(x, y) that each model estimates from a sum; in threads if there are many models."""
     if len(models) < 8:
-        return [model._read(sums) for model in models]
+        return [model.estimate_joint(sums) for model in models]
     with ThreadPoolExecutor(permitted_threads()) as threads:
-        return list(threads.map(lambda model: model._read(sums), models))
+        return list(threads.map(lambda model: model.estimate_joint(sums), models))
 
 
 def indices_of(folds: Any, y: npt.NDArray[Any], stratified: bool = True) -> list[Index]:

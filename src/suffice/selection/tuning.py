@@ -1,10 +1,9 @@
-"""Settings and temperatures chosen by how well rows are predicted that were held out."""
+"""Choice of parameters and temperatures by the log-probability of rows held out."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.model_selection import StratifiedKFold
 
 from suffice.kernels.array_blocks import to_host
-from suffice.selection.rows import Folds, Model, Rows
+from suffice.selection.rows import Folds, Rows, SummedModel
 from suffice.statistics.base import FloatArray
 
 FOLDS = 5
@@ -26,45 +25,50 @@ COLDEST, HOTTEST = 0.05, 100.0
 _GRID = 16
 
 
-def choose(model: Any, rows: Rows, wanted: dict[str, tuple[float, ...]], temperature: bool) -> dict[str, float]:
-    """Return the settings, and the temperature if asked for, under which held-out rows are most probable.
+class Choice(NamedTuple):
+    """The best of several models, and its best temperature."""
 
-    Rows are summed once, in five folds; every combination of settings is read from the same sums.
+    place: int
+    temperature: float
+
+
+def choose(models: Sequence[SummedModel], rows: Rows) -> Choice | None:
+    """Return the model and the temperature under which rows held out are most probable; None if there are too few rows.
+
+    The models share their sums, and have a temperature of 1. Rows are summed once, in five folds.
     """
     if rows.weight is not None and not rows.weight.all():
-        rows = rows.take(np.flatnonzero(rows.weight))  # others teach nothing, and would move rows between the folds
+        rows = rows.take(np.flatnonzero(rows.weight))  # rows of weight 0 would move others between the folds
     least = int(np.bincount(rows.codes, minlength=len(rows.labels)).min())
     count = min(FOLDS, least)
     if count < 2:
-        return {}
+        return None
     index = [held for _, held in StratifiedKFold(count, shuffle=True, random_state=0).split(rows.codes, rows.codes)]
     folds = Folds(rows, index)
     codes = np.concatenate([part.codes for part in folds.parts])
     weights = np.concatenate([part.weights for part in folds.parts])
-    others = folds.others(model)
-    grid = [dict(zip(wanted, values, strict=True)) for values in itertools.product(*wanted.values())]
-    candidates = [model._under(temperature=1.0, **settings) for settings in grid]
-    best: dict[str, float] = {}
+    others = folds.others(models[0])
+    best: Choice | None = None
     highest = -np.inf
-    for settings, joint in zip(grid, held_out(candidates, folds, others), strict=True):
+    for place, joint in enumerate(held_out(models, folds, others)):
         if joint is None:
             continue
-        # Compared at the best temperature of each: naive Bayes is too sure of itself, and would be smoothed into doubt.
+        # Compared at the best temperature of each: naive Bayes is overconfident, and would be smoothed too much.
         calibrated = best_temperature(joint, codes, weights)
         value = log_score(joint, codes, weights, calibrated)
         if value > highest:
-            best, highest = {**settings, **({"temperature": calibrated} if temperature else {})}, value
+            best, highest = Choice(place, calibrated), value
     return best
 
 
-def held_out(models: Sequence[Model], folds: Folds, others: Any) -> Iterator[FloatArray | None]:
-    """Yield, for each model, the joint log-probabilities of all folds' rows; None where a sum cannot be read so."""
+def held_out(models: Sequence[SummedModel], folds: Folds, others: Any) -> Iterator[FloatArray | None]:
+    """Yield log p(x, y) of the rows of all folds, for each model; None for one that the sums are refused by."""
     for start in range(0, len(models), _TOGETHER):
         some = models[start : start + _TOGETHER]
         try:
-            parts = list(folds.read(some, others, "joint"))
+            parts = list(folds.scores(some, others, "joint"))
             yield from (np.concatenate([on_host(part[place]) for part in parts]) for place in range(len(some)))
-        except ValueError:  # such as a singular covariance: the setting is out of the question
+        except ValueError:  # such as a singular covariance: the model is out of the question
             for model in some:
                 yield from [None] if len(some) == 1 else held_out([model], folds, others)
 

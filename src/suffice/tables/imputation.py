@@ -66,7 +66,7 @@ def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
 
 def _predict_cells(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
     """Return the cells that a feature is expected to have, or cells drawn, (n,)."""
-    factor: Any = model.description_._joint.conditional
+    factor: Any = model.description_.joint_.conditional
     factor = factor.factors[feature.kind]
     alike = [each.name for each in model.schema_.features if each.kind == feature.kind]
     place = alike.index(feature.name)

@@ -493,7 +493,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             if self.schema_.task != "classes":
                 ranges = _joined(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
             if description is not None:
-                more = description.sum_rows(block, self._codes(values), self._description_labels)
+                more = description.sum_block(block, self._codes(values), self._description_labels)
                 description.set_statistics(description.statistics_ + more)
             if ledger is not None:
                 ledger = ledger.add_rows(block, values, self._labels)
@@ -527,7 +527,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
                     ledger = _remove_from_ledger(ledger, block, answers, values, self._labels)
                 lost = max(lost, predictor.remove(block, values))
                 if description is not None:
-                    gone = description.sum_rows(block, self._codes(values), self._description_labels)
+                    gone = description.sum_block(block, self._codes(values), self._description_labels)
                     lost = max(lost, subtract_statistics(description, gone))
                 rows += block.rows
         except NegativeEvidenceError as error:
@@ -586,7 +586,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
         """
         if self.predictor_.form.is_tempered:
-            shares = [model.rows_ / model.predictor_.inner._temperature() for model in (one, two)]
+            shares = [model.rows_ / model.predictor_.inner.joint_.temperature for model in (one, two)]
             inner = self.predictor_.inner
             self.predictor_.inner = inner.with_params(temperature=(one.rows_ + two.rows_) / sum(shares))
 

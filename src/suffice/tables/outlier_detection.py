@@ -74,7 +74,7 @@ def _scored(model: TableModel, table: Any) -> Iterator[tuple[Any, Any, Any, int]
     description = model.description_
     for batch, block in model.blocks(table):
         cells = to_cells(block)
-        joint = description._joint
+        joint = description.joint_
         parts, base = joint.contributions(description._readable(joint, cells))
         stacked = np.stack(parts, axis=2)
         best = (base + stacked.sum(axis=1)).argmax(axis=1)

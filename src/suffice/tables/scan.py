@@ -327,9 +327,9 @@ class StreamScan:
                 continue
             labels = labels.union(answers.labels)[0]
             if bins is None:
-                more = description.sum_rows(block, answers.values, answers.labels)
+                more = description.sum_block(block, answers.values, answers.labels)
             else:
-                more = description.sum_rows(block, bins.codes(answers.values), bins.labels)
+                more = description.sum_block(block, bins.codes(answers.values), bins.labels)
             statistics = more if statistics is None else statistics + more
             if ledger is not None:
                 ledger = ledger.add_rows(block, answers.values, answers.labels)

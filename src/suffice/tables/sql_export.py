@@ -80,7 +80,7 @@ def to_sql(
     check_is_fitted(estimator)
     names = _columns(estimator, columns)
     spoken = dialect_of(dialect)
-    conditional = getattr(getattr(estimator, "_joint", None), "conditional", None)
+    conditional = getattr(getattr(estimator, "joint_", None), "conditional", None)
     steps: list[list[tuple[str, str]]] = []
     if isinstance(conditional, Product):
         cells, kinds = _mixed_cells(estimator, names, spoken)
@@ -116,8 +116,8 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
         All classes, where the estimator knows some of them only.
     """
     spoken, names = scoring.dialect, scoring.names()
-    if hasattr(estimator, "_joint"):
-        joint = estimator._joint
+    if hasattr(estimator, "joint_"):
+        joint = estimator.joint_
         scores = class_scores(joint.conditional, names, spoken, kinds)
         found = Posterior(scores, joint.labels, joint.log_prior, joint.prior, joint.temperature)
         return classifier_query(scoring, found.among(among, spoken))
@@ -271,7 +271,7 @@ def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tupl
     """Return what naive Bayes over a table sees of its columns, and the kind of each."""
     cells, kinds = [], []
     categories: Iterator[str] = iter(())
-    factors = estimator._joint.conditional.factors
+    factors = estimator.joint_.conditional.factors
     wanted = [name for name, kind in zip(names, estimator.column_kinds_.values(), strict=True) if kind == "category"]
     if wanted:
         categories = iter(_codes(factors["category"], map(quoted, wanted), dialect))
@@ -654,7 +654,7 @@ def _check_features(features: Sequence[Feature], schema: Schema) -> None:
 
 def _described(predictor: NaiveBayesPredictor, cells: SqlCells) -> list[str]:
     """Return what naive Bayes sees of a row."""
-    conditional: Any = predictor.inner._joint.conditional
+    conditional: Any = predictor.inner.joint_.conditional
     factors = conditional.factors
     names = iter(factors["category"].vocabularies) if "category" in factors else iter(())
     return [

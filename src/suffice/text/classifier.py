@@ -16,10 +16,11 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import ArrayDataset, dataset_in_parts
 from suffice.data.stream import stream_dataset
+from suffice.estimator import row_wise
 from suffice.explain import ClassScores
+from suffice.generative.base import Codes, RunningSum, SummedClassifier
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
-from suffice.generative.summed_classifier import Codes, RunningSum, SummedClassifier
 from suffice.kernels import Batch, Engine
 from suffice.kernels.engine import Execution, engine_for
 from suffice.model_types import TextModelName
@@ -256,9 +257,9 @@ class TextClassifier(SummedClassifier):
         if self.model == "auto" and not data.is_in_process:
             # The documents stay on the workers: of the models that are read from counts, the one that is best for a
             # sample.
-            piece = partitioned.sample_rows(data)
-            (x, codes, weight), labels, _ = self._one_part(piece, Labels(), fixed=False)
-            ranking = rank_candidates(self._count_rows(x, codes, weight, labels), self.alpha, self.l2, self._engine)
+            rows = self._encode_part(Labels(), False, partitioned.sample_rows(data))
+            counted = self._count_rows(rows.x, rows.codes, rows.weight, rows.labels)
+            ranking = rank_candidates(counted, self.alpha, self.l2, self._engine)
             self.model_ = next(candidate.model for candidate in ranking if candidate.model in GENERATIVE)
         elif self.model != "auto":
             self.model_ = self.model  # type: ignore[assignment]
@@ -368,23 +369,23 @@ class TextClassifier(SummedClassifier):
 
     # Predictions.
 
-    @partitioned.row_wise("prediction")
+    @row_wise("prediction")
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
         codes = [np.zeros(0, dtype=np.int64), *self._score_batches(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
-    @partitioned.row_wise("probability")
+    @row_wise("probability")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return p(y | text), (n, k)."""
         return self._score_documents(X, "posterior")
 
-    @partitioned.row_wise("log_probability")
+    @row_wise("log_probability")
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return log p(y | text), (n, k)."""
         return self._score_documents(X, "log_posterior")
 
-    @partitioned.row_wise("score")
+    @row_wise("score")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or log p(y | text), (n, k)."""
         scores = self.predict_log_proba(X)

@@ -66,12 +66,9 @@ def fit_naive_bayes(
     model = naive_bayes(name, engine, alpha=alpha, class_prior=class_prior, temperature=temperature)
     table = counts.presences if presence else counts.events
     labels = counts.labels
-    model._hold_parameters()
-    model._chosen = {}
     model.n_features_in_ = table.shape[1]
-    statistics = EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0)))
-    model._remember(labels, np.array(labels.names), statistics)
-    _ = model._joint  # raises now for counts that the model cannot be read from
+    model.set_statistics(EventCounts(labels, counts.rows, table, np.zeros((len(labels), 0))))
+    _ = model.joint_  # raises now for counts that the model cannot be estimated from
     return model
 
 

@@ -40,14 +40,14 @@ class LinearScorer:
     @cached_property
     def theta(self) -> Theta:
         """The coefficients, (k, V), and intercepts, (k,), of the log-posterior, up to a constant of all classes."""
-        if not hasattr(self.model, "_joint"):
+        if not hasattr(self.model, "joint_"):
             coef, intercept = self.model._scores_of_classes()
             if len(self.present) == len(intercept) == self.classes:
                 return Theta(coef, intercept)
             theta = Theta(np.zeros((self.classes, coef.shape[1])), np.full(self.classes, -np.inf))
             theta.coef[self.present], theta.intercept[self.present] = coef, intercept
             return theta  # a class that was announced but has no documents is never predicted
-        joint = self.model._joint
+        joint = self.model.joint_
         return Theta(joint.theta.coef / joint.temperature, joint.theta.intercept / joint.temperature)
 
     @cached_property
@@ -77,14 +77,14 @@ class LinearScorer:
             rows = count_features([documents], features, self.vocabulary, engine).counts
             if self.presence:
                 rows.data.fill(1)
-            return np.asarray(self.model._ask(self.model._joint, rows, what))
+            return np.asarray(self.model.joint_.read(engine, rows, what))
         return np.concatenate(list(engine.map(score_batch, Batch(documents))))
 
     def contributions(self, columns: Sequence[int], counts: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """Return the contribution of each word to the scores of the classes, (k, words), and the base, (k,)."""
         times = np.minimum(counts, 1) if self.presence else counts
-        if hasattr(self.model, "_joint"):
-            joint = self.model._joint
+        if hasattr(self.model, "joint_"):
+            joint = self.model.joint_
             row = sparse.csr_array(
                 (times, np.array(columns, dtype=np.int64), [0, len(columns)]), shape=(1, len(self.vocabulary))
             )

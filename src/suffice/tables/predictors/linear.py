@@ -197,7 +197,8 @@ class LinearPredictor(Predictor):
         if self.task != "classes":
             return np.asarray(self.inner.predict(matrix))
         if self.form.generative:
-            found = self.inner._rows_read(matrix, "joint") / self.inner._temperature()
+            joint = self.inner.joint_
+            found = self.inner.score_rows([joint], matrix, "joint")[0] / joint.temperature
         else:
             coef, intercept = self.inner._scores_of_classes()
             found = matrix @ coef.T + intercept
@@ -209,7 +210,7 @@ class LinearPredictor(Predictor):
         """Return the scores taken apart, feature by feature."""
         matrix = self.design.encode(block)
         if self.form.generative:
-            joint = self.inner._joint
+            joint = self.inner.joint_
             parts, base = joint.contributions(matrix)
             return Effects(
                 [self.design.sum_by_feature(part) / joint.temperature for part in parts], base / joint.temperature

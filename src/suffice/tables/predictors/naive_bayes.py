@@ -50,7 +50,7 @@ class Description(MixedNB):
 
     @classmethod
     def over(cls, features: tuple[Feature, ...]) -> Self:
-        """Return a model of these features that has learnt nothing yet."""
+        """Return a model of these features that has learned nothing yet."""
         model = cls()
         model._hold_parameters()
         model.column_kinds_ = {feature.name: feature.kind for feature in features}
@@ -58,7 +58,7 @@ class Description(MixedNB):
         model.n_features_in_ = len(features)
         return model
 
-    def sum_rows(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
+    def sum_block(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
         """Return the sum over rows."""
         try:
             return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
@@ -68,16 +68,9 @@ class Description(MixedNB):
                 error if column is None else TableError(f"the sums of column {column!r} overflow float64: rescale it")
             ) from None
 
-    def set_statistics(self, statistics: Any) -> Self:
-        """Hold a sum in the place of what was learnt before."""
-        labels = self._labels_of(statistics)
-        self._chosen: dict[str, float] = {}
-        self._remember(labels, np.array(labels.names), statistics)
-        return self
-
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was learnt yet."""
+        """Whether nothing was learned yet."""
         return "_memory" not in vars(self)
 
     def levels(self) -> dict[str, tuple[str, ...]]:
@@ -137,23 +130,25 @@ class NaiveBayesPredictor(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return log p(x, y), (n, k), divided by the temperature."""
-        joint: FloatArray = self.inner._rows_read(to_cells(block), "joint")
-        return joint / self.inner._temperature()
+        joint = self.inner.joint_
+        scores: FloatArray = self.inner.score_rows([joint], to_cells(block), "joint")[0]
+        return scores / joint.temperature
 
     def effects(self, block: Block) -> Effects:
         """Return the scores taken apart, feature by feature."""
-        joint = self.inner._joint
-        parts, base = joint.contributions(self.inner._readable(joint, to_cells(block)))
+        joint = self.inner.joint_
+        conditional: Any = joint.conditional
+        parts, base = joint.contributions(conditional.readable(to_cells(block)))
         return Effects([part / joint.temperature for part in parts], base / joint.temperature)
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Learn from more rows."""
-        more = self.inner.sum_rows(block, values, self.labels)
+        more = self.inner.sum_block(block, values, self.labels)
         self.inner.set_statistics(more if self.inner.is_empty else self.inner.statistics_ + more)
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Unlearn rows exactly."""
-        return subtract_statistics(self.inner, self.inner.sum_rows(block, values, self.labels))
+        return subtract_statistics(self.inner, self.inner.sum_block(block, values, self.labels))
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""

@@ -94,7 +94,7 @@ class DatabaseScan:
         for batch in prefetch(self.source.batches([*narrow.columns, narrow.target])):
             block, answers = encode_rows(batch, narrow)
             codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
-            more = counter.sum_rows(block, codes, target.labels)
+            more = counter.sum_block(block, codes, target.labels)
             total = more if total is None else total + more
         words: Statistics = total.parts[0]
         return words

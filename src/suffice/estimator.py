@@ -1,22 +1,33 @@
-"""Parameters of a fitted model: copied at each fit, so that later changes have no effect on predictions."""
+"""What all estimators share: the parameters of a fit, attributes read from sums, predictions for datasets in parts."""
 
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial, wraps
+from inspect import signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import monitoring
+from suffice import monitoring, validation
+from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_parts, open_location, text_columns
+from suffice.data.frames import select_columns
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution
+from suffice.partitioned import part_weights, sum_over
+from suffice.statistics.base import FloatArray
 from suffice.store import StoreError, class_name, parameters
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +87,13 @@ def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
 RUNNING = ("n_jobs", "device")
 
 
+class _OwnParameters:
+    """The value of ``_params`` before a model has learned, when there is no copy in its ``__dict__``: the model."""
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        return model
+
+
 class FittedParameters:
     """A model whose parameters take effect when it learns: a fitted model does not change when a parameter is set.
 
@@ -87,9 +105,12 @@ class FittedParameters:
     _fixed_parameters: ClassVar[tuple[str, ...]] = ()
 
     verbose: bool = False  #: whether each pass of a fit is printed to stderr; a parameter of models with several passes
-    _learned_as: Any = None  # an unfitted model with the parameters of the last learning
 
     if TYPE_CHECKING:
+
+        @property
+        def _params(self) -> Self:
+            """The parameters in effect: an unfitted copy from the last learning; the model itself before the first."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
             """Return the parameters, as scikit-learn's estimators do."""
@@ -100,20 +121,14 @@ class FittedParameters:
         def _check_settings(self) -> None:
             """Raise if a parameter is invalid."""
 
+    else:
+        _params = _OwnParameters()
+
     @property
     def _engine(self) -> Engine | Execution:
         """The engine, or the settings of the default one."""
-        return Execution(**self._running())
-
-    def _running(self) -> dict[str, Any]:
-        """Return the parameters of the execution."""
-        return {name: vars(self)[name] for name in RUNNING if name in vars(self)}
-
-    @property
-    def _params(self) -> Self:
-        """The parameters in effect: those of the last learning; the model's own before the first."""
-        found: Self = self if self._learned_as is None else self._learned_as
-        return found
+        own = vars(self)
+        return Execution(own.get("n_jobs"), own.get("device"))
 
     def _blank(self, given: Mapping[str, Any]) -> Self:
         """Return an unfitted model with copies of these parameters, without those of :data:`RUNNING`."""
@@ -121,12 +136,11 @@ class FittedParameters:
 
     def _hold_parameters(self) -> None:
         """Copy the current parameters as those of the fitted model."""
-        self._learned_as = self._blank(self.get_params(deep=False))
+        vars(self)["_params"] = self._blank(self.get_params(deep=False))
 
     def _parameters_changed(self) -> bool:
         """Whether a parameter, other than those of the execution, was changed since the model last learned."""
-        assert self._learned_as is not None  # otherwise it is fitted from the start
-        held = vars(self._learned_as)
+        held = vars(vars(self)["_params"])
         return any(name not in RUNNING and not _same(vars(self)[name], value) for name, value in held.items())
 
     @contextmanager
@@ -135,15 +149,20 @@ class FittedParameters:
         before, held = dict(vars(self)), self._params
         try:
             if anew or self._parameters_changed():
-                self._learned_as = None
+                vars(self).pop("_params", None)
                 self._check_settings()
                 if not anew:
                     held._check_fixed(self)
                 self._hold_parameters()
                 if not anew:
                     self._unread()
-            with monitoring.fitting(type(self).__name__, bool(self.verbose)):
+            reported = monitoring.CURRENT_FIT.set(
+                monitoring.Fit(type(self).__name__, time.perf_counter(), bool(self.verbose))
+            )
+            try:
                 yield
+            finally:
+                monitoring.CURRENT_FIT.reset(reported)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -180,7 +199,7 @@ class FittedParameters:
     ) -> Self:
         """Return a model with the parameters that :meth:`_parameters_written` wrote."""
         model = cls(**read(settings["parameters"], families))
-        model._learned_as = model._blank(read(settings.get("fitted_parameters", settings["parameters"]), families))
+        vars(model)["_params"] = model._blank(read(settings.get("fitted_parameters", settings["parameters"]), families))
         return model
 
 
@@ -215,7 +234,8 @@ class ReadFromStatistics(FittedParameters):
     def _under(self, **params: Any) -> Self:
         """Return a fitted model with the same sums and other parameters, unchecked."""
         found = copy.copy(self)
-        held = {**self._params.get_params(deep=False), **self._running(), **params}
+        running = {name: vars(self)[name] for name in RUNNING if name in vars(self)}
+        held = {**self._params.get_params(deep=False), **running, **params}
         found.set_params(**held)
         found._hold_parameters()
         found._unread()
@@ -293,3 +313,118 @@ def _same(one: Any, two: Any) -> bool:
     if hasattr(one, "__array__") or hasattr(two, "__array__"):
         return bool(np.array_equal(np.asarray(one), np.asarray(two)))
     return bool(one == two)
+
+
+# Datasets in parts.
+
+#: Optional per-row arguments of predict.
+PER_ROW = ("offset", "exposure")
+
+
+def row_wise(name: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a method that answers row by row answer datasets in parts, too, where their rows are.
+
+    The result is computed when it is asked for, and of the kind of X: a Dask array, or a Spark data frame with one more
+    column, of this name. Of a stream it is an iterator over the answers to each batch.
+
+    Parameters
+    ----------
+    name
+        The column of the answers.
+    **several
+        By the name of an argument, the columns that are added to it where the argument is given: the method then
+        returns a tuple of arrays. Of Dask the result is a tuple of arrays; of Spark, a data frame with all columns.
+    """
+
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        arguments = signature(method)
+
+        @wraps(method)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+            X = args[1] if len(args) > 1 else kwargs.get("X")
+            if isinstance(X, np.ndarray):
+                return method(*args, **kwargs)
+            model = args[0]
+            if not getattr(model, "_reads_one_text", False):
+                X = open_location(X)
+            elif validation.is_iterator(X):  # over texts, not over batches
+                return method(*args, **kwargs)
+            data = dataset_in_parts(X, **{key: kwargs[key] for key in PER_ROW if kwargs.get(key) is not None})
+            if data is None:
+                return method(*args, **kwargs)
+            check_is_fitted(model)
+            given = arguments.bind(*args, **kwargs).arguments
+            named = {key: value for key, value in given.items() if key not in ("self", "X")}
+            names = [name, *(column for key, columns in several.items() if named.get(key) for column in columns)]
+            ask = partial(_ask_part, method.__name__, model_for_parts(model, data), named)
+            found: R = data.map_rows(ask, names, _columns_read(model, X))
+            return found
+
+        return answer
+
+    return decorate
+
+
+def _columns_read(model: Any, X: Any) -> list[str] | None:
+    """Return the columns of a cluster's data frame that a model reads, where it knows; others stay beside them."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return list(names)
+    if not getattr(model, "_reads_one_text", False):
+        return None
+    texts = text_columns(X)
+    if texts is None or len(texts) == 1:
+        return texts
+    raise ValueError(
+        f"X has {len(texts)} columns of strings, {texts}, and {type(model).__name__} reads one text a row: leave one, "
+        "and put the others, such as a key, into a struct or a type other than strings"
+    )
+
+
+def _ask_part(method: str, model: Any, arguments: dict[str, Any], piece: Piece) -> Any:
+    beside = {key: piece[key] for key in PER_ROW if key in piece}
+    return getattr(model, method)(piece["X"], **{**arguments, **beside})
+
+
+class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
+    """A classifier of scikit-learn whose score takes rows of a cluster, as its fit does."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their classes and weights, as for ``fit``. Rows in parts are read once, where they are.
+        """
+        data = scored_dataset(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight)) if data is None else accuracy_in_parts(self, data)
+
+
+def accuracy_in_parts(model: Any, data: Dataset) -> float:
+    """Return the share of rows in parts whose class a model predicts."""
+    right, weight = sum_over(data, partial(_right, model_for_parts(model, data)))
+    return float(right / weight)
+
+
+def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any, **others: Any) -> Dataset | None:
+    """Return rows in parts that a fitted model is scored by, and what else belongs to them; None for rows in memory."""
+    X = X if getattr(model, "_reads_one_text", False) else open_location(X)
+    data = dataset_in_parts(X, y=y, sample_weight=sample_weight, **others)
+    if data is not None:
+        check_is_fitted(model)
+        names = getattr(model, "feature_names_in_", None)
+        data = data if names is None else data.map_parts(partial(_with_columns, list(names)))
+    return data
+
+
+def _with_columns(names: list[str], piece: Piece) -> Piece:
+    """Return a part without the columns that a model does not read."""
+    return {**piece, "X": select_columns(piece["X"], names)}
+
+
+def _right(model: Any, piece: Piece) -> FloatArray:
+    weights = part_weights(piece)
+    beside = {key: piece[key] for key in PER_ROW if key in piece}
+    right = np.asarray(model.predict(piece["X"], **beside)) == validation.targets(piece["y"], len(weights))
+    return np.array([weights @ right, weights.sum()])
