@@ -21,8 +21,8 @@ from pyspark.daemon import manager  # noqa: E402
 with suppress(ModuleNotFoundError):  # one test hides the package from the workers
     import suffice.data.spark
     import suffice.discriminative
-    import suffice.generative
     import suffice.estimator
+    import suffice.generative
     import suffice.text  # noqa: F401
 
 
