@@ -34,15 +34,18 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """Return X as an array that engines accept; store its width and column names (reset) or compare them.
 
     NaN and infinity are accepted: the kernels check every value. The arrays of a sparse matrix are checked before scipy
-    uses them, which does not check them.
+    uses them, which does not check them. A model whose ``_least_features`` is 0 takes rows without columns.
     """
+    least = getattr(model, "_least_features", 1)
+    if least == 0 and hasattr(x, "iloc") and x.ndim == 2 and x.shape[1] == 0:
+        x = np.empty(x.shape)  # a data frame that has an index alone
     if not isinstance(x, np.ndarray) and is_in_parts(x):
         raise refused_in_parts("rows in memory", type(model).__name__, x)
     if not isinstance(x, np.ndarray) and is_sparse(x):
         if x.ndim == 2:  # a sparse matrix may have more columns than there is memory for one number each
             check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
         x = intact_sparse(x)
-    if _is_plain(x) and not (not reset and hasattr(model, "feature_names_in_")):
+    if _is_plain(x, least) and not (not reset and hasattr(model, "feature_names_in_")):
         if reset:
             model.n_features_in_ = x.shape[1]
             _forget_names(model)
@@ -52,8 +55,14 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
             raise wrong_width(model, int(x.shape[1]), model.n_features_in_)
         return x
     if is_foreign(x):
-        return _foreign(model, x, reset)
-    checks = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, **checks}
+        return _foreign(model, x, reset, least)
+    checks = {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_all_finite": False,
+        "ensure_min_features": least,
+        **checks,
+    }
     frame = None if hasattr(x, "iloc") else data_frame(x)
     try:
         if frame is not None and 0 not in frame.shape:
@@ -116,10 +125,10 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
     return None
 
 
-def _is_plain(x: Any) -> bool:
+def _is_plain(x: Any, least: int) -> bool:
     """Whether x needs no conversion and has no column names: a numeric NumPy or CSR matrix that is not empty."""
     known = type(x) is np.ndarray or (not isinstance(x, np.ndarray) and is_sparse(x) and x.format == "csr")
-    return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] > 0)
+    return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] >= least)
 
 
 def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:
@@ -140,8 +149,8 @@ def check_columns(model: Any, table: Any, width: int, reset: bool) -> None:
         raise wrong_width(model, width, model.n_features_in_)
 
 
-def _foreign(model: Any, x: Any, reset: bool) -> Any:
-    if x.ndim != 2 or 0 in x.shape:
+def _foreign(model: Any, x: Any, reset: bool, least: int) -> Any:
+    if x.ndim != 2 or x.shape[0] == 0 or x.shape[1] < least:
         raise ValueError(f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}")
     if reset:
         model.n_features_in_ = int(x.shape[1])

@@ -116,6 +116,11 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
             x = self._as_read(x)
             return joined(engine_for(self._engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
 
+    @property
+    def _least_features(self) -> int:
+        """How many columns X must have; without any, an intercept is the model."""
+        return int(not self.fit_intercept)
+
     def _as_read(self, x: Any) -> Any:
         """Return features as the predictors are linear in them."""
         return x

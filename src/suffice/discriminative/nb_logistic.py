@@ -432,6 +432,10 @@ class NBLogisticRegression(ScoredClasses):
 
     # Learning.
 
+    @property
+    def _least_features(self) -> int:
+        return 1  # without columns there is nothing to count
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find theta from rows and their classes.
 
