@@ -71,6 +71,10 @@ class Dataset(ABC):
         None where there are no parts.
         """
 
+    def map_reduce(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> R | None:
+        """Return the sum of a function of each part, as :meth:`map_parts` and :meth:`reduce` compute it."""
+        return self.map_parts(function).reduce(add)
+
     @abstractmethod
     def iterate(self) -> Iterator[Any]:
         """Yield the parts in order, in this process; those that are None are skipped."""
@@ -250,6 +254,10 @@ class ArrayDataset(Dataset):
         """Return the part."""
         part: R | None = self._part
         return part
+
+    def map_reduce(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> R | None:
+        """Return a function of the part."""
+        return function(self._part)
 
     def iterate(self) -> Iterator[Any]:
         """Yield the part."""
@@ -515,7 +523,7 @@ class EncodedDataset:
         weight = batch.weight
         return float(batch.rows) if weight is None else float(weight[batch.start : batch.stop].sum())
 
-    @property
+    @cached_property
     def some_rows(self) -> Batch:
         """All rows, where they are in memory; otherwise a sample, whose weights tell how many rows each stands for."""
         found: Batch = self.parts.in_memory if self.held_sample is None else self.held_sample
@@ -523,7 +531,7 @@ class EncodedDataset:
 
     def sum(self, summarise: Callable[[Batch, Kernels], S]) -> S:
         """Return the sum of the statistics of all rows: one pass."""
-        total: S | None = self.parts.map_parts(partial(_sum_part, self.engine_for_part, summarise)).reduce(operator.add)
+        total: S | None = self.parts.map_reduce(partial(_sum_part, self.engine_for_part, summarise), operator.add)
         if total is None:
             raise no_rows()
         return total
@@ -542,9 +550,7 @@ class EncodedDataset:
 
     def reduce(self, function: Callable[[Batch, Engine], R]) -> R:
         """Return the sum of a function of each part and its engine: one pass."""
-        total: R | None = self.parts.map_parts(partial(_reduce_part, self.engine_for_part, function)).reduce(
-            operator.add
-        )
+        total: R | None = self.parts.map_reduce(partial(_reduce_part, self.engine_for_part, function), operator.add)
         if total is None:
             raise no_rows()
         return total

@@ -173,7 +173,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             try:
                 only = NegativeLogLikelihood(targets, response)
                 some = targets.some_rows
-                level = response.start(target_moments(some)[0])
+                level = response.start(target_moments(some.y, some.weight)[0])
                 start = level if some.offset is None else level - np.average(some.offset, weights=some.weight)
                 null = Newton().minimise(only, np.reshape(start, (1, -1))).theta
                 its = float(targets.reduce(partial(_null_deviance, response, null)))

@@ -59,6 +59,8 @@ class Layout:
 
     def solution_outward(self, solution: Solution) -> Solution:
         """Return a solution with theta, gradient and the trace of the rows as they came, without its Hessian."""
+        if self.kept is None and self.centre is None:
+            return replace(solution, hessian=None)
         trace = tuple(
             step if step.theta is None else step._replace(theta=self.outward(step.theta)) for step in solution.trace
         )
@@ -84,6 +86,10 @@ class Layout:
         moved[~known, :] = moved[:, ~known] = np.nan
         return np.asarray(moved)
 
+    def select(self, names: list[str]) -> list[str]:
+        """Return those of the names of the rows of theta, (p,), that the solver sees."""
+        return names if self.kept is None else [names[place] for place in self._places()]
+
     def _places(self) -> npt.NDArray[np.intp]:
         assert self.kept is not None
         return np.concatenate([np.zeros(1, dtype=np.intp), self.kept + 1]) if self.intercept else self.kept
@@ -99,9 +105,12 @@ class Layout:
 def lay_out(data: EncodedDataset, intercept: bool) -> tuple[EncodedDataset, Layout]:
     """Return rows as a solver reads them best, and the way back."""
     x, layout = data.some_rows.x, Layout(data.n_features, intercept)
-    if is_sparse(x):
+    if not isinstance(x, np.ndarray) and is_sparse(x):
         return _without_idle_columns(data, layout)
-    centre = _far_centre(x) if intercept else None
+    centre = None
+    if intercept:
+        few = x[:: max(x.shape[0] // 256, 1), :]
+        centre = _far_centre(few if isinstance(few, np.ndarray) else to_host(few))
     if centre is None:
         return data, layout
     return data.transform(partial(_moved, centre), persist=True), replace(layout, centre=centre)
@@ -134,13 +143,13 @@ def _narrowed(kept: npt.NDArray[np.intp], rows: Batch, _: Engine) -> Batch:
     return replace(rows, x=type(x)((x.data, number[x.indices], x.indptr), shape=(x.shape[0], len(kept))))
 
 
-def _far_centre(x: Any) -> FloatArray | None:
+def _far_centre(few: npt.NDArray[Any]) -> FloatArray | None:
     """Return what to take from each column, judged by a few rows; None where nothing need be.
 
     That is the mean of a column far off beside its spread; and those of all columns, where some depend on each other
     and the intercept as they are, and do not about their means, as the powers of years do.
     """
-    few = to_host(x[:: max(x.shape[0] // 256, 1), :]).astype(np.float64)
+    few = few.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is the kernels' to name
         mean, spread = few.mean(axis=0), few.std(axis=0)
     varies = (spread > 0) & np.isfinite(spread)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +12,9 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
-from suffice.discriminative.firth import firth
-from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.regression import Regression, Seen
 from suffice.families import Response
-from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.solvers import Solution
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -53,23 +48,21 @@ class LinearClassifier(ScoredClasses, Regression):
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(
-            l2=l2,
-            l1=l1,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            warm_start=warm_start,
-            inference=inference,
-            covariance=covariance,
-            random_state=random_state,
-            verbose=verbose,
-            n_jobs=n_jobs,
-            device=device,
-        )
+        self.l2 = l2
+        self.l1 = l1
         self.penalty = penalty
+        self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.inference = inference
+        self.covariance = covariance
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -130,6 +123,8 @@ class LinearClassifier(ScoredClasses, Regression):
             known = self._labels if self._announced is None else self._announced
             labels, codes = validation.known_codes(known, column, fixed=True)
             like = column[:0]
+        if reset:
+            self.classes_ = validation.classes_array(labels, like)
         self._set_labels(labels)
         classes = len(labels.names)
         if classes < 2:
@@ -138,29 +133,16 @@ class LinearClassifier(ScoredClasses, Regression):
             )
         if self.penalty == "firth" and classes > 2:
             raise ValueError(f"penalty='firth' is for two classes; y has {classes}: give l2 > 0")
-        if reset:
-            self.classes_ = validation.classes_array(labels, like)
-        return (_floats(codes), 1) if self._two else (codes, classes)
+        if not self._two:
+            return codes, classes
+        xp = array_namespace(codes)
+        return xp.astype(codes, xp.float64), 1
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         if self.class_weight is None:
             return weight
         codes = to_host(targets).astype(np.int64, copy=False)
         return class_weights(self.class_weight, self._labels, codes, weight)
-
-    def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, information: bool) -> Solution:
-        if self.penalty == "firth":
-            data = likelihood.data.transform(_with_targets_on_host)
-            return firth(data, start, self.fit_intercept, self.tol, self.max_iter)
-        return super()._solve(likelihood, start, information)
-
-    def _penalty(self, likelihood: NegativeLogLikelihood, solution: Solution) -> float:
-        if self.penalty == "firth":
-            return solution.value - likelihood.value_gradient(solution.theta).value
-        return super()._penalty(likelihood, solution)
-
-    def _penalised(self) -> bool:
-        return super()._penalised() or self.penalty is not None
 
     def _reads_classes(self) -> bool:
         return True
@@ -299,14 +281,3 @@ class SoftmaxRegression(LinearClassifier):
 
     def _stacked(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         return super()._stacked(coef[:-1] - coef[-1:], intercept[:-1] - intercept[-1:])
-
-
-def _floats(codes: Any) -> Any:
-    """Return codes as numbers, where they are."""
-    xp = array_namespace(codes)
-    return xp.astype(codes, xp.float64)
-
-
-def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
-    """Return rows whose targets are on the host."""
-    return replace(rows, y=to_host(rows.y))

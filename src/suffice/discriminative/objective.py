@@ -17,7 +17,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Ascent, Descent, Pace
 from suffice.kernels.engine import engine_for
-from suffice.kernels.libraries import is_foreign, is_sparse, joined, taken
+from suffice.kernels.libraries import is_sparse, joined, taken
 from suffice.kernels.native import Ridge
 from suffice.solvers.base import (
     Capability,
@@ -70,6 +70,11 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         object.__setattr__(self, "weight", self.data.weight)
 
     @cached_property
+    def target_moments(self) -> tuple[Any, Any]:
+        """The mean and the variance of the targets, or of those of a sample; see :func:`target_moments`."""
+        return target_moments(self.data.some_rows.y, self.data.some_rows.weight)
+
+    @cached_property
     def unit(self) -> float:
         """The scale of one row's value.
 
@@ -79,10 +84,9 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         family = self.response.family.name
         if not self.response.likelihood.value_has_units:
             return 1.0
-        rows = self.data.some_rows
+        rows, (mean, variance) = self.data.some_rows, self.target_moments
         if rows.offset is not None and self.response.link.name == "identity":
-            rows = replace(rows, y=to_host(rows.y) - rows.offset)
-        mean, variance = target_moments(rows)
+            mean, variance = target_moments(to_host(rows.y) - rows.offset, rows.weight)
         if family == "poisson":
             return min(float(mean), 1.0) or 1.0
         if family != "gaussian":
@@ -246,15 +250,15 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return strength
 
 
-def target_moments(rows: Batch) -> tuple[Any, Any]:
-    """Return the mean and the variance of the targets, each a number, or one per part."""
-    if is_foreign(rows.y):
-        column = rows.y if rows.y.ndim == 2 else rows.y[:, None]
-        sums = engine_for(None, column).accumulate(DiagonalMoments.over(), Batch(column, None, rows.weight))
+def target_moments(y: Any, weight: FloatArray | None) -> tuple[Any, Any]:
+    """Return the mean and the variance of targets, (n,) or (n, k), each a number, or one for each part."""
+    if not isinstance(y, np.ndarray):
+        column = y if y.ndim == 2 else y[:, None]
+        sums = engine_for(None, column).accumulate(DiagonalMoments.over(), Batch(column, None, weight))
         mean, variance = sums.mean[0], sums.spread[0] / sums.weight
-        return (mean, variance) if rows.y.ndim == 2 else (mean[0], variance[0])
-    mean = np.average(rows.y, axis=0, weights=rows.weight)
-    return mean, np.average((rows.y - mean) ** 2, axis=0, weights=rows.weight)
+        return (mean, variance) if y.ndim == 2 else (mean[0], variance[0])
+    mean = np.average(y, axis=0, weights=weight)
+    return mean, np.average((y - mean) ** 2, axis=0, weights=weight)
 
 
 def predictors_of(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> FloatArray:

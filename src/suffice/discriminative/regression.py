@@ -27,17 +27,17 @@ from suffice.discriminative.base import (
     write_solver,
 )
 from suffice.discriminative.facts import Facts, facts_of
+from suffice.discriminative.firth import firth
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.least_squares import solve
-from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
+from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.row_sample import RowSample, UpdateObjective
 from suffice.discriminative.separation import (
     Separation,
     SeparationWarning,
-    can_separate,
     find_separation,
     separable_rows,
 )
@@ -61,7 +61,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
-#: What a row may come with, in the order of the arguments of ``fit``.
+#: The arguments of ``fit`` with an entry for each row, in its order.
 COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials")
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
@@ -97,6 +97,7 @@ class Regression(LinearPredictor):
     l1: float
     covariance: str
     solution_: Solution
+    penalty: str | None = None  #: "firth", or None; a parameter of classifiers
     separation_: Separation | None  #: a direction along which the likelihood rises for ever, if one was found
     facts_: Facts
     dispersion_: float
@@ -222,52 +223,50 @@ class Regression(LinearPredictor):
         self
         """
         with self._learning(anew=True):
-            return self._fit(X, y, sample_weight, offset, exposure, trials)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
-        given = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
-        data, targets = self._encode(given)
-        try:
-            self._forget_facts()
-            likelihood = self._likelihood(data, targets)
-            check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *likelihood.shape)
-            with validation.naming_cells():
-                try:
-                    self._learn(likelihood, targets)
-                except ValueError:  # a solver may have seen a sample, or fewer columns: name the rows as they came
-                    likelihood.value_gradient(np.zeros(likelihood.shape))
-                    raise
-        finally:
-            data.release()
+            data, targets = self._encode(
+                as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
+            )
+            try:
+                self._estimate(data, targets)
+            finally:
+                data.release()
         return self
 
+    def _estimate(self, data: EncodedDataset, targets: int) -> None:
+        """Find theta, and report on the fit."""
+        self._forget_facts()
+        likelihood = self._likelihood(data, targets)
+        check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *likelihood.shape)
+        laid = data
+        try:
+            laid, layout = lay_out(data, self.fit_intercept)
+            objective = likelihood if laid is data else self._likelihood(laid, targets)
+            if objective.symmetric and self.covariance != "classical":
+                raise ValueError(
+                    f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
+                    "'classical', l2=0, or SoftmaxRegression"
+                )
+            start = self._start(objective, targets, layout)
+            solution, penalty = self._solve(objective, start, self._wants_information(objective))
+            self._report(objective, layout, solution, penalty)
+        except ValueError:
+            with validation.naming_cells():
+                # The solver may have read a sample, or fewer columns: name the cell of X as it was given.
+                likelihood.value_gradient(np.zeros(likelihood.shape))
+                raise
+        finally:
+            if laid is not data:
+                laid.release()
+
     def _forget_facts(self) -> None:
-        """Drop what is said about a fit to rows that all were there at once."""
+        """Drop what is reported about a fit, which a model learned by batches does not know."""
         for name in ("facts_", "dispersion_"):
             self.__dict__.pop(name, None)
         self._information = self._covariance = self.separation_ = None
         self._notes = []
 
-    def _learn(self, likelihood: NegativeLogLikelihood, targets: int) -> None:
-        data = likelihood.data
-        laid, layout = lay_out(data, self.fit_intercept)
-        if laid is not data:
-            likelihood = self._likelihood(laid, targets)
-        if likelihood.symmetric and self.covariance != "classical":
-            raise ValueError(
-                f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
-                "'classical', l2=0, or SoftmaxRegression"
-            )
-        try:
-            start = self._start(likelihood, targets, layout)
-            solution = self._solve(likelihood, start, self._wants_information(likelihood, start))
-            self._take(likelihood, layout, solution)
-        finally:
-            if laid is not data:
-                laid.release()
-
     def _likelihood(self, data: EncodedDataset, targets: int) -> NegativeLogLikelihood:
-        """Return what a solver minimises."""
+        """Return the objective: minus the log-likelihood of the rows, and the ridge."""
         response = self._response()
         alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
         predictors = response.predictors(targets) + alike
@@ -277,13 +276,19 @@ class Regression(LinearPredictor):
             free[int(self.fit_intercept) :, 1] = 0.0
         return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free, predictors)
 
-    def _wants_information(self, likelihood: NegativeLogLikelihood, start: FloatArray) -> bool:
+    def _wants_information(self, likelihood: NegativeLogLikelihood) -> bool:
+        """Whether the Hessian at the optimum is computed, for standard errors."""
         if self.inference != "auto":
             return bool(self.inference)
-        return start.size <= MANY and likelihood.n_rows * float(start.size) ** 2 <= DEAR
+        size = math.prod(likelihood.shape)
+        return size <= MANY and likelihood.n_rows * float(size) ** 2 <= DEAR
 
     def _start(self, likelihood: NegativeLogLikelihood, targets: int, layout: Layout) -> FloatArray:
-        """Return where the solver starts: from the mean of y, or from what was learned before."""
+        """Return the initial theta: that of the null model, whose mean is the mean of y; or the last, on a warm start.
+
+        Where the null model is impossible (no intercept, or offsets that take means out of range), a least-squares fit
+        of the link of each target.
+        """
         response, rows, shape = likelihood.response, likelihood.data.some_rows, likelihood.shape
         if self.warm_start and self.__sklearn_is_fitted__():
             before = self._pinned_theta(shape[1])
@@ -291,13 +296,13 @@ class Regression(LinearPredictor):
                 return layout.inward(before)
         start = np.zeros(shape)
         if targets == 1 or response.vector_targets:
-            level = response.start(*target_moments(rows))
+            level = response.start(*likelihood.target_moments)
             if rows.offset is not None:
                 level = level - np.average(rows.offset, weights=rows.weight)
             if self.fit_intercept:
                 start[0] = level
         if self.fit_intercept and rows.offset is None:
-            return start  # the mean of y is that of every row
+            return start
         few = likelihood.sample(min(max(1000, 10 * start.size), 10 * MANY))
         value = few.value_gradient(start).value
         flat_start = not self.fit_intercept and response.family.name not in ("bernoulli", "multinomial")
@@ -307,42 +312,48 @@ class Regression(LinearPredictor):
         return start
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
-        """Return theta with so many columns: as the solver sees it."""
+        """Return theta with this number of columns, as in the objective."""
         return self.theta_
 
-    def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, information: bool) -> Solution:
-        """Return where minus the penalised log-likelihood is least."""
+    def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, hessian: bool) -> tuple[Solution, float]:
+        """Return the minimum of the objective, and the penalty that its value includes."""
+        if self.penalty == "firth":
+            data = likelihood.data.transform(_with_targets_on_host)
+            solution = firth(data, start, self.fit_intercept, self.tol, self.max_iter)
+            return solution, solution.value - likelihood.value_gradient(solution.theta).value
         if self.l1 > 0:
             strength = np.full(start.shape, float(self.l1))
             strength[: int(self.fit_intercept)] = 0.0
-            return ElasticNet(strength, self.tol, self.max_iter).minimise(likelihood, start)
-        solver = solver_of(self.solver, self.tol, self.max_iter, information, self.random_state)
-        solution: Solution = solver.minimise(likelihood, start)
-        if information and solution.hessian is None:
-            solution = replace(solution, hessian=likelihood.value_gradient_hessian(solution.theta).hessian)
-        return solution
+            solution = ElasticNet(strength, self.tol, self.max_iter).minimise(likelihood, start)
+        else:
+            solver = solver_of(self.solver, self.tol, self.max_iter, hessian, self.random_state)
+            solution = solver.minimise(likelihood, start)
+            if hessian and solution.hessian is None:
+                solution = replace(solution, hessian=likelihood.value_gradient_hessian(solution.theta).hessian)
+        coef = solution.theta[int(self.fit_intercept) :]
+        return solution, float(self.l2 / 2 * (coef * coef).sum() + self.l1 * np.abs(coef).sum())
 
-    def _take(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution) -> None:
-        """Keep what was found, and say what is wrong with it."""
+    def _report(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution, penalty: float) -> None:
+        """Set the fitted attributes; warn of missing convergence, collinearity and separation."""
         if not np.isfinite(solution.value):
             raise ValueError(
                 f"{type(self).__name__} found no theta under which the rows are possible ({likelihood.response.name}): "
                 "give fit_intercept=True, another link, or standardise X"
             )
-        theta = solution.theta
-        value = self._penalty(likelihood, solution) - solution.value
-        self._layout, self._information = layout, solution.hessian
-        rank = int(np.count_nonzero(theta)) if self.l1 > 0 else theta.size
-        if likelihood.free is not None:
+        theta, self._layout, self._information = solution.theta, layout, solution.hessian
+        factored = None if solution.hessian is None or self.l1 > 0 else Symmetric.of(solution.hessian)
+        if self.l1 > 0:
+            rank = int(np.count_nonzero(theta))
+        elif likelihood.free is not None:
             rank = int(likelihood.free.sum())
-        self._notes = []
-        if solution.hessian is not None and self.l1 == 0:
-            factored = Symmetric.of(solution.hessian)
+        else:
+            rank = theta.size
+        if factored is not None:
             rank -= theta.size - factored.rank
             if factored.rank < theta.size and self.l2 == 0:
-                self._say_collinear(likelihood, theta.shape)
+                self._warn_collinear(likelihood, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
-        self.facts_ = facts_of(likelihood, theta, value, rank)
+        self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
         if self._information is not None and self.l1 == 0 and self.covariance != "classical":
@@ -358,37 +369,41 @@ class Regression(LinearPredictor):
             )
         self.solution_ = layout.solution_outward(solution)
         self.n_iter_ = max(solution.n_steps, 1)
-        self._set_theta(self.solution_.theta)
         warn_unless_converged(self, solution)
-        self._look_for_separation(likelihood, layout, solution)
+        self._set_theta(self.solution_.theta)
+        if likelihood.response.can_separate and not self._penalised():
+            if factored is None:
+                is_far = solution.value < 1e-3 * likelihood.weight  # every row is predicted
+            else:
+                step = shaped(factored.solve(flat(solution.gradient)), theta)
+                is_far = not solution.converged or bool((np.abs(step) > SETTLED * np.abs(theta)).any())
+            if is_far:
+                self._find_separation(likelihood, layout, theta)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
         plain = self.l1 == 0 and layout.kept is None and layout.centre is None
         self._curvature = solution.hessian if plain else None
 
     def _penalised(self) -> bool:
         """Whether a penalty keeps theta finite."""
-        return self.l2 > 0 or self.l1 > 0
+        return self.l2 > 0 or self.l1 > 0 or self.penalty is not None
 
-    def _look_for_separation(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution) -> None:
-        """Say so where theta would grow for ever: that is no fit, though its gradient vanishes."""
-        if self._penalised() or not can_separate(likelihood.response) or not _may_have_far_to_go(solution, likelihood):
-            return
+    def _find_separation(self, likelihood: NegativeLogLikelihood, layout: Layout, theta: FloatArray) -> None:
+        """Search for a direction that separates the classes, or zero counts from others; warn if there is one."""
         rows = likelihood.data.some_rows  # a direction that separates all rows separates these
-        names = self._names() if layout.kept is None else list(np.array(self._names())[layout._places()])
         found = find_separation(
             likelihood.data.engine_for_part(rows) if likelihood.data.batch is rows else default_engine(),
             separable_rows(likelihood.response, rows),
-            solution.theta.shape[1] + 1,
-            solution.theta,
+            theta.shape[1] + 1,
+            theta,
             self.fit_intercept,
-            names,
+            layout.select(self._names()),
             counts=likelihood.response.likelihood.positive_targets,
         )
         if found is None:
             return
         if rows.rows == likelihood.data.n_rows:
             self.separation_ = found
-            words = found.message(firth=hasattr(self, "penalty"))
+            words = found.message(firth=self._has_classes)
             why = f"the {found.of} are separated: no finite theta is best"
         else:
             why = words = (
@@ -399,20 +414,13 @@ class Regression(LinearPredictor):
         self._notes.append(words)
         warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
-    def _penalty(self, likelihood: NegativeLogLikelihood, solution: Solution) -> float:
-        """Return the penalty at the solution."""
-        theta = solution.theta[int(self.fit_intercept) :]
-        return float(self.l2 / 2 * (theta * theta).sum() + self.l1 * np.abs(theta).sum())
+    def _warn_collinear(self, likelihood: NegativeLogLikelihood, shape: tuple[int, ...]) -> None:
+        """Warn of columns that are linear combinations of others, where the information is singular.
 
-    def _say_collinear(self, likelihood: NegativeLogLikelihood, shape: tuple[int, ...]) -> None:
-        """Name the columns that depend on others, where the curvature is singular.
-
-        At the end of a link's range the curvature of a few rows can outweigh all others, or vanish: it is singular then
-        though the columns are not, so the columns themselves are asked.
+        The columns are tested by their own products: where means are at an end of their range, the information may be
+        singular though the columns are not collinear.
         """
-        names = np.array(self._names())
-        if self._layout.kept is not None:
-            names = names[self._layout._places()]
+        names = self._layout.select(self._names())
         plain = likelihood.data.transform(_with_targets_zero)
         least_squares = NegativeLogLikelihood(plain, Response.of("gaussian"), likelihood.intercept)
         found = dependencies(least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian)
@@ -421,7 +429,7 @@ class Regression(LinearPredictor):
                 "the curvature of the log-likelihood is singular, though no column depends on others: some means are "
                 "at the end of their range, and some standard errors are not known"
             )
-        sentences = [dependence(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
+        sentences = [dependence(names[column], [names[other] for other in others]) for column, others in found]
         if sentences:
             self._notes.append(f"dependent columns: {'; '.join(sentences)}")
             warn_user(
@@ -435,25 +443,29 @@ class Regression(LinearPredictor):
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
     ) -> tuple[Batch, int]:
-        """Return rows as engines read them, and how many classes or parts y has."""
+        """Return validated rows as a batch, and the number of classes or parts of y (1 for plain numbers)."""
         x = validation.features(self, X, reset)
         count = x.shape[0]
-        targets, levels = self._targets(validation.beside_rows(x, y), count, reset)
+        y = validation.beside_rows(x, y)
         often = validation.weights(sample_weight, count)
+        targets, levels = self._targets(y, count, reset)
+        known = None if offset is None and exposure is None else self._offset(offset, exposure, count)
         weight = self._weights(targets, often)
-        times = _factors(weight, often)
-        known = self._offset(offset, exposure, count)
+        times = None if weight is often else _factors(weight, often)
         if trials is not None:
             targets, times = self._proportions(to_host(targets), trials, count)
             weight = times if weight is None else weight * times
         response = self._response()
         if (levels == 1 and not self._has_classes) or response.vector_targets:
             response.check_targets(targets)
-        rows = drop_rows_without_weight(Batch(x, targets, weight, known, trials=times))
-        return (weights_as_trials(rows) if _holds_means(response, rows) else rows), levels
+        rows = Batch(x, targets, weight, known, trials=times)
+        if weight is not None:
+            rows = drop_rows_without_weight(rows)
+            rows = weights_as_trials(rows) if _holds_means(response, rows) else rows
+        return rows, levels
 
     def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
-        """Return all rows as kernels read them, kept between passes, and how many classes or parts y has."""
+        """Return all rows as batches, cached between passes, and the number of classes or parts of y."""
         part = data.in_memory
         if part is not None:  # its classes are all there are
             batch, levels = self._rows(**{name: part.get(name) for name in COLUMNS}, reset=True)
@@ -496,6 +508,7 @@ class Regression(LinearPredictor):
         return weight
 
     def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
+        """Return the offset of each row, (n,), with the log of its exposure added."""
         known = validation.per_row("offset", offset, count)
         if exposure is None:
             return known
@@ -656,7 +669,7 @@ class Regression(LinearPredictor):
         model = copy.copy(self)
         if isinstance(self.solver, StochasticGradient) or self.solver == "stochastic":
             model.solver = "auto"
-        solution = model._solve(likelihood, start, wanted)
+        solution, _ = model._solve(likelihood, start, wanted)
         if not _is_usable(solution, likelihood):
             self._warm = False
             return layout.outward(start) if theta is None else theta
@@ -887,12 +900,8 @@ class Regression(LinearPredictor):
         """Take back what :meth:`_more_settings` wrote."""
 
 
-def _may_have_far_to_go(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
-    """Whether Newton's next step is not small beside theta, or every row is predicted: signs of separation."""
-    if solution.hessian is None:
-        return solution.value < 1e-3 * likelihood.weight
-    step = shaped(Symmetric.of(solution.hessian).solve(flat(solution.gradient)), solution.theta)
-    return bool((np.abs(step) > SETTLED * np.abs(solution.theta)).any()) or not solution.converged
+def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
+    return replace(rows, y=to_host(rows.y))
 
 
 def _with_targets_zero(rows: Batch, _: Engine) -> Batch:

@@ -253,17 +253,6 @@ column
         )
 
 
-def can_separate(response: Response) -> bool:
-    """Whether the likelihood of a response may rise for ever: its mean comes near an end of its range, not to it.
-
-    Examples
-    --------
-    >>> can_separate(Response.of("bernoulli", "probit")), can_separate(Response.of("gaussian"))
-    (True, False)
-    """
-    return response.link.name in response.likelihood.separating_links
-
-
 def separable_rows(response: Response, rows: Batch) -> Batch:
     """Return rows as :func:`find_separation` reads them: two classes are 0 and 1, the second with the predictor.
 

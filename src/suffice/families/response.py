@@ -102,6 +102,8 @@ class Response:
     >>> response.curve(np.array([[0.0], [800.0]]), np.array([1.0, 1.0])).slope
     array([[0.5],
            [0. ]])
+    >>> Response.of("bernoulli", "probit").can_separate, Response.of("gaussian").can_separate
+    (True, False)
     """
 
     family: Family | type[Family]  #: a subclass of Distribution, or an instance of another Family
@@ -109,6 +111,10 @@ class Response:
     likelihood: RowLikelihood = field(init=False, repr=False, compare=False)  #: of a row, under each link
     name: str = field(init=False, repr=False, compare=False)  #: the family and the link, as in ``bernoulli/logit``
     kernel: str | None = field(init=False, repr=False, compare=False)  #: the name of compiled kernels; None without
+    vector_targets: bool = field(init=False, repr=False, compare=False)
+    """Whether a target is a row of several numbers, (n, k), such as the parts of a Dirichlet response."""
+    can_separate: bool = field(init=False, repr=False, compare=False)
+    """Whether the likelihood may have no maximum: the mean approaches an end of its range, and does not reach it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", f"{self.family.name}/{self.link.name}")
@@ -119,6 +125,8 @@ class Response:
             raise ValueError(f"there is no response {self.name}; there are: {', '.join(known)}")
         object.__setattr__(self, "likelihood", likelihood)
         object.__setattr__(self, "kernel", self.name if self.link.name in likelihood.compiled_links else None)
+        object.__setattr__(self, "vector_targets", likelihood.vector_targets)
+        object.__setattr__(self, "can_separate", self.link.name in likelihood.separating_links)
 
     @classmethod
     def of(cls, family: Family | type[Family] | str, link: Link | str | None = None) -> Self:
@@ -137,11 +145,6 @@ class Response:
         """The same with the parameters of the family, as in ``NegativeBinomial(theta=2.0)/log``."""
         return self.name if isinstance(self.family, type) else f"{self.family!r}/{self.link.name}"
 
-    @property
-    def vector_targets(self) -> bool:
-        """Whether a target is a row of several numbers, (n, k), such as the parts of a Dirichlet response."""
-        return self.likelihood.vector_targets
-
     def predictors(self, targets: int = 1) -> int:
         """Return the number of linear predictors of a row.
 
@@ -155,7 +158,7 @@ class Response:
         >>> Response.of("multinomial").predictors(4), Response.of("dirichlet").predictors(4)
         (3, 4)
         """
-        return len(self.predictor_names(targets))
+        return len(self.likelihood.predictor_names(targets))
 
     def predictor_names(self, targets: int = 1) -> tuple[str, ...]:
         """Return the names of the linear predictors.

@@ -136,7 +136,9 @@ def held_inside(mean: FloatArray, low: float, high: float) -> FloatArray:
     >>> held_inside(np.array([0.0, 0.5, 1.0]), 0.0, 1.0)
     array([1.00000e-06, 5.00000e-01, 9.99999e-01])
     """
-    mean = np.where(mean <= low, low + START_INSIDE, finite("mean", mean))
+    if not np.isfinite(mean).all():
+        finite("mean", mean)  # raises, with the position and the value
+    mean = np.where(mean <= low, low + START_INSIDE, mean)
     return np.where(mean >= high, high - START_INSIDE, mean)
 
 
