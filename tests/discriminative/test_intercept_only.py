@@ -77,5 +77,5 @@ def test_without_an_intercept_there_must_be_columns() -> None:
 
 @EVERY
 def test_there_must_be_rows(model: Any, y: Any) -> None:
-    with pytest.raises(ValueError, match=r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"):
+    with pytest.raises(ValueError, match=r"X has no rows \(samples\): there is nothing to learn from"):
         model.fit(np.empty((0, 3)), y[:0])
