@@ -279,6 +279,39 @@ def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
     return np.ascontiguousarray(column)
 
 
+def groups(values: Any, rows: int) -> npt.NDArray[Any] | None:
+    """Return the cluster of each row, (n,), by whole numbers or strings; None stays None.
+
+    Examples
+    --------
+    >>> groups(["a", "b", None], 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: groups[2] is None; every row needs a group, a whole number or a string
+    """
+    if values is None:
+        return None
+    column = np.asarray(to_host(values) if is_foreign(values) else values)
+    if column.ndim != 1:
+        raise ValueError(f"groups has shape {column.shape}: there must be one group per row of X, ({rows},)")
+    if len(column) != rows:
+        raise wrong_length("groups", rows, len(column))
+    if column.dtype.kind in "biu":
+        return column.astype(np.int64)
+    if column.dtype.kind == "f" and bool((column == np.floor(column)).all()):  # False for NaN
+        return column.astype(np.int64)
+    if column.dtype.kind == "U":
+        return column
+    if column.dtype.kind in "OfT":
+        whole = np.array([isinstance(each, int | float) and each == each // 1 for each in column.tolist()], np.bool_)
+        named = np.array([isinstance(each, str) for each in column], np.bool_)
+        bad = np.flatnonzero(~(whole | named))
+        if not bad.size:
+            return column.astype(np.int64) if whole.all() else np.array([str(each) for each in column])
+        raise ValueError(f"groups[{bad[0]}] is {column[bad[0]]!r}; every row needs a group, a whole number or a string")
+    return column.astype(str)
+
+
 def _whole(column: npt.NDArray[Any]) -> None:
     """Raise for numbers that are not labels: NaN, infinity, fractions."""
     bad = np.flatnonzero(~np.isfinite(column))

@@ -107,9 +107,47 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: LinearRegression("newton", l1=1.0).fit(X, Y),
         "l1 > 0 needs solver='normal'; got solver='newton'",
     ),
+    "kind of weights": (
+        lambda: GLM(weights="relative").fit(X, Y),
+        "weights must be one of frequency, precision, sampling; got",
+    ),
+    "dispersion": (
+        lambda: GLM(dispersion=-1.0).fit(X, Y),
+        "dispersion must be 'family', 'pearson' or a number above 0",
+    ),
+    "lags": (
+        lambda: GLM(covariance="newey-west", lags=1.5).fit(X, Y),
+        "lags must be None or a whole number, 0 or more",
+    ),
+    "lags of another": (
+        lambda: GLM(lags=2).fit(X, Y),
+        "lags go with covariance='newey-west'; covariance is 'classical'",
+    ),
+    "no groups": (lambda: GLM(covariance="clustered").fit(X, Y), "covariance='clustered' needs groups: give"),
+    "no groups of linear": (
+        lambda: LinearRegression(covariance="clustered").fit(X, Y),
+        "'clustered' needs groups: give",
+    ),
+    "groups in vain": (lambda: GLM().fit(X, Y, groups=Y), "groups are used by covariance='clustered' alone"),
+    "a missing group": (
+        lambda: GLM(covariance="clustered").fit(X, Y, groups=[None, *Y[1:]]),
+        r"groups\[0\] is None; every row needs a group",
+    ),
+    "one group": (
+        lambda: GLM(covariance="clustered").fit(X, Y, groups=np.zeros(len(Y))),
+        "all rows are of one group, 0: clustered errors need 2 groups or more",
+    ),
+    "frequencies in time": (
+        lambda: GLM(covariance="newey-west").fit(X, Y, np.full(len(Y), 2.0)),
+        "weights='frequency' repeats them: give weights='precision' or 'sampling'",
+    ),
+    "dispersion of classes": (
+        lambda: GLM("multinomial", dispersion="pearson").fit(X, np.arange(len(Y)) % 3),
+        "dispersion='pearson' is for families with one predictor a row",
+    ),
     "linear covariance": (
         lambda: LinearRegression(covariance="HC9").fit(X, Y),
-        "covariance must be one of classical, HC0, HC1, HC2, HC3; got 'HC9'",
+        "covariance must be one of classical, HC0, HC1, HC2, HC3, HC4, clustered, newey-west; got 'HC9'",
     ),
     "robust covariance of two targets": (
         lambda: LinearRegression(covariance="HC1").fit(X, np.c_[Y, Y]),

@@ -134,9 +134,8 @@ def test_shares_on_other_arrays() -> None:
     information = np.diag([300.0, 200.0, 250.0])
 
     def covariance(rows: Batch, engine: Any = None) -> np.ndarray:
-        return robust_covariance(
-            "HC3", EncodedDataset.of_batch(rows, engine or ArrayEngine()), response, theta, True, information
-        )
+        data = EncodedDataset.of_batch(rows, engine or ArrayEngine())
+        return robust_covariance("HC3", data, response, theta, True, information, len(k))
 
     whole = covariance(rows)
     np.testing.assert_allclose(covariance(Batch(sparse.csr_array(x), k / n, rows.weight, trials=rows.trials)), whole)

@@ -188,7 +188,7 @@ def test_without_an_intercept_the_share_explained_is_not_centred(make: Any) -> N
     fit = model.summary().inference
     assert fit.explained == pytest.approx(theirs.rsquared)
     assert fit.null_deviance == pytest.approx(theirs.uncentered_tss)
-    assert "explained, uncentred" in str(fit)
+    assert "R², uncentred" in str(fit)
     assert model.score(x, y) == pytest.approx(1 - theirs.ssr / theirs.centered_tss)  # as scikit-learn has it: below 0
     assert model.score(x, y) < 0
     assert "uncentred" not in str(make().fit(x, y).summary())

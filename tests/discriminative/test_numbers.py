@@ -36,8 +36,12 @@ def agrees(model: Any, theirs: Any, tolerance: float = 1e-6, likelihood: bool = 
     )
     np.testing.assert_allclose(mine.standard_errors, theirs.bse, rtol=tolerance)
     if likelihood:
-        np.testing.assert_allclose(mine.log_likelihood, theirs.llf, rtol=1e-8)
-        np.testing.assert_allclose(mine.aic, theirs.aic, rtol=1e-8)
+        full = theirs.llf
+        if mine.estimates_dispersion and isinstance(theirs.model, sm.GLM):  # at the dispersion that R takes it at
+            full = theirs.model.family.loglike(theirs.model.endog, theirs.mu, scale=theirs.deviance / theirs.nobs)
+        np.testing.assert_allclose(mine.log_likelihood, full, rtol=1e-8)
+        parameters = len(theirs.params) + mine.estimates_dispersion  # which statsmodels does not count
+        np.testing.assert_allclose(mine.aic, 2 * parameters - 2 * full, rtol=1e-8)
 
 
 def targets(family: str, x: np.ndarray) -> np.ndarray:

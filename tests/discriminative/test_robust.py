@@ -45,7 +45,8 @@ def rows_of(family: str, n: int = 80, d: int = 3, seed: int = 0) -> tuple[Batch,
 def covariance(kind: Any, rows: Batch, family: str, theta: np.ndarray, engine: Any = ENGINE) -> np.ndarray:
     response = Response.of(family)
     information = engine.accumulate(Curvature.over(response, theta), rows).hessian
-    return robust_covariance(kind, EncodedDataset.of_batch(rows, engine), response, theta, True, information)
+    count = float(len(rows.y) if rows.weight is None else rows.weight.sum())
+    return robust_covariance(kind, EncodedDataset.of_batch(rows, engine), response, theta, True, information, count)
 
 
 @every_kind
@@ -146,8 +147,9 @@ def test_a_row_that_only_one_column_sees_does_no_harm(kind: Any) -> None:
 
 def test_other_kinds_are_refused() -> None:
     rows, theta = rows_of("gaussian")
-    with pytest.raises(ValueError, match="one of HC0, HC1, HC2, HC3; got 'HC4'"):
-        robust_covariance("HC4", EncodedDataset.of_batch(rows, ENGINE), Response.of("gaussian"), theta, True, np.eye(4))
+    data = EncodedDataset.of_batch(rows, ENGINE)
+    with pytest.raises(ValueError, match="one of HC0, HC1, HC2, HC3, HC4, clustered, newey-west; got 'HC9'"):
+        robust_covariance("HC9", data, Response.of("gaussian"), theta, True, np.eye(4), 80)
 
 
 def test_a_file_with_the_covariance_of_the_intercept_at_0_is_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import solvers, validation
+from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.summary import Summary
 from suffice.estimator import ClassifierInPartsMixin, FittedParameters, accuracy_in_parts, row_wise, scored_dataset
@@ -134,6 +135,23 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     @abstractmethod
     def _inference(self) -> Inference:
         """Return what the rows say about theta."""
+
+    @property
+    def covariance_(self) -> Covariance:
+        """The covariance of the coefficients, (q, q), theta column by column, with their names.
+
+        It is the one that ``covariance`` chose at the fit, and behind every standard error, test and interval. NaN for
+        coefficients that the rows do not determine.
+        """
+        self._check_fitted()
+        self._check_unassigned("the covariance")
+        try:
+            fit = self._inference()
+        except ValueError as error:
+            raise AttributeError(f"covariance_ is not known: {error}") from None
+        if fit.covariance is None:
+            raise AttributeError(f"covariance_ is not known: {'; '.join(fit.notes)}")
+        return Covariance(fit.names, fit.covariance, fit.covariance_kind)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return a table of coefficients with standard errors, tests and intervals, and how well the model fits.

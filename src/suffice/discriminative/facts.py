@@ -22,6 +22,9 @@ from suffice.solvers import Newton
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
 
+#: Families whose log-likelihood is taken at the deviance over the rows as the dispersion, as in R.
+AT_DEVIANCE = ("gaussian", "gamma", "inverse_gaussian")
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -45,40 +48,95 @@ class Facts:
         return max(self.rows - self.rank, 0.0)
 
 
-def facts_of(likelihood: NegativeLogLikelihood, theta: FloatArray, value: float, rank: int) -> Facts:
+def estimates_dispersion(response: Response, dispersion: str | float) -> bool:
+    """Whether the dispersion is estimated from the rows, so that tests are of Student's t.
+
+    Examples
+    --------
+    >>> poisson = Response.of("poisson")
+    >>> [estimates_dispersion(poisson, each) for each in ("family", "pearson", 2.0)]
+    [False, True, False]
+    """
+    return dispersion == "pearson" or (dispersion == "family" and response.likelihood.has_dispersion)
+
+
+def check_dispersion(response: Response, dispersion: str | float) -> None:
+    """Raise where a family has no dispersion of the kind that is asked for."""
+    if dispersion != "family" and not (response.likelihood.has_deviance and response.family is not Multinomial):
+        raise ValueError(
+            f"dispersion={dispersion!r} is for families with one predictor a row; that of {response.name} is 1: give "
+            "dispersion='family'"
+        )
+
+
+def facts_of(
+    likelihood: NegativeLogLikelihood,
+    theta: FloatArray,
+    value: float,
+    rank: int,
+    weights: str = "frequency",
+    dispersion: str | float = "family",
+) -> Facts:
     """Return the facts of a fit.
 
     Parameters
     ----------
     value
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
+    weights
+        What the weights of rows mean: ``"frequency"``, or another of
+        :data:`~suffice.discriminative.covariance.WEIGHTS`.
+    dispersion
+        ``"family"``, ``"pearson"`` or a number.
+
+    Notes
+    -----
+    The dispersion of standard errors is Pearson's statistic over the residual degrees of freedom. The log-likelihood of
+    the families in :data:`AT_DEVIANCE` is taken at the deviance over the rows, as in R (of a gaussian and an inverse
+    gaussian that is where it is largest), that of others with a dispersion at the one of standard errors.
+    Quasi-likelihoods, of counts or classes with a dispersion, have none.
     """
-    response, weight, pinned = likelihood.response, likelihood.weight, likelihood.pinned(theta)
-    what = partial(_terms, response, pinned, likelihood.intercept)
+    response, pinned = likelihood.response, likelihood.pinned(theta)
+    check_dispersion(response, dispersion)
+    wanted = response.likelihood.has_dispersion or dispersion == "pearson"
+    what = partial(_terms, response, pinned, likelihood.intercept, weights, wanted)
     terms = reduce(_Terms.plus, likelihood.data.map(what))
     best = terms.saturated if response.likelihood.has_deviance else np.nan
     null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
     deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
-    free = weight - rank
     if response.family is Gaussian:
         # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
-        deviance = terms.squares
+        deviance = terms.pearson
         if not likelihood.intercept:
             null_deviance = _at_zero(likelihood, pinned, Response.deviance)
         elif not terms.offset:
             null_deviance = float(terms.targets.spread[0, 0])
-        dispersion = deviance / free if free > 0 else np.nan
-        full = [gaussian_log_likelihood(weight, each) for each in (deviance, null_deviance)]
+    free = terms.rows - rank
+    estimated = terms.pearson / free if free > 0 else np.nan
+    known = dispersion if isinstance(dispersion, int | float) else None
+    found = float(known) if known is not None else float(estimated) if wanted else 1.0
+    if response.family is Gaussian:
+        full = [
+            gaussian_log_likelihood(terms.rows, each, terms.log_weight, known) for each in (deviance, null_deviance)
+        ]
     elif response.likelihood.has_dispersion:
-        dispersion = terms.pearson / free if free > 0 else np.nan
-        full = [np.nan, np.nan]
-        if dispersion > 0:
-            base = _base_at(likelihood, dispersion, terms.logs)
-            full = [(best - each / 2) / dispersion + base for each in (deviance, null_deviance)]
-    else:
-        dispersion = 1.0
+        both = deviance, null_deviance
+        at = [known or (each / likelihood.weight if response.family.name in AT_DEVIANCE else found) for each in both]
+        full = [_full_value(likelihood, best, *each, terms.logs) for each in zip(both, at, strict=True)]
+    elif dispersion == "family" or known == 1:
         full = [value + terms.base, null + terms.base]
-    return Facts(terms.rows, full[0], full[1], deviance, null_deviance, float(dispersion), rank)
+    else:
+        full = [np.nan, np.nan]
+    return Facts(terms.rows, full[0], full[1], deviance, null_deviance, found, rank)
+
+
+def _full_value(
+    likelihood: NegativeLogLikelihood, best: float, deviance: float, dispersion: float, logs: float
+) -> float:
+    """Return the log-likelihood with all its terms, of a family with a dispersion."""
+    if not dispersion > 0:
+        return np.nan
+    return (best - deviance / 2) / dispersion + _base_at(likelihood, dispersion, logs)
 
 
 def _at_zero(
@@ -138,8 +196,8 @@ class _Terms(NamedTuple):
     saturated: float  #: the log-likelihood of a model that predicts every row
     base: float  #: the log-likelihood's terms that do not depend on theta
     logs: float  #: the sum of log y, of a gamma family
-    squares: float  #: of what is left of y, of a gaussian family
-    pearson: float  #: the same over V(mean), of other families with a dispersion
+    log_weight: float  #: the sum of the logs of weights that are precisions, of a gaussian family
+    pearson: float  #: the squares of what is left of y over V(mean), where a dispersion is estimated
 
     def plus(self, other: _Terms) -> _Terms:
         """Return the terms of both."""
@@ -149,7 +207,9 @@ class _Terms(NamedTuple):
         return _Terms(self.targets + other.targets, mine + theirs, self.offset or other.offset, *sums)
 
 
-def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, kernels: Any) -> _Terms:
+def _terms(
+    response: Response, theta: FloatArray, intercept: bool, weighing: str, dispersed: bool, part: Batch, kernels: Any
+) -> _Terms:
     """Return the terms of a batch."""
     name = response.family.name
     y, weights = part.y[part.start : part.stop], None if part.weight is None else part.weight[part.start : part.stop]
@@ -172,13 +232,13 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
         rows=float(y.shape[0] if often is None else often.sum()),
         saturated=_saturated(response, y, weights),
         base=_base(response, y, weights)
-        if trials is None or classes
+        if trials is None or classes or (weighing != "frequency" and name != "bernoulli")
         else _base_of_means(name, to_host(y), trials, often),
         logs=_total(np.log(y), weights) if response.family is Gamma else 0.0,
-        squares=0.0,
+        log_weight=float(np.log(trials).sum()) if trials is not None and response.family is Gaussian else 0.0,
         pearson=0.0,
     )
-    if not response.likelihood.has_dispersion:
+    if not dispersed:
         return terms
     coef, level = (theta[1:], theta[0]) if intercept else (theta, np.zeros(theta.shape[1]))
     z = kernels.linear_scores(replace(part, y=None, offset=None), np.ascontiguousarray(coef.T), level)
@@ -186,8 +246,7 @@ def _terms(response: Response, theta: FloatArray, intercept: bool, part: Batch, 
     if part.offset is not None:
         z = z + part.offset[part.start : part.stop].reshape(len(y), -1)
     mean = np.asarray(response.mean(z))
-    if response.family is Gaussian:
-        return terms._replace(squares=_total((y - mean) ** 2, weights))
+    y, weights = to_host(y), None if weights is None else to_host(weights)
     return terms._replace(pearson=_total(response.pearson(mean, y), weights))
 
 
@@ -245,13 +304,28 @@ def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArr
     return _total(xlogy(counts, trials) - gammaln(counts + 1), often)
 
 
-def gaussian_log_likelihood(weight: float, deviance: float) -> float:
+def gaussian_log_likelihood(
+    rows: float, deviance: float, log_weight: float = 0.0, variance: float | None = None
+) -> float:
     """Return the log-likelihood of Gaussian targets at the variance that makes it largest, from the sum of squares.
+
+    Parameters
+    ----------
+    rows
+        How many observations there are.
+    deviance
+        The weighted sum of squares of what is left of them.
+    log_weight
+        The sum of the logs of weights that are precisions.
+    variance
+        Where it is known.
 
     Examples
     --------
     >>> round(gaussian_log_likelihood(10.0, 10.0), 4)
     -14.1894
     """
-    with np.errstate(divide="ignore"):
-        return float(-0.5 * weight * (np.log(2 * np.pi * deviance / weight) + 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = np.float64(deviance) / rows if variance is None else variance
+        squares = rows if variance is None else deviance / variance
+        return float(0.5 * (log_weight - rows * np.log(2 * np.pi * best) - squares))

@@ -248,8 +248,19 @@ class GLM(NumberRegression):
         Whether :meth:`fit` starts from the last theta.
     inference
         Whether the curvature for standard errors is taken; ``"auto"`` leaves it out where that would take long.
+    weights
+        What ``sample_weight`` means: ``"frequency"``, how often a row was seen; ``"precision"``, the inverse of the
+        variance of its y, as the weights of R's ``lm`` and ``glm``; ``"sampling"``, how many rows of a population it
+        stands for, of which errors are robust (``"HC1"`` where the covariance is ``"classical"``).
+    dispersion
+        ``"family"``: estimated where the family has one, else 1. ``"pearson"``: estimated by Pearson's statistic for
+        every family, as in quasi-Poisson and quasi-binomial models. A number: known.
     covariance
-        ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against a wrong variance.
+        Of the coefficients, behind every standard error and interval: ``"classical"``; ``"HC0"`` to ``"HC4"``, robust
+        against a wrong variance; ``"clustered"``, robust against rows of one group that depend on each other;
+        ``"newey-west"``, the same for rows in the order of time that depend on rows shortly before.
+    lags
+        Of ``"newey-west"``: how many rows before; None for ``4 (n / 100)^(2/9)``.
     random_state
         The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
     verbose
@@ -294,7 +305,10 @@ class GLM(NumberRegression):
         max_iter: int = 100,
         warm_start: bool = False,
         inference: bool | str = "auto",
+        weights: str = "frequency",
+        dispersion: str | float = "family",
         covariance: str = "classical",
+        lags: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -309,7 +323,10 @@ class GLM(NumberRegression):
             max_iter=max_iter,
             warm_start=warm_start,
             inference=inference,
+            weights=weights,
+            dispersion=dispersion,
             covariance=covariance,
+            lags=lags,
             random_state=random_state,
             verbose=verbose,
             n_jobs=n_jobs,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from suffice.discriminative.summary import Summary
 from suffice.kernels import errors
+from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
 
@@ -31,9 +32,13 @@ def notes_on_rows(rows: float, rank: int, noise: bool) -> list[str]:
     []
     >>> print(*notes_on_rows(1.0, 2, noise=True))
     the rows' weights, 1 each by default, sum to 1 and leave no residual degrees of freedom for 2 parameters: there \
-are no standard errors; sample_weight counts rows: if it is relative, scale it to sum to the number of rows
+are no standard errors; sample_weight counts rows: if it is relative, give weights='precision' or 'sampling', or \
+scale it to sum to the number of rows
     """
-    cure = "sample_weight counts rows: if it is relative, scale it to sum to the number of rows"
+    cure = (
+        "sample_weight counts rows: if it is relative, give weights='precision' or 'sampling', or scale it to sum to "
+        "the number of rows"
+    )
     if rows < rank or (noise and rows <= rank):
         unknown = ": there are no standard errors" if noise else ""
         few = f"sum to {rows:g} and leave no residual degrees of freedom for {rank} parameters{unknown}"
@@ -41,6 +46,15 @@ are no standard errors; sample_weight counts rows: if it is relative, scale it t
     if abs(rows - round(rows)) > 1e-9 * rows:
         return [f"rows, residual df and standard errors rest on weights that sum to {rows:g}; {cure}"]
     return []
+
+
+class WaldTest(NamedTuple):
+    """A test of linear combinations of coefficients by their covariance."""
+
+    statistic: float  #: chi-squared; or F, where the dispersion is estimated
+    df: int  #: how many independent combinations there are
+    df_residual: float  #: the denominator of F; infinite for chi-squared
+    p: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +66,7 @@ class Inference:
     >>> fit = Inference(
     ...     "LinearRegression (gaussian/identity)", ("intercept", "x0"), np.array([1.0, 2.0]), np.diag([0.25, 0.25]),
     ...     distribution="t", df_residual=8.0, rows=10.0, rank=2, log_likelihood=-12.0, null_log_likelihood=-20.0,
-    ...     deviance=6.0, null_deviance=30.0, dispersion=0.75,
+    ...     deviance=6.0, null_deviance=30.0, dispersion=0.75, estimates_dispersion=True,
     ... )
     >>> fit.statistic
     array([2., 4.])
@@ -60,7 +74,7 @@ class Inference:
     array([[-0.153,  2.153],
            [ 0.847,  3.153]])
     >>> fit.aic, fit.explained
-    (28.0, 0.8)
+    (30.0, 0.8)
     """
 
     title: str  #: the model, its family and link
@@ -76,10 +90,13 @@ class Inference:
     deviance: float
     null_deviance: float
     dispersion: float
-    covariance_kind: str = "classical"  #: or HC0 to HC3
+    covariance_kind: str = "classical"  #: or a robust one of :data:`~suffice.discriminative.robust.COVARIANCES`
     notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
     intercept: bool = True  #: whether the model has one; if not, the null model predicts 0, as in R
     density: bool = False  #: whether the likelihood is that of a density, which may be larger than 1
+    estimates_dispersion: bool = False  #: whether AIC and BIC count the dispersion as a parameter, as in R
+    least_squares: bool = False  #: whether it is of a gaussian response under the identity: R² and an F test are known
+    targets: int = 1  #: how many targets a row has, each with a dispersion of its own
 
     def __post_init__(self) -> None:
         parameters = len(self.names)
@@ -120,14 +137,70 @@ class Inference:
         return np.column_stack([self.estimate - reach, self.estimate + reach])
 
     @property
+    def n_parameters(self) -> int:
+        """How many parameters AIC and BIC count: the rank, and an estimated dispersion, as R's ``logLik`` does."""
+        return self.rank + self.targets * self.estimates_dispersion
+
+    @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 rank - 2 log-likelihood; the dispersion is not counted, as in statsmodels."""
-        return 2 * self.rank - 2 * self.log_likelihood
+        """Akaike's criterion, 2 parameters - 2 log-likelihood."""
+        return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, log(rows) rank - 2 log-likelihood; the dispersion is not counted."""
-        return (self.rank * float(np.log(self.rows)) if self.rows > 0 else np.nan) - 2 * self.log_likelihood
+        """Schwarz's criterion, log(rows) parameters - 2 log-likelihood."""
+        return (self.n_parameters * float(np.log(self.rows)) if self.rows > 0 else np.nan) - 2 * self.log_likelihood
+
+    @property
+    def adjusted_r2(self) -> float:
+        """R² less what parameters explain by chance, of least squares of one target; else NaN."""
+        total = self.rows - self.intercept
+        if not self.least_squares or self.targets > 1 or not self.df_residual > 0 or not total > 0:
+            return np.nan
+        return 1 - (1 - self.explained) * total / self.df_residual
+
+    @property
+    def f_test(self) -> WaldTest | None:
+        """The test that all coefficients but the intercept are 0, of least squares of one target; else None.
+
+        With the classical covariance it is the F test of R's ``summary(lm)``; with another, Wald's.
+        """
+        if not self.least_squares or self.targets > 1 or self.covariance is None:
+            return None
+        identified = np.isfinite(np.diagonal(self.covariance))
+        identified[: int(self.intercept)] = False
+        places = np.flatnonzero(identified)
+        return self.wald_test(np.eye(len(self.names))[places]) if len(places) and self.df_residual > 0 else None
+
+    def wald_test(self, directions: FloatArray, values: FloatArray | float = 0.0) -> WaldTest:
+        """Return the test that linear combinations of the parameters, (k, q), have these values, (k,).
+
+        Examples
+        --------
+        >>> fit = Inference(
+        ...     "GLM (poisson/log)", ("a", "b"), np.array([1.0, 2.0]), np.eye(2), distribution="z", df_residual=8.0,
+        ...     rows=10.0, rank=2, log_likelihood=-12.0, null_log_likelihood=-20.0, deviance=6.0, null_deviance=30.0,
+        ...     dispersion=1.0,
+        ... )
+        >>> fit.wald_test(np.eye(2)).statistic
+        5.0
+        """
+        if self.covariance is None:
+            raise ValueError(
+                "there is no test: the covariance of the coefficients is not known; see the summary's notes"
+            )
+        directions = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+        used = np.flatnonzero((directions != 0).any(axis=0))
+        spread = directions[:, used] @ self.covariance[np.ix_(used, used)] @ directions[:, used].T
+        if not np.isfinite(spread).all():
+            bad = used[~np.isfinite(np.diagonal(self.covariance)[used])]
+            raise ValueError(f"there is no test: the rows do not determine the coefficient {self.names[bad[0]]}")
+        distance = directions[:, used] @ self.estimate[used] - values
+        factored = Symmetric.of(spread)
+        chi2, df = float(distance @ factored.solve(distance)), factored.rank
+        if self.distribution == "z":
+            return WaldTest(chi2, df, np.inf, float(stats.chi2.sf(chi2, df)))
+        return WaldTest(chi2 / df, df, self.df_residual, float(stats.f.sf(chi2 / df, df, self.df_residual)))
 
     @property
     def pseudo_r2(self) -> float:

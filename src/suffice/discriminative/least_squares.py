@@ -26,6 +26,29 @@ class Products(NamedTuple):
     yy: FloatArray  # (t, t)
 
 
+class Observations(NamedTuple):
+    """How many rows there are whose weight is not 0: where weights are no frequencies, these are the observations."""
+
+    rows: float
+    log_weight: float  # the sum of the logs of the weights
+
+    @classmethod
+    def of(cls, weight: FloatArray | None, rows: int) -> Observations:
+        """Return the observations among rows, given their weights."""
+        if weight is None:
+            return cls(float(rows), 0.0)
+        there = weight[weight > 0]
+        return cls(float(len(there)), float(np.log(there).sum()))
+
+    def plus(self, other: Observations) -> Observations:
+        """Return those of both."""
+        return Observations(self.rows + other.rows, self.log_weight + other.log_weight)
+
+    def minus(self, other: Observations) -> Observations:
+        """Return those that are left without others."""
+        return Observations(self.rows - other.rows, self.log_weight - other.log_weight)
+
+
 def products_of(sums: NormalEquations, intercept: bool) -> Products:
     """Return the products that a fit with or without an intercept is read from."""
     products, features = sums.scatter if intercept else sums.about_zero(), sums.features
@@ -43,18 +66,22 @@ class LeastSquares:
     residual: FloatArray  # (t, t), the products of what is left of the targets
     rank: int  # intercept included
     doubt: FloatArray  # (t,), how far rounding may put the squares of the residual off
+    rows: float  # how many observations there are
+    dispersion: float | None = None  # the variance of the noise, where it is known
     solved: bool = True  # whether theta is where the penalised sum of squares is least
 
     @property
     def df_residual(self) -> float:
         """The rows that are left to tell the noise by."""
-        return max(self.sums.weight - self.rank, 0.0)
+        return max(self.rows - self.rank, 0.0)
 
     def noise(self) -> FloatArray:
         """Return the estimated covariance of the targets' noise, (t, t).
 
         NaN where no rows are left to tell it by, and of targets whose sums have no digit left.
         """
+        if self.dispersion is not None:
+            return self.dispersion * np.eye(len(self.residual))
         free = self.df_residual
         noise = self.residual / free if free > 0 else np.full_like(self.residual, np.nan)
         lost = self.digits == 0
@@ -100,6 +127,8 @@ def solve(
     l1: float = 0.0,
     theta: FloatArray | None = None,
     residual: FloatArray | None = None,
+    rows: float | None = None,
+    dispersion: float | None = None,
 ) -> LeastSquares:
     """Return the coefficients at which the penalised sum of squares is least, the smallest where there are many.
 
@@ -109,6 +138,10 @@ def solve(
         Coefficients, (p, t), that were found in another way: only what is said about them is read.
     residual
         The products of what theta leaves of the targets, (t, t), where they were summed row by row.
+    rows
+        How many observations there are: by default, the weight of all rows.
+    dispersion
+        The variance of the noise, where it is known.
 
     Examples
     --------
@@ -136,7 +169,10 @@ def solve(
         np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
         terms = np.sqrt(np.diagonal(yy)) + np.sqrt(np.maximum(np.diagonal(xx), 0.0)) @ np.abs(coef)
         doubt = ROUNDING * EPSILON * terms**2
-    return LeastSquares(sums, intercept, theta, factored, residual, rank + int(intercept), doubt, solved)
+    rows = sums.weight if rows is None else rows
+    return LeastSquares(
+        sums, intercept, theta, factored, residual, rank + int(intercept), doubt, rows, dispersion, solved
+    )
 
 
 def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:

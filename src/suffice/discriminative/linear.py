@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
@@ -24,14 +24,22 @@ from suffice.discriminative.base import (
     warn_unless_converged,
     warn_unsolved,
 )
+from suffice.discriminative.covariance import check_groups, check_inference_settings, covariance_kind
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import Interval, interval_of
 from suffice.discriminative.layout import Layout, lay_out
-from suffice.discriminative.least_squares import LeastSquares, elastic_net, products_of, solve, with_intercept
+from suffice.discriminative.least_squares import (
+    LeastSquares,
+    Observations,
+    elastic_net,
+    products_of,
+    solve,
+    with_intercept,
+)
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
-from suffice.discriminative.regression import COVARIANCES, solvers_read, solvers_written
+from suffice.discriminative.regression import solvers_read, solvers_written, weights_as_trials
 from suffice.discriminative.robust import robust_covariance
 from suffice.estimator import ReadFromStatistics, row_wise, scored_dataset
 from suffice.families import Response
@@ -75,8 +83,19 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         ``l2`` is the alpha of scikit-learn's Ridge.
     fit_intercept
         Whether there is an intercept.
+    weights
+        What ``sample_weight`` means: ``"frequency"``, how often a row was seen; ``"precision"``, the inverse of the
+        variance of its y, as the weights of R's ``lm``; ``"sampling"``, how many rows of a population it stands for, of
+        which errors are robust (``"HC1"`` where the covariance is ``"classical"``).
+    dispersion
+        The variance of the noise: ``"family"`` or ``"pearson"``, estimated from the residuals; or a number, known.
     covariance
-        ``"classical"``, or ``"HC0"`` to ``"HC3"``: robust against unequal variances; for :meth:`fit` alone.
+        Of the coefficients, behind every standard error and interval: ``"classical"``; ``"HC0"`` to ``"HC4"``, robust
+        against unequal variances; ``"clustered"``, robust against rows of one group that depend on each other;
+        ``"newey-west"``, the same for rows in the order of time that depend on rows shortly before. All but the
+        classical one are for :meth:`fit` alone.
+    lags
+        Of ``"newey-west"``: how many rows before; None for ``4 (n / 100)^(2/9)``.
     tol, max_iter, random_state
         For the solvers other than ``"normal"``.
     verbose
@@ -92,6 +111,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     coef_ : (d,), or (t, d) of several targets
     intercept_ : float, or (t,)
     theta_ : (p, t), both together, the intercept first
+    covariance_ : (q, q), of theta column by column, with the names of the coefficients
     statistics_ : the normal equations
     rank_ : how many columns are independent
     dependent_columns_ : the columns that are combinations of those before them, and these
@@ -111,8 +131,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     l2: float
     l1: float
+    weights: str
+    dispersion: str | float
     covariance: str
+    lags: int | None
     _memory: NormalEquations
+    _observations: Observations | None = None  # None where a database summed the rows
     _one_target: bool  # whether y came as (n,)
     _found: FloatArray | None = None  # (p, t), theta that was found from the rows
     _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
@@ -129,7 +153,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         l2: float = 0.0,
         l1: float = 0.0,
         fit_intercept: bool = True,
+        weights: str = "frequency",
+        dispersion: str | float = "family",
         covariance: str = "classical",
+        lags: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
         random_state: Any = 0,
@@ -141,7 +168,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self.l2 = l2
         self.l1 = l1
         self.fit_intercept = fit_intercept
+        self.weights = weights
+        self.dispersion = dispersion
         self.covariance = covariance
+        self.lags = lags
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -160,12 +190,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             solver_of(self.solver, self.tol, self.max_iter, False, None)
         if self.solver != "normal" and self.l1 > 0:
             raise ValueError(f"l1 > 0 needs solver='normal'; got solver={self.solver!r}")
-        if self.covariance not in COVARIANCES:
-            raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {self.covariance!r}")
+        check_inference_settings(self)
 
     # Learning.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Learn from rows and their targets, forgetting what was learned before.
 
         Parameters
@@ -178,20 +207,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
             and of files and Spark's must be.
         sample_weight
-            How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too.
+            The weight of each row, 1 by default; the setting ``weights`` says what it means.
+        groups
+            The cluster of each row, (n,), by a number or a string: for ``covariance="clustered"``.
         """
         with self._learning(anew=True):
-            return self._fit(X, y, sample_weight)
+            return self._fit(as_dataset(X, y=y, sample_weight=sample_weight, groups=groups))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit(self, given: Dataset) -> Self:
         self._forget_the_rows()
         self.__dict__.pop("digits_lost_", None)
-        given = as_dataset(X, y=y, sample_weight=sample_weight)
-        sums_suffice = self.solver == "normal" and self.covariance == "classical"
+        sums_suffice = self.solver == "normal" and self._covariance_kind == "classical"
         data = given if sums_suffice else given.rereadable()
         try:
             batches = self._encode(data, reset=True)
-            self._remember(self._sum(batches, reset=True, aggregates=data.aggregates))
+            self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
             self._say_dependent()
             if not sums_suffice or (data.is_rereadable and self._lacks_digits()):
                 self._look_again(EncodedDataset.of_parts(batches, self._engine))
@@ -210,7 +240,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 self._find(data)
             if self._lacks_digits():
                 self._read_residuals(data)
-            if self.covariance != "classical" and self.l1 == 0:
+            if self._covariance_kind != "classical" and self.l1 == 0:
                 self._robust = self._robust_covariance(data)
         finally:
             data.release()
@@ -235,26 +265,38 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """Return rows as batches; the number and names of the features are set (reset), or compared."""
         if data.in_memory is not None:
             part = data.in_memory
-            return ArrayDataset(self._rows(part["X"], part.get("y"), part.get("sample_weight"), reset))
+            check_groups(self.covariance if reset else "classical", part.get("groups"))
+            return ArrayDataset(
+                self._rows(part["X"], part.get("y"), part.get("sample_weight"), part.get("groups"), reset)
+            )
         if reset:
             validation.features(self, data.example(), reset=True)
         return data.map_parts(partial(_encode_part, model_for_parts(self, data)))
 
-    def _sum(self, batches: Dataset, reset: bool, aggregates: DatabaseSums | None) -> NormalEquations:
-        """Return the normal equations of all rows, computed by a database where there is one."""
-        found: tuple[NormalEquations, bool] | None
-        if aggregates is None:
+    @property
+    def _covariance_kind(self) -> str:
+        """The covariance that a fit estimates."""
+        return covariance_kind(self.covariance, self.weights)
+
+    def _sum(
+        self, batches: Dataset, reset: bool, aggregates: DatabaseSums | None
+    ) -> tuple[NormalEquations, Observations | None]:
+        """Return the normal equations of all rows, computed by a database where there is one, and their number."""
+        found: _Summed | None
+        if aggregates is None or self.weights != "frequency":
             with validation.naming_cells():
-                found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(_both)
+                found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(
+                    _Summed.plus
+                )
         else:
-            found = aggregates.sum_targets(NormalEquations.over()), True
+            found = _Summed(aggregates.sum_targets(NormalEquations.over()), True, None)
         if found is None:
             raise no_rows()
-        sums, one_target = found
+        sums, one_target, observations = found
         validation.check_weight(sums.weight)
         if reset:
             self._one_target = one_target
-        return sums
+        return sums, observations
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order.
@@ -274,10 +316,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 partitioned.learn_in_order(self, data, _learn_part)
                 return self
             batches = self._encode(data, reset=first)
-            more = self._sum(batches, reset=first, aggregates=data.aggregates)
+            more, observations = self._sum(batches, reset=first, aggregates=data.aggregates)
             pace = self._pace
             self._forget_the_rows()
-            self._remember(more if first else self._memory + more)
+            if first:
+                self._remember(more, observations)
+            else:
+                self._remember(self._memory + more, _changed(self._observations, observations, Observations.plus))
             if steps is not None:
                 self._pace = pace
                 self._step_through(batches.in_memory, steps, before)
@@ -321,9 +366,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         with self._learning(anew=False):
             data = as_dataset(X, y=y, sample_weight=sample_weight)
             batches = self._encode(data, reset=False)
-            removal = self._memory.remove(self._sum(batches, reset=False, aggregates=data.aggregates))
+            gone, observations = self._sum(batches, reset=False, aggregates=data.aggregates)
+            removal = self._memory.remove(gone)
             self._forget_the_rows()
-            self._remember(removal.left)
+            self._remember(removal.left, _changed(self._observations, observations, Observations.minus))
             self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
         return self
 
@@ -341,7 +387,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         with merged._learning(anew=False):
             merged._forget_the_rows()
             merged.__dict__.pop("digits_lost_", None)
-            merged._remember(self._memory + other._memory)
+            observations = _changed(self._observations, other._observations, Observations.plus)
+            merged._remember(self._memory + other._memory, observations)
         return merged
 
     def __radd__(self, other: Any) -> Self:
@@ -393,7 +440,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         model = clone(self).set_params(solver="normal")
         model._check_settings()
         data = as_dataset(X, y=y, sample_weight=sample_weight)
-        sums = model._sum(model._encode(data, reset=True), reset=True, aggregates=data.aggregates)
+        sums, _ = model._sum(model._encode(data, reset=True), reset=True, aggregates=data.aggregates)
         products = products_of(sums, self.fit_intercept)
         values = strengths(float(np.abs(products.xy).max(initial=0.0)), penalties, count, least, ratio)
         first = int(self.fit_intercept)
@@ -410,7 +457,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         start = np.zeros((sums.features + first, sums.targets))
         return solve_path(values, ratio, start, solve_one)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> Batch:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, reset: bool = False) -> Batch:
         x = validation.features(self, X, reset)
         targets = validation.numbers_there(validation.beside_rows(x, y), x.shape[0], several=True)
         if (
@@ -421,7 +468,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             raise ValueError(
                 f"y has shape {targets.shape}; the model has learned {self._memory.targets} target(s) a row"
             )
-        return Batch(x, targets, validation.weights(sample_weight, x.shape[0]))
+        weight = validation.weights(sample_weight, x.shape[0])
+        rows = Batch(x, targets, weight, groups=validation.groups(groups, x.shape[0]))
+        return rows if weight is None or self.weights == "frequency" else weights_as_trials(rows)
 
     def _forget_the_rows(self) -> None:
         """Drop what came from rows that all were there at once."""
@@ -456,12 +505,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _robust_covariance(self, data: EncodedDataset) -> FloatArray:
         if not self._one_target:
-            raise ValueError(f"covariance={self.covariance!r} is for one target; y has several")
+            raise ValueError(f"covariance={self._covariance_kind!r} is for one target; y has several")
         laid, layout = lay_out(data, self.fit_intercept)
         try:
             likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
             information = likelihood.value_gradient_hessian(theta).hessian
-            covariance = robust_covariance(self.covariance, laid, GAUSSIAN, theta, self.fit_intercept, information)
+            covariance = robust_covariance(
+                self._covariance_kind,
+                laid,
+                GAUSSIAN,
+                theta,
+                self.fit_intercept,
+                information,
+                self._solved().rows,
+                self.lags,
+            )
         finally:
             if laid is not data:
                 laid.release()
@@ -486,8 +544,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """Whether there is something to predict from."""
         return "_memory" in vars(self)
 
-    def _remember(self, statistics: NormalEquations) -> None:
-        self._memory = statistics
+    def _remember(self, statistics: NormalEquations, observations: Observations | None) -> None:
+        self._memory, self._observations = statistics, observations
         self._unread()
 
     def _unread(self) -> None:
@@ -505,9 +563,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 f"solver={wanted.solver!r} finds theta from the rows, and the sums do not hold them: fit again, or "
                 "give solver='normal' as well"
             )
-        if wanted.covariance != "classical" and (changed or wanted.covariance != params.covariance):
+        kind = wanted._covariance_kind
+        settings = ("covariance", "weights", "lags")
+        changed += [name for name in settings if getattr(wanted, name) != getattr(params, name)]
+        if kind != "classical" and changed:
             raise ValueError(
-                f"covariance={wanted.covariance!r} is estimated from the rows, and the sums do not hold them: fit "
+                f"covariance={kind!r} is estimated from the rows, and the sums do not hold them: fit "
                 "again, or give covariance='classical' as well"
             )
 
@@ -516,7 +577,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         if found._params.solver == "normal":
             found._found = found._residual = found._pace = None
             found.__dict__.pop("solution_", None)
-        if found._params.covariance == "classical":
+        if found._params._covariance_kind == "classical":
             found._robust = None
         return found
 
@@ -525,12 +586,31 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         if self._solution is None:
             self._check_fitted()
             params = self._params
+            known = params.dispersion if isinstance(params.dispersion, int | float) else None
             self._solution = solve(
-                self._memory, params.fit_intercept, params.l2, params.l1, self._found, self._residual
+                self._memory,
+                params.fit_intercept,
+                params.l2,
+                params.l1,
+                self._found,
+                self._residual,
+                self._counted().rows,
+                known,
             )
             if not self._solution.solved:
                 warn_unsolved(self, params.l1)
         return self._solution
+
+    def _counted(self) -> Observations:
+        """Return how many observations there are, by what the weights mean."""
+        if self._params.weights == "frequency":
+            return Observations(self._memory.weight, 0.0)
+        if self._observations is None:
+            raise ValueError(
+                f"weights={self._params.weights!r} need the number of rows, which the sums of a database, or of an "
+                "older file, do not hold: fit again"
+            )
+        return self._observations
 
     def _fitted_theta(self) -> FloatArray:
         return self._solved().theta
@@ -630,12 +710,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._check_unassigned("an interval")
         sums, solved, intercept = self._memory, self._solved(), self._params.fit_intercept
         if not solved.df_residual > 0:
-            raise ValueError(f"there is no interval: {notes_on_rows(sums.weight, solved.rank, noise=True)[0]}")
+            raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
         noise = np.diagonal(solved.noise())
         if np.isnan(noise).any():
             raise ValueError(f"there is no interval: {self._notes_on_digits()[0]}")
         centre = sums.mean_x if intercept else np.zeros(sums.features)
-        if self._params.covariance != "classical":
+        if self._params._covariance_kind != "classical":
             return Interval.robust(self._robust_known(), centre, intercept, noise, solved.df_residual, level, of)
         level_variance = 1 / sums.weight if intercept else 0.0
         return Interval(centre, solved.factored.whitener(), level_variance, noise, noise, solved.df_residual, level, of)
@@ -644,8 +724,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """Return the covariance that was estimated from the rows, (p, p), of an intercept at the means of X."""
         if self._robust is None:
             raise ValueError(
-                f"covariance={self._params.covariance!r} is estimated from all rows at once, by fit; rows were added, "
-                "merged or forgotten since: fit again, or use with_params(covariance='classical')"
+                f"covariance={self._params._covariance_kind!r} is estimated from all rows at once, by fit; rows were "
+                "added, merged or forgotten since: fit again, or use with_params(covariance='classical')"
             )
         return self._robust
 
@@ -684,35 +764,41 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         if params.l1 > 0:
             notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
         else:
-            classical = params.covariance == "classical"
+            classical = params._covariance_kind == "classical"
             covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        notes += notes_on_rows(sums.weight, solved.rank, noise=True)
+        known = isinstance(params.dispersion, int | float)
+        notes += notes_on_rows(solved.rows, solved.rank, noise=not known)
         if solved.df_residual > 0:
             notes += self._notes_on_digits()
             if not solved.digits.all():
                 warn_user(f"{type(self).__name__}: {notes[-1]}", PrecisionWarning)
         deviance = np.where(solved.digits > 0, np.diagonal(solved.residual), np.nan)
         null = np.diagonal(products_of(sums, bool(params.fit_intercept)).yy)
+        rows, log_weight = self._counted()
+        variance = float(params.dispersion) if known else None
         return Inference(
             title="LinearRegression (gaussian/identity)",
             names=tuple(self._parameter_names()),
             estimate=flat(solved.theta),
             covariance=covariance,
-            distribution="t",
+            distribution="z" if known else "t",
             df_residual=solved.df_residual,
-            rows=sums.weight,
+            rows=rows,
             rank=solved.rank * sums.targets,
-            log_likelihood=sum(gaussian_log_likelihood(sums.weight, each) for each in deviance),
-            null_log_likelihood=sum(gaussian_log_likelihood(sums.weight, each) for each in null),
+            log_likelihood=sum(gaussian_log_likelihood(rows, each, log_weight, variance) for each in deviance),
+            null_log_likelihood=sum(gaussian_log_likelihood(rows, each, log_weight, variance) for each in null),
             deviance=float(deviance.sum()),
             null_deviance=float(null.sum()),
             dispersion=float(np.trace(solved.noise())) / sums.targets,
-            covariance_kind=params.covariance,
+            covariance_kind=params._covariance_kind,
             notes=tuple(notes),
             intercept=bool(params.fit_intercept),
             density=True,
+            estimates_dispersion=not known,
+            least_squares=params.l1 == 0 and params.l2 == 0,
+            targets=sums.targets,
         )
 
     # The file.
@@ -731,6 +817,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 "feature_names": parameters.feature_names(self),
                 "one_target": self._one_target,
                 "pace": None if self._pace is None else asdict(self._pace),
+                "observations": None if self._observations is None else list(self._observations),
             },
             statistics={"sum": self._memory},
             arrays=arrays,
@@ -755,7 +842,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         model._residual = contents.arrays.get("residual")
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)
-        model._remember(statistics)
+        observations = settings.get("observations")
+        model._remember(statistics, None if observations is None else Observations(*map(float, observations)))
         if "coef" in contents.arrays:
             check_shapes(contents.arrays, {"coef": model.coef_.shape, "intercept": np.shape(model.intercept_)})
             intercept = contents.arrays["intercept"]
@@ -776,19 +864,35 @@ def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) 
 
 def _encode_part(model: LinearRegression, piece: Piece) -> Batch:
     with validation.one_of_many():
-        return model._rows(piece["X"], piece.get("y"), piece.get("sample_weight"))
+        return model._rows(piece["X"], piece.get("y"), piece.get("sample_weight"), piece.get("groups"))
 
 
 def _learn_part(model: LinearRegression, piece: Piece) -> LinearRegression:
     return copy.copy(model).partial_fit(piece["X"], piece["y"], piece.get("sample_weight"))
 
 
-def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> tuple[NormalEquations, bool]:
-    return engine(rows).accumulate(NormalEquations.over(), rows), rows.y.ndim == 1
+class _Summed(NamedTuple):
+    """What is summed of rows: whether y came as (n,) is taken from the first of them."""
+
+    equations: NormalEquations
+    one_target: bool
+    observations: Observations | None
+
+    def plus(self, other: _Summed) -> _Summed:
+        observations = _changed(self.observations, other.observations, Observations.plus)
+        return _Summed(self.equations + other.equations, self.one_target, observations)
 
 
-def _both(one: tuple[NormalEquations, bool], two: tuple[NormalEquations, bool]) -> tuple[NormalEquations, bool]:
-    return one[0] + two[0], one[1]
+def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> _Summed:
+    equations = engine(rows).accumulate(NormalEquations.over(), rows)
+    return _Summed(equations, rows.y.ndim == 1, Observations.of(rows.weight, rows.rows))
+
+
+def _changed(
+    one: Observations | None, two: Observations | None, change: Callable[[Observations, Observations], Observations]
+) -> Observations | None:
+    """Return the sum or difference of two counts of rows, where both are known."""
+    return None if one is None or two is None else change(one, two)
 
 
 def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatArray:

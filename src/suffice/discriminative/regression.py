@@ -26,7 +26,8 @@ from suffice.discriminative.base import (
     warn_unless_converged,
     write_solver,
 )
-from suffice.discriminative.facts import Facts, facts_of
+from suffice.discriminative.covariance import check_groups, check_inference_settings, covariance_kind
+from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
@@ -62,14 +63,13 @@ from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
 #: The arguments of ``fit`` with an entry for each row, in its order.
-COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials")
+COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
 #: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
 DEAR = 2e10
 #: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
 SETTLED = 1e-3
 #: A file holds the theta of every step of a trace while that is no more than so many numbers.
 SMALL_TRACE = 4096
-COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
 #: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
 ABOUT = 1e-6
 #: Where a solver did not come to rest, predictors beyond this say that it ran off: their exponentials overflow.
@@ -95,7 +95,10 @@ class Regression(LinearPredictor):
     n_iter_: int
     l2: float
     l1: float
+    weights: str
+    dispersion: str | float
     covariance: str
+    lags: int | None
     solution_: Solution
     penalty: str | None = None  #: "firth", or None; a parameter of classifiers
     separation_: Separation | None  #: a direction along which the likelihood rises for ever, if one was found
@@ -122,7 +125,10 @@ class Regression(LinearPredictor):
         max_iter: int = 100,
         warm_start: bool = False,
         inference: bool | str = "auto",
+        weights: str = "frequency",
+        dispersion: str | float = "family",
         covariance: str = "classical",
+        lags: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -136,7 +142,10 @@ class Regression(LinearPredictor):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.inference = inference
+        self.weights = weights
+        self.dispersion = dispersion
         self.covariance = covariance
+        self.lags = lags
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -149,8 +158,7 @@ class Regression(LinearPredictor):
             raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
         if self.inference not in (True, False, "auto"):
             raise ValueError(f"inference must be True, False or 'auto'; got {self.inference!r}")
-        if self.covariance not in COVARIANCES:
-            raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {self.covariance!r}")
+        check_inference_settings(self)
         solver_of(self.solver, self.tol, self.max_iter, False, None)
         if self.l1 > 0 and self.solver not in ("auto", "newton"):
             raise ValueError(f"l1 > 0 needs solver='auto' or 'newton'; got solver={self.solver!r}")
@@ -192,6 +200,7 @@ class Regression(LinearPredictor):
         offset: Any = None,
         exposure: Any = None,
         trials: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Find theta from rows and their targets.
 
@@ -207,9 +216,9 @@ class Regression(LinearPredictor):
             The target of each row; None where batches bring them. Of data frames in a stream or on a cluster, this and
             what follows may be the names of columns, and of files and on Spark must be.
         sample_weight
-            How often each row counts, once by default: a row of weight 2 is two rows, in standard errors too. Where y
-            holds shares between 0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), weights are what
-            these are means over: the trials, or the exposures.
+            The weight of each row, 1 by default; the setting ``weights`` says what it means. Where y holds shares
+            between 0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), weights that are frequencies are
+            what these are means over: the trials, or the exposures.
         offset
             A known part of each row's linear predictor, (n,).
         exposure
@@ -217,15 +226,16 @@ class Regression(LinearPredictor):
         trials
             How many trials each row stands for, (n,): y then holds the successes (bernoulli only). The trials of a row
             are one observation: degrees of freedom count it once, and robust covariances sum its score first.
+        groups
+            The cluster of each row, (n,), by a number or a string: for ``covariance="clustered"``.
 
         Returns
         -------
         self
         """
         with self._learning(anew=True):
-            data, targets = self._encode(
-                as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
-            )
+            rows = {"y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure, "trials": trials}
+            data, targets = self._encode(as_dataset(X, **rows, groups=groups))
             try:
                 self._estimate(data, targets)
             finally:
@@ -241,9 +251,10 @@ class Regression(LinearPredictor):
         try:
             laid, layout = lay_out(data, self.fit_intercept)
             objective = likelihood if laid is data else self._likelihood(laid, targets)
-            if objective.symmetric and self.covariance != "classical":
+            kind = covariance_kind(self.covariance, self.weights)
+            if objective.symmetric and kind != "classical":
                 raise ValueError(
-                    f"covariance={self.covariance!r} of more than two classes with a penalty is not known: use "
+                    f"covariance={kind!r} of more than two classes with a penalty is not known: use "
                     "'classical', l2=0, or SoftmaxRegression"
                 )
             start = self._start(objective, targets, layout)
@@ -353,20 +364,22 @@ class Regression(LinearPredictor):
             if factored.rank < theta.size and self.l2 == 0:
                 self._warn_collinear(likelihood, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
-        self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank)
+        self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
-        if self._information is not None and self.l1 == 0 and self.covariance != "classical":
-            self._covariance = layout.covariance_outward(
-                robust_covariance(
-                    self.covariance,
-                    likelihood.data,
-                    likelihood.response,
-                    theta,
-                    self.fit_intercept,
-                    self._information,
-                )
+        kind = covariance_kind(self.covariance, self.weights)
+        if self._information is not None and self.l1 == 0 and kind != "classical":
+            found = robust_covariance(
+                kind,
+                likelihood.data,
+                likelihood.response,
+                theta,
+                self.fit_intercept,
+                self._information,
+                self.facts_.rows,
+                self.lags,
             )
+            self._covariance = layout.covariance_outward(found)
         self.solution_ = layout.solution_outward(solution)
         self.n_iter_ = max(solution.n_steps, 1)
         warn_unless_converged(self, solution)
@@ -441,7 +454,16 @@ class Regression(LinearPredictor):
     # Rows as kernels read them.
 
     def _rows(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any, reset: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        exposure: Any,
+        trials: Any,
+        groups: Any = None,
+        *,
+        reset: bool,
     ) -> tuple[Batch, int]:
         """Return validated rows as a batch, and the number of classes or parts of y (1 for plain numbers)."""
         x = validation.features(self, X, reset)
@@ -458,16 +480,21 @@ class Regression(LinearPredictor):
         response = self._response()
         if (levels == 1 and not self._has_classes) or response.vector_targets:
             response.check_targets(targets)
-        rows = Batch(x, targets, weight, known, trials=times)
+        rows = Batch(x, targets, weight, known, trials=times, groups=validation.groups(groups, count))
         if weight is not None:
             rows = drop_rows_without_weight(rows)
-            rows = weights_as_trials(rows) if _holds_means(response, rows) else rows
+            rows = weights_as_trials(rows) if self._weighs_observations(response, rows) else rows
         return rows, levels
+
+    def _weighs_observations(self, response: Response, rows: Batch) -> bool:
+        """Whether the weight of a row belongs to one observation, and does not count several."""
+        return rows.weight is not None and (self.weights != "frequency" or _holds_means(response, rows))
 
     def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
         """Return all rows as batches, cached between passes, and the number of classes or parts of y."""
         part = data.in_memory
         if part is not None:  # its classes are all there are
+            check_groups(self.covariance, part.get("groups"))
             batch, levels = self._rows(**{name: part.get(name) for name in COLUMNS}, reset=True)
             return EncodedDataset.of_batch(batch, self._engine), levels
         validation.features(self, data.example(), reset=True)
@@ -785,8 +812,9 @@ class Regression(LinearPredictor):
             notes.append("standard errors were left out, as they take long here: give inference=True")
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        dispersed = response.likelihood.has_dispersion
-        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or params.covariance == "HC1")
+        dispersed = estimates_dispersion(response, params.dispersion)
+        kind = covariance_kind(params.covariance, params.weights)
+        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or kind == "HC1")
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
@@ -804,10 +832,12 @@ class Regression(LinearPredictor):
             deviance=self.facts_.deviance,
             null_deviance=self.facts_.null_deviance,
             dispersion=self.facts_.dispersion,
-            covariance_kind=params.covariance,
+            covariance_kind=kind,
             notes=tuple(notes),
             intercept=bool(params.fit_intercept),
             density=not response.likelihood.is_discrete,
+            estimates_dispersion=dispersed,
+            least_squares=response.name == "gaussian/identity" and not self._params._penalised(),
         )
 
     # The file.
@@ -961,7 +991,8 @@ def drop_rows_without_weight(rows: Batch) -> Batch:
     validation.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
     places = np.flatnonzero(rows.weight)
     x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
-    return Batch(x, y, weight, offset, trials=taken(rows.trials, places))
+    groups = None if rows.groups is None else rows.groups[places]
+    return Batch(x, y, weight, offset, trials=taken(rows.trials, places), groups=groups)
 
 
 class EncodedPart(NamedTuple):
@@ -1011,6 +1042,7 @@ def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
 def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
     """Return the rows of one part, its classes coded by the labels of this part."""
     columns = [piece.get(name) for name in COLUMNS]
+    check_groups(model.covariance, piece.get("groups"))
     with validation.one_of_many():
         if not classes:
             model = copy.copy(model)
@@ -1022,7 +1054,9 @@ def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
         labels, codes = Labels.discover(column)
         weight = validation.weights(piece.get("sample_weight"), x.shape[0])
         offset = validation.per_row("offset", piece.get("offset"), x.shape[0])
-        return EncodedPart(drop_rows_without_weight(Batch(x, codes, weight, offset)), labels, column[:0])
+        groups = validation.groups(piece.get("groups"), x.shape[0])
+        rows = drop_rows_without_weight(Batch(x, codes, weight, offset, groups=groups))
+        return EncodedPart(rows, labels, column[:0])
 
 
 def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
@@ -1033,7 +1067,8 @@ def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
     targets, _ = model._targets(validation.classes_array(labels), len(labels), reset=False)
     y = targets[batch.y]
     weight = model._weights(y, batch.weight)
-    return replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))
+    rows = replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))
+    return weights_as_trials(rows) if model._weighs_observations(model._response(), rows) else rows
 
 
 def _is_usable(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
@@ -1049,7 +1084,7 @@ def _farthest(solution: Solution, likelihood: NegativeLogLikelihood) -> float:
 
 
 def _learn_part(model: Regression, piece: Piece) -> Regression:
-    return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS))
+    return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS[:6]))
 
 
 def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,23 +1,30 @@
-"""Robust covariances: standard errors that hold where the variance of the response is not what the family says."""
+"""Robust covariances: standard errors that hold where the variance of the response is not what the family says.
+
+Heteroscedasticity-consistent (HC0 to HC4), clustered, and Newey-West's for rows in the order of time.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
-from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.data import EncodedDataset
 from suffice.families import Response
-from suffice.kernels import Batch
+from suffice.families.response import Curve
+from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.native import is_csr
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
-Kind = Literal["HC0", "HC1", "HC2", "HC3"]
+#: The covariances of theta, by the words for them in a summary.
+COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3", "HC4", "clustered", "newey-west")
 
 #: A block of rows takes about this many numbers.
 CELLS = 1 << 20
@@ -34,6 +41,7 @@ class Rows(NamedTuple):
     weight: FloatArray  # (n,)
     trials: FloatArray | None  # (n,), the factor in the weight that belongs to one observation
     offset: FloatArray | float  # (n, 1) or (n, t); 0 where there is none
+    groups: Any = None  # (n,), the cluster of each row; None where there are none
 
     def predictor(self, theta: FloatArray) -> FloatArray:
         """Return the linear predictors, (n, t)."""
@@ -58,7 +66,8 @@ def blocks(part: Batch, intercept: bool, numbers: int) -> Iterator[Rows]:
         trials = None if part.trials is None else read_rows(part.trials, start, stop)
         offset = 0.0 if part.offset is None else read_rows(part.offset, start, stop).reshape(stop - start, -1)
         design = np.column_stack([np.ones(stop - start), x]) if intercept else x
-        yield Rows(design, None if part.y is None else to_host(part.y[start:stop]), weight, trials, offset)
+        y, groups = (None if column is None else to_host(column[start:stop]) for column in (part.y, part.groups))
+        yield Rows(design, y, weight, trials, offset, groups)
 
 
 def predictor_covariance(design: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -90,6 +99,8 @@ def robust_covariance(
     theta: FloatArray,
     intercept: bool,
     information: FloatArray,
+    rows: float,
+    lags: int | None = None,
 ) -> FloatArray:
     """Return the covariance of theta that rests on the residuals themselves, (q, q), theta column by column.
 
@@ -97,13 +108,20 @@ def robust_covariance(
     ----------
     kind
         ``"HC0"``: the rows' squared scores between two inverse informations. ``"HC1"``: the same times n / (n - rank).
-        ``"HC2"`` and ``"HC3"`` divide a row's score by the root of 1 less its leverage, or by 1 less its leverage; with
-        several predictors the leverage is a matrix. HC3 is close to the jackknife.
+        ``"HC2"``, ``"HC3"`` and ``"HC4"`` divide a row's score by ``(1 - h)^(d / 2)``, h its leverage, with d = 1, 2
+        and ``min(4, n h / rank)``; with several predictors the leverage is a matrix, and h in d its trace. HC3 is close
+        to the jackknife. ``"clustered"``: the scores of each group are summed before they are squared, times
+        ``g / (g - 1) (n - 1) / (n - rank)`` for g groups. ``"newey-west"``: the scores' autocovariances up to a lag,
+        with Bartlett's weights ``1 - l / (lags + 1)``.
     data, response, theta, intercept
         The rows, and the model that was fitted to them.
     information
         The negative expected Hessian at theta, that of a penalty included, (q, q). A pseudo-inverse is taken where it
         is singular; then only the entries of identified parameters mean anything.
+    rows
+        n, how many observations there are.
+    lags
+        For ``"newey-west"``; by default :func:`default_lags`.
 
     Notes
     -----
@@ -112,64 +130,176 @@ def robust_covariance(
     scores are summed before they are squared, and n counts the row once, as R's sandwich does of
     ``glm(cbind(k, n - k) ~ x)``; the weight of a class multiplies its rows' scores in the same way. For other families
     than the linear one statsmodels calls HC0 by all four names, and takes the observed Hessian where a link is not
-    canonical; here it is the expected. A dispersion cancels.
+    canonical; here it is the expected, as in R's sandwich. A dispersion cancels.
 
     Examples
     --------
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 2.0, 1.0, 3.0]))
     >>> data = EncodedDataset.of_batch(rows)
     >>> line, least_squares = np.array([[0.3], [0.8]]), np.array([[4.0, 6.0], [6.0, 14.0]])
-    >>> robust_covariance("HC0", data, Response.of("gaussian"), line, True, least_squares).round(4)
+    >>> robust_covariance("HC0", data, Response.of("gaussian"), line, True, least_squares, 4).round(4)
     array([[ 0.1854, -0.0486],
            [-0.0486,  0.0324]])
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"a robust covariance is one of {', '.join(get_args(Kind))}; got {kind!r}")
     theta = np.asarray(theta, dtype=np.float64)
     inverse = Symmetric.of(information)
     bread = inverse.root() @ inverse.root().T
-    squares = partial(_squared_scores, kind, response, theta, intercept, bread)
-    weight, meat = 0.0, np.zeros_like(bread)
-    for part_weight, part_meat in data.map(squares):
-        weight += part_weight
-        meat += part_meat
+    free = rows / (rows - inverse.rank) if rows > inverse.rank else np.nan
+    if kind == "clustered":
+        groups = data.reduce(partial(_sum_groups, response, theta, intercept))
+        count = len(groups.names)
+        if count < 2:
+            raise ValueError(f"all rows are of one group, {groups.names[0]}: clustered errors need 2 groups or more")
+        meat = groups.sums.T @ groups.sums * (count / (count - 1) * (rows - 1) / rows * free)
+    elif kind == "newey-west":
+        count = default_lags(rows) if lags is None else lags
+        start = _Lagged(np.zeros((0, theta.size)), np.zeros((count + 1, theta.size, theta.size)))
+        weights = 1 - np.arange(count + 1) / (count + 1)
+        products = np.einsum(
+            "l,lab->ab", weights, data.fold(partial(_add_lags, response, theta, intercept), start).sums
+        )
+        meat = products + products.T
+    elif kind in ("HC0", "HC1", "HC2", "HC3", "HC4"):
+        squares = partial(_squared_scores, kind, response, theta, intercept, bread, rows / max(inverse.rank, 1))
+        meat = sum(data.map(squares), np.zeros_like(bread)) * (free if kind == "HC1" else 1.0)
+    else:
+        raise ValueError(f"a robust covariance is one of {', '.join(COVARIANCES[1:])}; got {kind!r}")
     covariance = bread @ meat @ bread
-    if kind == "HC1":
-        covariance *= weight / (weight - inverse.rank) if weight > inverse.rank else np.nan
     return np.asarray((covariance + covariance.T) / 2)
 
 
+def default_lags(rows: float) -> int:
+    """Return the lags of Newey and West's covariance where none are given: their rule, 4 (n / 100)^(2/9).
+
+    Examples
+    --------
+    >>> default_lags(100), default_lags(1000)
+    (4, 6)
+    """
+    return int(4 * (rows / 100) ** (2 / 9))
+
+
 def _squared_scores(
-    kind: str, response: Response, theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, kernels: Any
-) -> tuple[float, FloatArray]:
-    """Return the weight of a batch's rows and the sum of their scores' products, (q, q)."""
-    weight, total = 0.0, np.zeros((theta.size, theta.size))
+    kind: str,
+    response: Response,
+    theta: FloatArray,
+    intercept: bool,
+    inverse: FloatArray,
+    rows_per_parameter: float,
+    part: Batch,
+    kernels: Any,
+) -> FloatArray:
+    """Return the sum of the products of the scores of a batch's observations, (q, q)."""
+    total = np.zeros((theta.size, theta.size))
     for rows in blocks(part, intercept, 2 * theta.size):
-        curve = response.curve(rows.predictor(theta), rows.y)
-        slope, curvature, often = curve.slope, curve.curvature, rows.weight
-        if rows.trials is not None:  # an observation's score is that of all its trials, or times its class's weight
-            slope, curvature = rows.trials[:, None] * slope, rows.trials[:, None, None] * curvature
-            often = often / rows.trials
-        if kind in ("HC2", "HC3"):
-            slope = _without_the_row(kind, slope, curvature, predictor_covariance(rows.design, inverse))
-        scores = (slope[:, :, None] * rows.design[:, None, :]).reshape(len(slope), -1)
-        block_weight, products = second_moments(kernels, scores, often)
-        weight += block_weight
-        total += products
-    return weight, total
+        slope, curvature, often = _observations(rows, response.curve(rows.predictor(theta), rows.y))
+        if kind not in ("HC0", "HC1"):
+            spread = predictor_covariance(rows.design, inverse)
+            slope = _without_the_row(kind, slope, curvature, spread, rows_per_parameter)
+        total += second_moments(kernels, _scores(slope, rows.design), often)[1]
+    return total
 
 
-def _without_the_row(kind: str, slope: FloatArray, curvature: FloatArray, spread: FloatArray) -> FloatArray:
+def _observations(rows: Rows, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return slope and curvature of each observation, that of all its trials, and how often there is one."""
+    if rows.trials is None:
+        return curve.slope, curve.curvature, rows.weight
+    slope, curvature = rows.trials[:, None] * curve.slope, rows.trials[:, None, None] * curve.curvature
+    return slope, curvature, rows.weight / rows.trials
+
+
+def _scores(slope: FloatArray, design: FloatArray) -> FloatArray:
+    """Return the score of each row, (n, q), theta column by column."""
+    return (slope[:, :, None] * design[:, None, :]).reshape(len(slope), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupScores:
+    """The sum of the scores of each group; two of them add up."""
+
+    names: npt.NDArray[Any]  # (g,), sorted
+    sums: FloatArray  # (g, q)
+
+    @classmethod
+    def of(cls, names: npt.NDArray[Any], scores: FloatArray) -> _GroupScores:
+        distinct, codes = np.unique(names, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        starts = np.searchsorted(codes[order], np.arange(len(distinct)))
+        return cls(distinct, np.add.reduceat(scores[order], starts, axis=0))
+
+    def __add__(self, other: _GroupScores) -> _GroupScores:
+        return self.of(np.concatenate([self.names, other.names]), np.concatenate([self.sums, other.sums]))
+
+
+def _sum_groups(response: Response, theta: FloatArray, intercept: bool, part: Batch, engine: Engine) -> _GroupScores:
+    """Return the sum of the scores of each group in a part."""
+    parts = engine.map(partial(_sum_groups_of_batch, response, theta, intercept), part)
+    return reduce(operator.add, parts)
+
+
+def _sum_groups_of_batch(response: Response, theta: FloatArray, intercept: bool, part: Batch, _: Any) -> _GroupScores:
+    return reduce(
+        operator.add,
+        (
+            _GroupScores.of(rows.groups, _weighted_scores(response, theta, rows))
+            for rows in blocks(part, intercept, 2 * theta.size)
+        ),
+    )
+
+
+def _weighted_scores(response: Response, theta: FloatArray, rows: Rows) -> FloatArray:
+    slope = response.curve(rows.predictor(theta), rows.y).slope
+    return _scores(rows.weight[:, None] * slope, rows.design)
+
+
+class _Lagged(NamedTuple):
+    """Sums over rows in their order."""
+
+    last: FloatArray  # (at most lags, q), the scores of the last rows
+    sums: FloatArray  # (lags + 1, q, q), the products of each score with the one so many rows before; half at lag 0
+
+
+def _add_lags(
+    response: Response, theta: FloatArray, intercept: bool, state: _Lagged, part: Batch, kernels: Any
+) -> _Lagged:
+    """Return the sums with the rows of another batch, which come next."""
+    last, sums = state.last, np.array(state.sums)
+    lags = len(sums) - 1
+    for rows in blocks(part, intercept, 2 * theta.size):
+        often = rows.weight if rows.trials is None else rows.weight / rows.trials
+        if not (often == 1).all():
+            raise ValueError(
+                "covariance='newey-west' reads rows in their order, one observation each, and weights='frequency' "
+                "repeats them: give weights='precision' or 'sampling', or leave out sample_weight"
+            )
+        scores = _weighted_scores(response, theta, rows)
+        known = np.concatenate([last, scores])
+        sums[0] += second_moments(kernels, scores, np.ones(len(scores)))[1] / 2
+        for lag in range(1, lags + 1):
+            first = max(len(last), lag)  # the first row with another so many rows before
+            sums[lag] += known[first:].T @ known[first - lag : len(known) - lag]
+        last = known[max(len(known) - lags, 0) :]
+    return _Lagged(last, sums)
+
+
+def _without_the_row(
+    kind: str, slope: FloatArray, curvature: FloatArray, spread: FloatArray, rows_per_parameter: float
+) -> FloatArray:
     """Return each row's slope as it would be, about, had the row not pulled the fit towards itself.
 
-    That is f(C G) s with C the curvature, G the covariance of the predictors and f(h) = 1 / (1 - h), or its root for
-    HC2. C G is not symmetric and C may be singular; with G = L L' it is s + C L g(L' C L) L' s, g(h) = (f(h) - 1) / h.
+    That is f(C G) s with C the curvature, G the covariance of the predictors and f(h) = (1 - h)^(-d / 2). C G is not
+    symmetric and C may be singular; with G = L L' it is s + C L g(L' C L) L' s, g(h) = (f(h) - 1) / h.
     """
     values, vectors = np.linalg.eigh(spread)
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     leverage, axes = np.linalg.eigh(np.swapaxes(root, 1, 2) @ curvature @ root)
-    rest = 1 - np.clip(leverage, 0.0, _MOST)
-    pull = 1 / rest if kind == "HC3" else 1 / (rest + np.sqrt(rest))  # g, without dividing by a small leverage
+    leverage = np.clip(leverage, 0.0, _MOST)
+    if kind == "HC4":
+        power = np.minimum(4.0, rows_per_parameter * leverage.sum(axis=1))[:, None]
+    else:
+        power = np.full((len(slope), 1), 1.0 if kind == "HC2" else 2.0)
+    grown = np.expm1(-power / 2 * np.log1p(-leverage))  # f - 1
+    pull = np.divide(grown, leverage, out=np.broadcast_to(power / 2, leverage.shape).copy(), where=leverage > 0)
     turned = root @ axes
     inner = np.einsum("nab,na->nb", turned, slope) * pull
     return np.asarray(slope + np.einsum("nab,nb->na", curvature, np.einsum("nab,nb->na", turned, inner)))

@@ -74,7 +74,7 @@ class Summary:
         fit = self.inference
         numbers = [
             "rows", "df_residual", "dispersion", "deviance", "null_deviance", "log_likelihood", "null_log_likelihood",
-            "aic", "bic", "pseudo_r2", "explained",
+            "aic", "bic", "pseudo_r2", "explained", "adjusted_r2",
         ]  # fmt: skip
         rows = zip(fit.names, *(column.tolist() for column in self._columns().values()), strict=True)
         heads = ["name", *self._columns()]
@@ -82,6 +82,7 @@ class Summary:
             "title": fit.title,
             "rank": int(fit.rank),
             **{name: float(getattr(fit, name)) for name in numbers},
+            "f_test": None if fit.f_test is None else fit.f_test._asdict(),
             "distribution": fit.distribution,
             "covariance_kind": fit.covariance_kind,
             "level": self.level,
@@ -124,7 +125,8 @@ class Summary:
         facts = _facts(self.inference)
         half = 1 + [name for name, _ in facts].index("covariance")
         left, right = _two_columns(facts[:half]), _two_columns(facts[half:])
-        right += [""] * (half - len(right))
+        left += [" " * len(left[0])] * (len(right) - len(left))
+        right += [""] * (len(left) - len(right))
         return [f"{one}{_GAP}{two}".rstrip() for one, two in zip(left, right, strict=True)]
 
     def _table_text(self) -> list[str]:
@@ -161,9 +163,22 @@ def _facts(fit: Inference) -> list[tuple[str, str]]:
         ("AIC", _general(fit.aic)),
         ("BIC", _general(fit.bic)),
         ("McFadden's R²", _general(fit.pseudo_r2)),
-        ("deviance explained" if fit.intercept else "explained, uncentred", _general(fit.explained)),
+        (_explained_name(fit), _general(fit.explained)),
+        ("adjusted R²", _general(fit.adjusted_r2)),
     ]
-    return [fact for fact in facts if not (fit.density and fact[0] == "McFadden's R²")]
+    hidden = {"McFadden's R²"} if fit.density else set()
+    hidden |= set() if fit.least_squares and fit.targets == 1 else {"adjusted R²"}
+    test = fit.f_test
+    if test is not None:
+        name = f"F({test.df}, {test.df_residual:g})"
+        facts += [(name, f"{test.statistic:.6g}"), ("p of F", _probability(test.p))]
+    return [fact for fact in facts if fact[0] not in hidden]
+
+
+def _explained_name(fit: Inference) -> str:
+    if fit.least_squares:
+        return "R²" if fit.intercept else "R², uncentred"
+    return "deviance explained" if fit.intercept else "explained, uncentred"
 
 
 def _general(value: float) -> str:

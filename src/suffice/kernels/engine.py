@@ -53,6 +53,8 @@ class Batch:
     trials
         The factor in ``weight`` that belongs to one observation, (n,), and does not tell how often there is one: the
         trials that a target is the mean of, the weight of a class; 1 where it is None.
+    groups
+        The cluster of each row, (n,), by name, on the host: for clustered standard errors. Kernels do not read it.
     start, stop
         The rows that count; all of them by default.
     work
@@ -74,6 +76,7 @@ class Batch:
     stop: int = -1
     work: int = 1
     trials: Any = None
+    groups: Any = None
     rows: int = field(init=False, repr=False)  #: how many rows count
     features: int = field(init=False, repr=False)  #: how many features a row has
 
@@ -81,7 +84,7 @@ class Batch:
         shape = getattr(self.x, "shape", None)
         if shape is None or len(shape) != 2:
             raise ValueError(f"x must be two-dimensional, rows by features; got {_seen(self.x)}")
-        for name in ("y", "weight", "offset", "trials"):
+        for name in ("y", "weight", "offset", "trials", "groups"):
             column = getattr(self, name)
             if column is None:
                 continue

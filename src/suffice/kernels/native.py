@@ -167,7 +167,7 @@ class NativeKernels:
             stop = min(start + height, batch.stop)
             columns: dict[str, Any] = {
                 name: None if getattr(batch, name) is None else getattr(batch, name)[start:stop]
-                for name in ("y", "weight", "offset", "trials")
+                for name in ("y", "weight", "offset", "trials", "groups")
             }
             block = replace(batch, x=x[start:stop].toarray(), start=0, stop=stop - start, **columns)
             part = ArrayKernels().curvature(block, response, *arguments)

@@ -149,7 +149,8 @@ class Stager:
                 columns[name] = self._send(slot, name, whole[part.start : part.stop], keep)
         if self._stream is not None:  # on a GPU
             slot.arrived = self._stream.record_event()
-        return Part(part, Batch(**columns))
+        groups = None if part.groups is None else part.groups[part.start : part.stop]  # names stay on the host
+        return Part(part, Batch(**columns, groups=groups))
 
     def _send(self, slot: _Slot, name: str, rows: Any, keep: bool) -> Array:
         torch = self._torch
