@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
-from suffice.data.frames import data_frame, numbers_of
+from suffice.data.frames import NamedMatrix, data_frame, numbers_of
 from suffice.data.refusals import refused_in_parts
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError, check_host_memory
@@ -36,6 +36,8 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     NaN and infinity are accepted: the kernels check every value. The arrays of a sparse matrix are checked before scipy
     uses them, which does not check them. A model whose ``_least_features`` is 0 takes rows without columns.
     """
+    if isinstance(x, NamedMatrix):
+        return _named(model, x, reset)
     least = getattr(model, "_least_features", 1)
     if least == 0 and hasattr(x, "iloc") and x.ndim == 2 and x.shape[1] == 0:
         x = np.empty(x.shape)  # a data frame that has an index alone
@@ -119,16 +121,40 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
         if isinstance(cells[row, column], str | bytes):
             where = f" in column {names[column]!r}" if names else ""
             return ValueError(
-                f"X[{row}, {column}] is {str(cells[row, column])!r}{where}: {type(model).__name__} needs numbers; use "
-                "CategoricalNB or MixedNB for categories, or convert the column to numbers"
+                f"X[{row}, {column}] is {str(cells[row, column])!r}{where}: {type(model).__name__} needs numbers; "
+                f"{_category_cures(names[column] if names else None)}"
             )
     return None
+
+
+def _category_cures(name: str | None) -> str:
+    """Return how to use a column of categories."""
+    factor = "a + b" if name is None else f"{name if name.isidentifier() else f'`{name}`'} + ..."
+    return (
+        f"for categories use a formula, suffice.formula.fit('y ~ {factor}', table); or an encoder, "
+        "make_pipeline(OneHotEncoder(), model) of scikit-learn; or CategoricalNB or MixedNB"
+    )
 
 
 def _is_plain(x: Any, least: int) -> bool:
     """Whether x needs no conversion and has no column names: a numeric NumPy or CSR matrix that is not empty."""
     known = type(x) is np.ndarray or (not isinstance(x, np.ndarray) and is_sparse(x) and x.format == "csr")
     return bool(known and x.ndim == 2 and x.dtype.kind in "biuf" and x.shape[0] > 0 and x.shape[1] >= least)
+
+
+def _named(model: Any, x: NamedMatrix, reset: bool) -> npt.NDArray[Any]:
+    """Return the numbers of a matrix with named columns; the names are stored, or compared with those stored."""
+    if reset:
+        model.feature_names_in_ = np.array(x.names, dtype=object)
+        model.n_features_in_ = len(x.names)
+    elif list(x.names) != list(getattr(model, "feature_names_in_", x.names)):
+        raise ValueError(
+            f"the columns {list(x.names)!r} are not those that the model was fitted to, "
+            f"{list(model.feature_names_in_)!r}: give them in this order"
+        )
+    elif x.shape[1] != model.n_features_in_:
+        raise wrong_width(model, x.shape[1], model.n_features_in_)
+    return x.values
 
 
 def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.references import R_FOLDER, r_data, r_design, r_results
 
-SCRIPTS = ["linear", "glm", "negative_binomial", "choices", "firth"]
+SCRIPTS = ["linear", "glm", "negative_binomial", "choices", "firth", "formulas"]
 
 
 def test_results_belong_to_the_data() -> None:

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """A matrix whose columns have names: rows that estimators take, without a library of data frames.
+
+    Examples
+    --------
+    >>> rows = NamedMatrix(np.zeros((3, 2)), ("age", "race[black]"))
+    >>> rows.shape, rows[:1].shape
+    ((3, 2), (1, 2))
+    """
+
+    values: npt.NDArray[np.float64]  # (n, d)
+    names: tuple[str, ...]  # (d,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows and columns."""
+        return self.values.shape
+
+    def __getitem__(self, rows: Any) -> NamedMatrix:
+        return NamedMatrix(self.values[rows], self.names)
 
 
 def data_frame(x: Any) -> nw.DataFrame[Any] | None:
@@ -18,7 +42,7 @@ def data_frame(x: Any) -> nw.DataFrame[Any] | None:
     --------
     >>> data_frame([[1.0]])
     """
-    if isinstance(x, np.ndarray | list) or sparse.issparse(x):
+    if isinstance(x, np.ndarray | list | NamedMatrix) or sparse.issparse(x):
         return None
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None

@@ -20,7 +20,7 @@ from suffice.metrics import Evaluation
 from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics import Labels, NormalEquations, Parts
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
-from suffice.store import Contents, Stored
+from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables import scan
 from suffice.tables.candidates import candidates, find_model_type
 from suffice.tables.encoding import Bins, Block, Targets, numeric_ranges
@@ -603,7 +603,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             parts["description"] = self._description._contents()
         if self.ledger_ is not None:
             parts["ledger"] = self.ledger_.contents()
-        return _nest(
+        return nest_contents(
             type(self).__name__,
             {
                 "parameters": {**self.get_params(deep=False), "columns": dict(self.columns) if self.columns else None},
@@ -626,7 +626,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
-        settings, parts = _unnest(contents)
+        settings, parts = unnest_contents(contents)
         model = cls(**settings["parameters"])
         model.schema_ = Schema.from_plain(settings["schema"])
         model._labels = Labels(tuple(settings["classes"]))
@@ -780,44 +780,3 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
             f"the models read columns in different orders, {mine!r} where the other reads {theirs!r}: give both tables "
             "the same order of columns, and fit again"
         )
-
-
-def _nest(kind: str, settings: Mapping[str, Any], parts: Mapping[str, Contents]) -> Contents:
-    """Return the contents of a model's file that holds other models.
-
-    Examples
-    --------
-    >>> inner = Contents("Mean", {"alpha": 0.5}, {}, {})
-    >>> settings, parts = _unnest(_nest("Whole", {"a": 1}, {"part": inner}))
-    >>> settings, parts["part"].kind, parts["part"].settings
-    ({'a': 1}, 'Mean', {'alpha': 0.5})
-    """
-    return Contents(
-        kind=kind,
-        settings={
-            "own": dict(settings),
-            "parts": {name: {"kind": part.kind, "settings": dict(part.settings)} for name, part in parts.items()},
-        },
-        statistics={f"{name}/{key}": each for name, part in parts.items() for key, each in part.statistics.items()},
-        arrays={f"{name}/{key}": each for name, part in parts.items() for key, each in part.arrays.items()},
-    )
-
-
-def _unnest(contents: Contents) -> tuple[dict[str, Any], dict[str, Contents]]:
-    """Return the settings of a model and the contents of the models within it."""
-    settings = contents.settings
-    parts = {
-        name: Contents(
-            part["kind"],
-            part["settings"],
-            _within(name, contents.statistics),
-            _within(name, contents.arrays),
-            contents.families,
-        )
-        for name, part in settings["parts"].items()
-    }
-    return settings["own"], parts
-
-
-def _within(name: str, named: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.partition("/")[2]: each for key, each in named.items() if key.partition("/")[0] == name}

@@ -1,0 +1,7 @@
+"""Regressions by formulas, as R writes them: terms, categories, splines, and a summary in the words of the table."""
+
+from suffice.formula.design import Design, ExtrapolationWarning
+from suffice.formula.errors import FormulaError
+from suffice.formula.model import FormulaModel, WeightsWarning, fit
+
+__all__ = ["Design", "ExtrapolationWarning", "FormulaError", "FormulaModel", "WeightsWarning", "fit"]

@@ -1,0 +1,9 @@
+"""Errors of formulas."""
+
+from __future__ import annotations
+
+from suffice.tables.errors import UsageError
+
+
+class FormulaError(UsageError):
+    """A formula that cannot be read, or that does not suit the data; the message names the cure."""

@@ -1,0 +1,866 @@
+"""Regressions by a formula: ``fit("low ~ age + C(race) * smoke", table)``."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from suffice.data.frames import NamedMatrix
+from suffice.discriminative import GLM, CollinearityWarning, LinearRegression, LogisticRegression, SoftmaxRegression
+from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
+from suffice.discriminative.summary import Summary
+from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
+from suffice.families import as_family
+from suffice.formula.cells import Categories, Cells, Level, Table
+from suffice.formula.design import (
+    Census,
+    Design,
+    category_cells,
+    evaluate,
+    learn_transforms,
+    resolve,
+)
+from suffice.formula.errors import FormulaError
+from suffice.formula.expressions import Call, Column, Expression, columns_of, parse_expression
+from suffice.formula.grammar import parse_formula
+from suffice.formula.transforms import Coding, Learner, LevelLearner, Scaling, Transform, find_level, learner_of
+from suffice.metrics import Evaluation
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored, nest_contents, unnest_contents
+from suffice.tables.errors import TableError, UsageError, listed, nearest
+from suffice.user_warnings import warn_user
+
+#: The column of a design without terms.
+ONES = "intercept"
+#: What belongs to the rows beside the terms, by the name of the argument.
+BESIDE = ("weights", "offset", "exposure", "trials")
+
+
+class WeightsWarning(UserWarning):
+    """Weights that are shares, where they count rows: standard errors would be those of very few rows."""
+
+
+def fit(
+    formula: str,
+    data: Any,
+    *,
+    family: Any = None,
+    estimator: Any = None,
+    weights: str | None = None,
+    offset: str | None = None,
+    exposure: str | None = None,
+    trials: str | None = None,
+    positive: Any = None,
+    unseen: str = "error",
+    missing: str = "drop",
+    **settings: Any,
+) -> FormulaModel:
+    """Fit a regression that a formula describes to the rows of a table.
+
+    Parameters
+    ----------
+    formula
+        The target, ``~``, and the terms, as in R: ``a + b``, ``a:b`` (interaction), ``a * b``, ``a / b``,
+        ``(a + b)**2``, ``- 1`` (no intercept), ``.`` (all other columns). A column of texts or booleans is a category.
+        Functions are ``log``, ``exp``, ``sqrt``, ``poly``, ``bs``, ``cr``, ``scale``, ``center``, ``offset``, ``C``
+        and ``I``, with arithmetic within them: ``log(income + 1)``, ``I(age**2)``,
+        ``C(race, Treatment("white"))``. No other code is run.
+    data
+        A data frame of pandas, Polars or Arrow; or what :func:`suffice.tables.open_table` takes: files, databases and
+        streams of data frames, which are read in batches. A first pass finds levels, means and knots.
+    family
+        The distribution of the target: a name (``"binomial"``, ``"poisson"``, ``"gamma"``, ``"multinomial"``, ...), or
+        a family of :mod:`suffice.families`. By default Gaussian for numbers, binomial for two classes, multinomial for
+        more.
+    estimator
+        What is fitted, a class or an instance, where the family does not choose it: Gaussian
+        :class:`~suffice.LinearRegression`, binomial :class:`~suffice.LogisticRegression`, multinomial
+        :class:`~suffice.SoftmaxRegression`, others :class:`~suffice.GLM`.
+    weights, offset, exposure, trials
+        The column, or an expression of columns, that is ``sample_weight``, ``offset``, ``exposure`` or ``trials`` of
+        the estimator's ``fit``. Weights count rows.
+    positive
+        The class that is modelled, of two: by default the second in order.
+    unseen
+        What happens to levels at prediction that the fit has not seen: ``"error"``, or ``"reference"``, which takes
+        them for the reference level.
+    missing
+        ``"drop"`` leaves rows with missing cells out, and says how many; ``"raise"`` refuses them. Blank texts are
+        missing.
+    **settings
+        Parameters of the estimator: ``l2=1.0``, ``covariance="HC3"``, ``penalty="firth"``, ``link="probit"``.
+
+    Returns
+    -------
+    FormulaModel
+        The fitted model, with ``summary()``, ``predict``, ``design`` and ``save``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "weight": [4.2, 5.6, 5.2, 6.1, 4.5, 4.8, 4.2, 4.4, 3.6, 5.9],
+    ...     "group": ["ctrl"] * 5 + ["trt"] * 5,
+    ... })
+    >>> model = fit("weight ~ group", table)
+    >>> {name: round(value, 4) for name, value in model.coefficients.items()}
+    {'intercept': 5.12, 'group[trt]': -0.54}
+    """
+    if unseen not in ("error", "reference"):
+        raise UsageError(f"unseen must be 'error' or 'reference'; got {unseen!r}")
+    if missing not in ("drop", "raise"):
+        raise UsageError(f"missing must be 'drop' or 'raise'; got {missing!r}")
+    table = Table(data)
+    parsed = parse_formula(formula, table.names)
+    given = {"weights": weights, "offset": offset, "exposure": exposure, "trials": trials}
+    beside = {name: _column_or_expression(name, value, table) for name, value in given.items() if value is not None}
+    plain = [factor for term in parsed.terms for factor in term]
+    read = list(dict.fromkeys(c for each in (parsed.target, *plain, *parsed.offsets) for c in columns_of(each)))
+    table.check_columns(read)
+    for name, expression in beside.items():
+        table.check_columns(list(columns_of(expression)), f"{name}={given[name]!r}")
+    read = list(dict.fromkeys([*read, *(c for each in beside.values() for c in columns_of(each))]))
+    terms = list(dict.fromkeys(tuple(dict.fromkeys(resolve(f, table) for f in term)) for term in parsed.terms))
+    known = [*parsed.offsets, *([beside.pop("offset")] if "offset" in beside else [])]
+
+    choice = _Choice.of(family, estimator, settings, "trials" in beside, bool(known) or "exposure" in beside)
+    target = resolve(parsed.target, table)
+    if choice.needs_classes and not _is_category(target):
+        target = Call("C", (("x", target),))
+    expressions = [target, *(factor for term in terms for factor in term), *known, *beside.values()]
+    learners: dict[str, Learner] = {}
+    if isinstance(target, Call) and target.function == "C":
+        learners[str(target)] = ClassLearner.of(target, choice.families)
+    transforms, census = learn_transforms(expressions, lambda: table.batches(read), table.is_in_memory, learners)
+    _check_census(census, missing, table)
+    outcome = Outcome.of(target, transforms.pop(str(target), None), positive)
+    design = replace(Design.learn(terms, parsed.intercept, transforms), unseen=unseen)
+    if not design.intercept and not design.names:
+        raise FormulaError(f"formula {formula!r} has neither terms nor an intercept")
+    model = FormulaModel(
+        formula, outcome, design, tuple(known), beside, read, census, choice.estimator(outcome, design)
+    )
+    model._learn(table)
+    return model
+
+
+def _column_or_expression(name: str, value: Any, table: Table) -> Expression:
+    if not isinstance(value, str):
+        raise FormulaError(
+            f"{name} must be the name of a column of the table, or an expression such as 'log(n)'; got "
+            f"{type(value).__name__}: add the values to the table as a column"
+        )
+    return Column(value) if value in table.names else parse_expression(value)
+
+
+def _is_category(expression: Expression) -> bool:
+    return isinstance(expression, Call) and expression.function == "C"
+
+
+def _check_census(census: Census, missing: str, table: Table) -> None:
+    """Raise where no row is left, or where rows with missing cells are to be refused."""
+    if not census.rows:
+        raise TableError(f"{table.title} has no rows: there is nothing to learn from")
+    cells = ", ".join(f"{name} in {count:,}" for name, count in census.missing.items())
+    if census.incomplete and missing == "raise":
+        raise TableError(
+            f"{census.incomplete:,} of {census.rows:,} rows have missing cells ({cells}): fill them in, or leave the "
+            "rows out with missing='drop'"
+        )
+    if census.incomplete == census.rows:
+        raise TableError(f"every row has a missing cell ({cells}): there is nothing to learn from")
+
+
+# The target.
+
+
+@dataclass(frozen=True)
+class ClassLearner(LevelLearner):
+    """The classes of the target; numbers between 0 and 1 that are more than two are proportions."""
+
+    families: tuple[str, ...] = ()  # of which the target may be
+
+    @classmethod
+    def of(cls, target: Call, families: tuple[str, ...]) -> Self:
+        """Return the learner of a target ``C(...)``."""
+        inner = target.x
+        named = f"the target {inner}"
+        plain = learner_of(target, named)
+        assert isinstance(plain, LevelLearner)
+        return cls(named, plain.contrast, plain.reference, plain.levels, families)
+
+    def settle(self, statistic: Any) -> Transform:
+        """Return the classes; the reference is the class that others are compared with."""
+        counts = statistic[0]
+        numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in counts)
+        if "bernoulli" in self.families and len(counts) > 2 and numbers and all(0 <= level <= 1 for level in counts):
+            return Scaling(0.0, 1.0)
+        if len(counts) < 2:
+            raise TableError(f"{self.name} has one class, {next(iter(counts))!r}: there is nothing to tell apart")
+        if self.families == ("bernoulli",) and len(counts) > 2:
+            raise FormulaError(
+                f"{self.name} has {len(counts)} classes ({listed(counts)}), and the binomial family has two: use "
+                "family='multinomial'"
+            )
+        found = super().settle(statistic)
+        assert isinstance(found, Coding)
+        return found
+
+    def _check(self, count: int) -> None:
+        if self.families != ("bernoulli",):
+            super()._check(count)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The target of a formula: numbers, or classes of which the first is the one that others are compared with."""
+
+    expression: Expression
+    classes: tuple[Level, ...] = ()
+
+    @classmethod
+    def of(cls, target: Expression, found: Transform | None, positive: Any) -> Self:
+        """Return the outcome, given the classes that were found."""
+        if not isinstance(found, Coding):
+            if positive is not None:
+                raise FormulaError(f"positive={positive!r} names a class; the target {target} has numbers")
+            inner = target.x if isinstance(target, Call) and _is_category(target) else target
+            return cls(inner)
+        levels, reference = list(found.levels), found.reference
+        if positive is not None:
+            if len(levels) > 2:
+                raise FormulaError(
+                    f"positive={positive!r} names one of two classes; {target} has {len(levels)}: choose the class "
+                    "that others are compared with by C(target, Treatment('class')) ~ ..."
+                )
+            assert isinstance(target, Call)
+            reference = 1 - find_level(positive, levels, f"positive={positive!r}: the target {target.x}")
+        return cls(target, (levels[reference], *(each for place, each in enumerate(levels) if place != reference)))
+
+    @property
+    def name(self) -> str:
+        """The target, as it is written in messages."""
+        coded = isinstance(self.expression, Call) and self.expression.function == "C"
+        return str(self.expression.x if isinstance(self.expression, Call) and coded else self.expression)
+
+    @property
+    def coding(self) -> Coding:
+        """The classes as levels."""
+        return Coding(self.classes, "treatment", 0)
+
+    def values(self, cells: Cells) -> npt.NDArray[Any]:
+        """Return the target of each row: numbers, or codes of classes; -1 and -2 where these are missing or unknown."""
+        if not self.classes:
+            return evaluate(self.expression, cells, {})
+        assert isinstance(self.expression, Call)
+        source = category_cells(self.expression.x, cells, {})
+        return self.coding.encode(source, self.name, "error")[0]
+
+    def unknown(self, cells: Cells, codes: npt.NDArray[Any]) -> list[str]:
+        """Return the classes of rows that the model does not know."""
+        assert isinstance(self.expression, Call)
+        source = category_cells(self.expression.x, cells, {})
+        rows = np.flatnonzero(codes == -2)
+        if isinstance(source, Categories):
+            return [str(source.levels[source.codes[row]]) for row in rows]
+        return [f"{source[row]:g}" for row in rows]
+
+
+# The estimator.
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The family and the estimator that were asked for."""
+
+    family: Any  # as it was given; None for the default
+    given: Any  # an estimator, not fitted; None for the one of the family
+    settings: Mapping[str, Any]
+    trials: bool
+    shifted: bool  # whether there are offsets
+
+    @classmethod
+    def of(cls, family: Any, estimator: Any, settings: Mapping[str, Any], trials: bool, shifted: bool) -> Self:
+        given = None
+        if estimator is not None:
+            if family is not None:
+                raise FormulaError("give a family or an estimator, not both: the estimator has its own family")
+            given = estimator(**settings) if isinstance(estimator, type) else clone(estimator)
+            if not isinstance(given, LinearPredictor):
+                raise FormulaError(
+                    "estimator must be LinearRegression, LogisticRegression, SoftmaxRegression, PoissonRegression, "
+                    f"GammaRegression or GLM; got {type(given).__name__}"
+                )
+            if not isinstance(estimator, type):
+                given.set_params(**settings)
+        if family is not None:
+            as_family(family)
+        return cls(family, given, settings, trials, shifted)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of the families that the target may be of, where it has classes."""
+        if isinstance(self.given, ScoredClasses):
+            one_of_two = isinstance(self.given, LogisticRegression)
+            return ("bernoulli", "multinomial") if one_of_two else ("multinomial",)
+        family = self.given.family if isinstance(self.given, GLM) else self.family
+        if family is None:
+            return ("bernoulli", "multinomial") if self.given is None else ()
+        return (str(as_family(family).name),)
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether numbers of the target are classes."""
+        if self.trials or (self.family is None and self.given is None):
+            return False
+        return self.families[:1] in (("bernoulli",), ("multinomial",))
+
+    def estimator(self, outcome: Outcome, design: Design) -> LinearPredictor:
+        """Return the estimator, which is not fitted."""
+        settings = {**self.settings, "fit_intercept": design.intercept and bool(design.names)}
+        if "class_weight" in settings and isinstance(settings["class_weight"], Mapping):
+            places = {str(label): (code - 1) % len(outcome.classes) for code, label in enumerate(outcome.classes)}
+            if len(outcome.classes) == 2:
+                places = {str(label): code for code, label in enumerate(outcome.classes)}
+            given = settings["class_weight"]
+            strange = [label for label in given if str(label) not in places]
+            if strange:
+                raise FormulaError(
+                    f"class_weight names {strange[0]!r}; the classes are {listed(outcome.classes)}"
+                    f"{nearest(str(strange[0]), places)}"
+                )
+            settings["class_weight"] = {places[str(label)]: weight for label, weight in given.items()}
+        if self.given is not None:
+            self._check_outcome(outcome)
+            found: LinearPredictor = clone(self.given).set_params(**settings)
+            return found
+        return self._of_family(outcome, settings)
+
+    def _check_outcome(self, outcome: Outcome) -> None:
+        classifier = isinstance(self.given, ScoredClasses)
+        if outcome.classes and not classifier and self.families != ("bernoulli",):
+            raise FormulaError(
+                f"{type(self.given).__name__} needs numbers, and the target {outcome.name} has the classes "
+                f"{listed(outcome.classes)}: use family='binomial' or 'multinomial'"
+            )
+        if classifier and not outcome.classes:
+            raise FormulaError(
+                f"{type(self.given).__name__} needs classes, and the target {outcome.name} has proportions or numbers: "
+                "use family='binomial' without estimator="
+            )
+
+    def _of_family(self, outcome: Outcome, settings: Mapping[str, Any]) -> LinearPredictor:
+        family = self.family
+        if family is None:
+            family = "gaussian" if not outcome.classes else "binomial" if len(outcome.classes) == 2 else "multinomial"
+        name, link = as_family(family).name, settings.get("link")
+        if outcome.classes and name not in ("bernoulli", "multinomial"):
+            raise FormulaError(
+                f"the target {outcome.name} has the classes {listed(outcome.classes)}, and the {name} family needs "
+                "numbers: use family='binomial' or 'multinomial'"
+            )
+        try:
+            if name == "gaussian" and not self.shifted and link is None:
+                return LinearRegression(**settings)
+            if name == "bernoulli" and outcome.classes and link is None and not self.trials:
+                return LogisticRegression(**settings)
+            if name == "multinomial":
+                return SoftmaxRegression(**settings)
+            return GLM(family, **settings)
+        except TypeError as error:
+            raise FormulaError(f"the estimator of the {name} family: {error}") from None
+
+
+# The model.
+
+
+class FormulaModel(Stored):
+    """A regression that was fitted by a formula; :func:`suffice.formula.fit` returns it.
+
+    Attributes
+    ----------
+    formula : the formula
+    design : the terms and their columns; ``design.matrix(data)`` are the numbers that the estimator reads
+    estimator_ : the estimator that was fitted to them
+    classes_ : (k,), where classes are predicted; the first is the one that others are compared with
+    rows_ : rows of the table, ``dropped_rows_`` of which had missing cells and were left out
+    dropped_columns_ : columns that depend on others, each with these; they have no coefficient
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from suffice import formula
+    >>> wet = ["yes", "no", "no", "yes", "yes", "no", "no", "yes"]
+    >>> rain = pd.DataFrame({"wet": wet, "cloud": [7, 2, 4, 8, 3, 1, 5, 6]})
+    >>> model = formula.fit("wet ~ cloud", rain, positive="yes")
+    >>> model.predict(pd.DataFrame({"cloud": [1, 8]}))
+    array(['no', 'yes'], dtype=object)
+    >>> print(model)
+    FormulaModel: wet ~ cloud (LogisticRegression)
+      intercept  -3.7209
+      cloud       0.82688
+    """
+
+    def __init__(
+        self,
+        formula: str,
+        outcome: Outcome,
+        design: Design,
+        offsets: tuple[Expression, ...],
+        beside: Mapping[str, Expression],
+        columns_read: Sequence[str],
+        census: Census,
+        estimator: LinearPredictor,
+    ) -> None:
+        self.formula = formula
+        self.design = design
+        self.estimator_ = estimator
+        self.rows_, self.dropped_rows_ = census.rows, census.incomplete
+        self.dropped_columns_: dict[str, list[str]] = {}
+        self._outcome = outcome
+        self._offsets = offsets
+        self._beside = dict(beside)
+        self._columns_read = list(columns_read)
+        self._missing = dict(census.missing)
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, (k,)."""
+        if not self._outcome.classes:
+            raise AttributeError(f"the target {self._outcome.name} has numbers, not classes")
+        found = np.empty(len(self._outcome.classes), dtype=object)
+        found[:] = self._outcome.classes
+        return found
+
+    @property
+    def _has_classes(self) -> bool:
+        return bool(self._outcome.classes)
+
+    @property
+    def _is_classifier(self) -> bool:
+        return isinstance(self.estimator_, ScoredClasses)
+
+    # Learning.
+
+    def _learn(self, table: Table) -> None:
+        """Fit the estimator; columns that depend on others are left out, as R does it, unless there is a penalty."""
+        piece: dict[str, Any] | None = None
+        if table.is_in_memory:
+            (cells,) = table.batches(self._columns_read)
+            piece = self._piece(cells.complete())
+            self._check_weights(piece.get("sample_weight"))
+        elif "weights" in self._beside:
+            self._check_weights(self._summed_weights(table))
+        penalised = any(getattr(self.estimator_, name, 0.0) for name in ("l2", "l1"))
+        plain = type(self.estimator_) is LinearRegression
+        if not penalised and len(self.design.names):
+            sums = self.estimator_ if plain else LinearRegression(fit_intercept=self.design.intercept)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CollinearityWarning)
+                self._fit(sums, table, piece, only_sums=not plain)
+            if sums.rank_ < len(self.design.names):
+                self.dropped_columns_ = dict(sums.dependent_columns_)
+                kept = [place for place, name in enumerate(self.design.names) if name not in self.dropped_columns_]
+                self.design = self.design.drop(list(self.dropped_columns_))
+                if piece is not None:
+                    piece["X"] = NamedMatrix(np.ascontiguousarray(piece["X"].values[:, kept]), self._names)
+                if not self.design.names:
+                    piece = self._piece(cells.complete()) if piece is not None else None
+                    self.estimator_.set_params(fit_intercept=False)
+            elif plain:
+                return
+        self._fit(self.estimator_, table, piece)
+
+    def _fit(
+        self, estimator: LinearPredictor, table: Table, piece: dict[str, Any] | None, only_sums: bool = False
+    ) -> None:
+        def reduced(part: dict[str, Any]) -> dict[str, Any]:
+            if not only_sums:
+                return part
+            found = {name: value for name, value in part.items() if name in ("X", "sample_weight")}
+            return {**found, "y": np.asarray(part["y"], dtype=np.float64)}
+
+        def batches() -> Iterator[dict[str, Any]]:
+            for cells in table.batches(self._columns_read):
+                complete = cells.complete()
+                if complete.rows:
+                    yield reduced(self._piece(complete))
+
+        try:
+            if piece is None:
+                estimator.fit(batches)
+                return
+            part = dict(reduced(piece))
+            estimator.fit(part.pop("X"), part.pop("y"), **part)
+        except TypeError as error:
+            taken = [name for name in ("offset", "exposure", "trials") if f"'{name}'" in str(error)]
+            if not taken:
+                raise
+            raise FormulaError(
+                f"{type(estimator).__name__} takes no {taken[0]}: give family= instead of estimator="
+            ) from None
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.design.names) or (ONES,)
+
+    def _piece(self, cells: Cells) -> dict[str, Any]:
+        """Return rows as the estimator reads them, by the names of the arguments of its ``fit``."""
+        found: dict[str, Any] = {"X": self._features(cells), "y": self._encoded_targets(cells)}
+        if "weights" in self._beside:
+            found["sample_weight"] = self._weights(cells)
+        found.update(self._known_parts(cells))
+        if "trials" in self._beside:
+            found["trials"] = evaluate(self._beside["trials"], cells, self.design.transforms)
+        return found
+
+    def _features(self, cells: Cells) -> NamedMatrix:
+        values = self.design.evaluate(cells) if self.design.names else np.ones((cells.rows, 1))
+        return NamedMatrix(values, self._names)
+
+    def _encoded_targets(self, cells: Cells) -> npt.NDArray[Any]:
+        values = self._outcome.values(cells)
+        if not self._has_classes:
+            return values
+        if not self._is_classifier:
+            return values.astype(np.float64)
+        # Softmax regression compares with the last class, a formula with the first.
+        return values if len(self._outcome.classes) == 2 and self._is_two else (values - 1) % len(self._outcome.classes)
+
+    @property
+    def _is_two(self) -> bool:
+        """Whether two classes have one predictor, that of the second."""
+        return isinstance(self.estimator_, LogisticRegression)
+
+    def _weights(self, cells: Cells) -> FloatArray:
+        found = evaluate(self._beside["weights"], cells, self.design.transforms)
+        bad = np.flatnonzero(found < 0)
+        if bad.size:
+            raise TableError(
+                f"weights: {self._beside['weights']} is {found[bad[0]]:g} in row {cells.position(int(bad[0]))}; "
+                "weights count rows, and cannot be negative"
+            )
+        return found
+
+    def _known_parts(self, cells: Cells) -> dict[str, FloatArray]:
+        """Return the offset and the exposure of each row."""
+        found: dict[str, FloatArray] = {}
+        if self._offsets:
+            parts = [evaluate(each, cells, self.design.transforms) for each in self._offsets]
+            found["offset"] = np.sum(parts, axis=0)
+        if "exposure" in self._beside:
+            found["exposure"] = evaluate(self._beside["exposure"], cells, self.design.transforms)
+        return found
+
+    def _summed_weights(self, table: Table) -> FloatArray:
+        parts = [self._weights(cells.complete()) for cells in table.batches(self._columns_read)]
+        return np.array([sum(float(each.sum()) for each in parts)])
+
+    def _check_weights(self, weights: FloatArray | None) -> None:
+        if weights is None:
+            return
+        total, rows = float(weights.sum()), self.rows_ - self.dropped_rows_
+        name = self._beside["weights"]
+        if not total > 0:
+            raise TableError(f"weights: {name} is 0 in all {rows:,} rows: there is nothing to learn from")
+        if abs(total - 1) < 1e-6 and rows > 1:
+            warn_user(
+                f"weights: {name} sums to 1 over {rows:,} rows. Weights count rows, so that standard errors are those "
+                f"of one row; for relative weights give weights='{name} * {rows}'",
+                WeightsWarning,
+            )
+
+    # Answers.
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        """Return the class, or the expected number, of each row of a table, (n,).
+
+        Where a cell is missing that the formula reads, the answer is NaN, or None of classes.
+        """
+        if not self._has_classes:
+            return np.concatenate([np.zeros(0), *(found for _, found in self._answers(data))])
+        parts = [np.zeros(0, dtype=object), *(self._named(found) for _, found in self._answers(data))]
+        return np.concatenate(parts)
+
+    def predict_proba(self, data: Any) -> FloatArray:
+        """Return the probability of each class for each row of a table, (n, k); NaN where a cell is missing."""
+        classes = self.classes_
+        return np.concatenate([np.zeros((0, len(classes))), *(found for _, found in self._answers(data))])
+
+    def _named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
+        """Return the most probable class of each row; None where it is not known."""
+        unknown = np.isnan(probabilities).any(axis=1)
+        found = self.classes_[np.where(unknown, 0, np.nan_to_num(probabilities).argmax(axis=1))]
+        found[unknown] = None
+        return found
+
+    def _answers(self, data: Any) -> Iterator[tuple[Cells, FloatArray]]:
+        """Yield batches of a table with the probabilities of classes, or the expected numbers, of their rows."""
+        table = data if isinstance(data, Table) else Table(data)
+        read = self._columns_to_predict
+        table.check_columns(read)
+        for cells in table.batches(read):
+            yield cells, self._answer(cells)
+
+    @property
+    def _columns_to_predict(self) -> list[str]:
+        known = [*self._offsets, *(each for name, each in self._beside.items() if name == "exposure")]
+        return list(dict.fromkeys([*self.design.columns_read, *(c for each in known for c in columns_of(each))]))
+
+    def _answer(self, cells: Cells) -> FloatArray:
+        """Return the probabilities of classes, (n, k), or the expected numbers, (n,), of a batch."""
+        incomplete = cells.incomplete()
+        kept = cells.take(np.flatnonzero(~incomplete)) if incomplete.any() else cells
+        some = self._answer_complete(kept)
+        if kept is cells:
+            return some
+        found = np.full((cells.rows, *some.shape[1:]), np.nan)
+        found[~incomplete] = some
+        return found
+
+    def _answer_complete(self, cells: Cells) -> FloatArray:
+        if not cells.rows:
+            return np.zeros((0, len(self._outcome.classes)) if self._has_classes else 0)
+        rows, known = self._features(cells), self._known_parts(cells)
+        if self._is_classifier:
+            found = np.asarray(self.estimator_.predict_proba(rows, **known))
+            return found if self._is_two else np.roll(found, 1, axis=1)
+        found = np.asarray(self.estimator_.predict(rows, **known), dtype=np.float64)
+        return np.column_stack([1 - found, found]) if self._has_classes else found
+
+    def evaluate(self, data: Any) -> Evaluation:
+        """Return how well the model predicts a table whose target is known; rows with missing cells are left out."""
+        table = Table(data)
+        read = list(dict.fromkeys([*columns_of(self._outcome.expression), *self._columns_to_predict]))
+        table.check_columns(read)
+        found = Evaluation("classes" if self._has_classes else "numbers", Labels(self._outcome.classes))
+        for cells in table.batches(read):
+            complete = cells.complete()
+            if not complete.rows:
+                continue
+            values, answers = self._outcome.values(complete), self._answer_complete(complete)
+            if self._has_classes:
+                found.add(answers, np.maximum(values, -1), self._outcome.unknown(complete, values))
+            else:
+                found.add(answers, values)
+        if not found.rows:
+            raise TableError(f"no row has the target {self._outcome.name} and all cells that the formula reads")
+        return found
+
+    def explain(self, data: Any) -> list[Explanation]:
+        """Return what each term adds to the linear predictor of each row, the intercept and offsets being the base."""
+        table = Table(data)
+        read = self._columns_to_predict
+        table.check_columns(read)
+        found: list[Explanation] = []
+        for cells in table.batches(read):
+            incomplete = cells.incomplete()
+            if incomplete.any():
+                row = int(np.argmax(incomplete))
+                name = next(each for each in read if cells.take(np.array([row])).missing()[each])
+                raise TableError(f"column {name!r} is missing in row {cells.position(row)}: there is no prediction")
+            found.extend(self._explain_batch(cells))
+        return found
+
+    def _explain_batch(self, cells: Cells) -> Iterator[Explanation]:
+        features, known = self._features(cells), self._known_parts(cells)
+        coef, intercept = self._coefficients_by_class()
+        shift = known.get("offset", np.zeros(cells.rows))
+        if "exposure" in known:
+            shift = shift + np.log(known["exposure"])
+        terms = self.design.columns_of_terms() if self.design.names else {}
+        places = {term: [self._names.index(name) for name in names] for term, names in terms.items()}
+        effects = np.stack(
+            [features.values[:, at] @ coef[:, at].T for at in places.values()] or [np.zeros((cells.rows, len(coef)))],
+            axis=2,
+        )  # (n, k, terms)
+        names, read = list(places) or [ONES], self.design.columns_read_by_terms()
+        answers = self._answer_complete(cells)
+        linear = isinstance(self.estimator_, LinearRegression) or self._response_name.endswith("/identity")
+        for row in range(cells.rows):
+            base = intercept + shift[row] * (np.arange(len(intercept)) > 0 if self._has_classes else 1.0)
+            values = [_shown_cells(read.get(term, ()), cells, row) for term in names]
+            if self._has_classes:
+                scores = ClassScores(list(self._outcome.classes), names, values, effects[row].tolist(), base.tolist())
+                yield Explanation.of(scores, row=cells.position(row))
+                continue
+            parts = effects[row, 0]
+            order = [place for place in np.argsort(-np.abs(parts), kind="stable") if parts[place]]
+            yield Explanation(
+                prediction=float(answers[row]),
+                against=None,
+                probability=None,
+                base=float(base[0]),
+                total=float(base[0] + parts.sum()),
+                contributions=tuple(Contribution(names[at], values[at], float(parts[at])) for at in order),
+                unit=EXPECTED_NUMBER if linear else f"linear predictor ({self._response_name})",
+                row=cells.position(row),
+            )
+
+    @property
+    def _response_name(self) -> str:
+        title = self.estimator_.summary().inference.title
+        return str(title.partition("(")[2].rpartition(")")[0])
+
+    def _coefficients_by_class(self) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients, (k, p), and intercepts, (k,): of each class less the first, or of the one predictor."""
+        coef = np.atleast_2d(np.asarray(self.estimator_.coef_, dtype=np.float64))
+        intercept = np.atleast_1d(np.asarray(self.estimator_.intercept_, dtype=np.float64))
+        if not self.design.names:
+            coef, intercept = np.zeros((len(coef), 1)), coef[:, 0]
+        if not self._has_classes:
+            return coef, intercept
+        if len(coef) == 1:
+            return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
+        coef, intercept = np.roll(coef, 1, axis=0), np.roll(intercept, 1)
+        return coef - coef[:1], intercept - intercept[:1]
+
+    # Inference.
+
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """The coefficient of each column by its name, the intercept first; NaN for columns that were dropped."""
+        found = self.summary().inference
+        return {name: float(value) for name, value in zip(found.names, found.estimate, strict=True)}
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return the table of coefficients by the names of the terms, with standard errors, tests and intervals.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+
+        Returns
+        -------
+        Summary
+            It prints as a table, which ends with the reference levels, the modelled class, rows that were left out and
+            columns that were dropped.
+        """
+        found = self.estimator_.summary(level).inference
+        names = [ONES, *self.design.names] if self.design.intercept else self.design.names
+        everything = [ONES, *self.design.all_names] if self.design.intercept else self.design.all_names
+        groups = self._parameter_groups(len(found.names) // max(len(names), 1))
+        width = len(everything)
+        places = np.array(
+            [group * width + everything.index(name) for group in range(len(groups)) for name in names], dtype=np.intp
+        )
+        estimate = np.full(width * len(groups), np.nan)
+        estimate[places] = found.estimate
+        covariance = None
+        if found.covariance is not None:
+            covariance = np.full((len(estimate), len(estimate)), np.nan)
+            covariance[np.ix_(places, places)] = found.covariance
+        titles = tuple(f"{group}: {name}" if group else name for group in groups for name in everything)
+        return Summary(
+            replace(
+                found,
+                title=f"{found.title}: {self.formula}",
+                names=titles,
+                estimate=estimate,
+                covariance=covariance,
+                notes=(*self._notes(), *found.notes),
+                intercept=self.design.intercept,
+                null_deviance=found.null_deviance if self.design.names else found.deviance,
+                null_log_likelihood=found.null_log_likelihood if self.design.names else found.log_likelihood,
+            ),
+            level,
+        )
+
+    def _parameter_groups(self, count: int) -> list[str]:
+        """Return what each column of theta is about: a class, or nothing where there is one."""
+        if count == 1:
+            return [""]
+        if self._has_classes:
+            return [str(each) for each in self._outcome.classes[1:]]
+        found = self.estimator_.summary().inference.names
+        step = len(found) // count
+        return [name.rpartition(": ")[0] for name in found[::step]]
+
+    def _notes(self) -> list[str]:
+        """Return what is to be read with the table: classes, reference levels, rows and columns left out."""
+        notes = []
+        classes = self._outcome.classes
+        if len(classes) == 2:
+            notes.append(f"modelled class: {self._outcome.name} = {classes[1]}, against {classes[0]}")
+        elif classes:
+            notes.append(f"log-odds of each class of {self._outcome.name} against {classes[0]}")
+        for name, coding in self.design.codings().items():
+            level = coding.levels[coding.reference]
+            if coding.contrast == "treatment":
+                notes.append(f"{name}: reference level {level}")
+            else:
+                notes.append(f"{name}: sum contrasts; {level} is minus the sum of the others")
+        if self.dropped_rows_:
+            cells = ", ".join(f"{name} {count:,}" for name, count in self._missing.items())
+            notes.append(f"{self.dropped_rows_:,} of {self.rows_:,} rows with missing cells were left out ({cells})")
+        for name, others in self.dropped_columns_.items():
+            notes.append(f"{name} was dropped: {dependence(name, others)}")
+        return notes
+
+    def __repr__(self) -> str:
+        found = self.coefficients
+        width = max(map(len, found))
+        lines = [f"  {name:<{width}}  {value: .5g}" for name, value in list(found.items())[:20]]
+        more = [f"  ... and {len(found) - 20} more: summary()"] if len(found) > 20 else []
+        return "\n".join([f"FormulaModel: {self.formula} ({type(self.estimator_).__name__})", *lines, *more])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{value:.5g}</td></tr>" for name, value in self.coefficients.items()
+        )
+        title = html.escape(f"{self.formula} ({type(self.estimator_).__name__})")
+        return f"<div><p><b>{title}</b></p><table>{rows}</table></div>"
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        own = {
+            "formula": self.formula,
+            "target": str(self._outcome.expression),
+            "classes": list(self._outcome.classes),
+            "design": self.design.settings(),
+            "offsets": [str(each) for each in self._offsets],
+            "beside": {name: str(each) for name, each in self._beside.items()},
+            "columns_read": self._columns_read,
+            "rows": self.rows_,
+            "dropped_rows": self.dropped_rows_,
+            "missing": self._missing,
+            "dropped_columns": self.dropped_columns_,
+        }
+        return nest_contents(type(self).__name__, own, {"estimator": self.estimator_._contents()})
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        own, parts = unnest_contents(contents)
+        kind = Stored.kinds[parts["estimator"].kind]
+        if not issubclass(kind, LinearPredictor):
+            raise ValueError(f"the estimator of a formula is no {kind.__name__}")
+        estimator = kind._from_contents(parts["estimator"])
+        design = Design.from_settings(own["design"])
+        outcome = Outcome(parse_expression(own["target"]), tuple(own["classes"]))
+        census = Census(int(own["rows"]), int(own["dropped_rows"]), dict(own["missing"]))
+        offsets = tuple(parse_expression(each) for each in own["offsets"])
+        beside = {name: parse_expression(own["beside"][name]) for name in BESIDE if name in own["beside"]}
+        model = cls(str(own["formula"]), outcome, design, offsets, beside, list(own["columns_read"]), census, estimator)
+        model.dropped_columns_ = {str(name): list(others) for name, others in own["dropped_columns"].items()}
+        if list(getattr(estimator, "feature_names_in_", [])) != list(model._names):
+            raise ValueError("the columns of the design are not those of the estimator")
+        return model
+
+
+def _shown_cells(columns: Sequence[str], cells: Cells, row: int) -> str:
+    """Return the cells of a row that a term reads, as text."""
+    found = []
+    for name in columns:
+        column = cells.columns[name]
+        found.append(str(column.levels[column.codes[row]]) if isinstance(column, Categories) else f"{column[row]:g}")
+    return ", ".join(found)
