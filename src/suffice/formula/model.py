@@ -38,8 +38,8 @@ from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.user_warnings import warn_user
 
-#: The column of a design without terms.
-ONES = "intercept"
+#: The name of the intercept among the coefficients.
+INTERCEPT = "intercept"
 #: What belongs to the rows beside the terms, by the name of the argument.
 BESIDE = ("weights", "offset", "exposure", "trials")
 
@@ -325,7 +325,7 @@ class _Choice:
 
     def estimator(self, outcome: Outcome, design: Design) -> LinearPredictor:
         """Return the estimator, which is not fitted."""
-        settings = {**self.settings, "fit_intercept": design.intercept and bool(design.names)}
+        settings = {**self.settings, "fit_intercept": design.intercept}
         if "class_weight" in settings and isinstance(settings["class_weight"], Mapping):
             places = {str(label): (code - 1) % len(outcome.classes) for code, label in enumerate(outcome.classes)}
             if len(outcome.classes) == 2:
@@ -472,9 +472,6 @@ class FormulaModel(Stored):
                 self.design = self.design.drop(list(self.dropped_columns_))
                 if piece is not None:
                     piece["X"] = NamedMatrix(np.ascontiguousarray(piece["X"].values[:, kept]), self._names)
-                if not self.design.names:
-                    piece = self._piece(cells.complete()) if piece is not None else None
-                    self.estimator_.set_params(fit_intercept=False)
             elif plain:
                 return
         self._fit(self.estimator_, table, piece)
@@ -510,7 +507,7 @@ class FormulaModel(Stored):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(self.design.names) or (ONES,)
+        return tuple(self.design.names)
 
     def _piece(self, cells: Cells) -> dict[str, Any]:
         """Return rows as the estimator reads them, by the names of the arguments of its ``fit``."""
@@ -523,8 +520,7 @@ class FormulaModel(Stored):
         return found
 
     def _features(self, cells: Cells) -> NamedMatrix:
-        values = self.design.evaluate(cells) if self.design.names else np.ones((cells.rows, 1))
-        return NamedMatrix(values, self._names)
+        return NamedMatrix(self.design.evaluate(cells), self._names)
 
     def _encoded_targets(self, cells: Cells) -> npt.NDArray[Any]:
         values = self._outcome.values(cells)
@@ -682,7 +678,7 @@ class FormulaModel(Stored):
             [features.values[:, at] @ coef[:, at].T for at in places.values()] or [np.zeros((cells.rows, len(coef)))],
             axis=2,
         )  # (n, k, terms)
-        names, read = list(places) or [ONES], self.design.columns_read_by_terms()
+        names, read = list(places) or [INTERCEPT], self.design.columns_read_by_terms()
         answers = self._answer_complete(cells)
         linear = isinstance(self.estimator_, LinearRegression) or self._response_name.endswith("/identity")
         for row in range(cells.rows):
@@ -714,8 +710,6 @@ class FormulaModel(Stored):
         """Return coefficients, (k, p), and intercepts, (k,): of each class less the first, or of the one predictor."""
         coef = np.atleast_2d(np.asarray(self.estimator_.coef_, dtype=np.float64))
         intercept = np.atleast_1d(np.asarray(self.estimator_.intercept_, dtype=np.float64))
-        if not self.design.names:
-            coef, intercept = np.zeros((len(coef), 1)), coef[:, 0]
         if not self._has_classes:
             return coef, intercept
         if len(coef) == 1:
@@ -746,8 +740,8 @@ class FormulaModel(Stored):
             columns that were dropped.
         """
         found = self.estimator_.summary(level).inference
-        names = [ONES, *self.design.names] if self.design.intercept else self.design.names
-        everything = [ONES, *self.design.all_names] if self.design.intercept else self.design.all_names
+        names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
+        everything = [INTERCEPT, *self.design.all_names] if self.design.intercept else self.design.all_names
         groups = self._parameter_groups(len(found.names) // max(len(names), 1))
         width = len(everything)
         places = np.array(
@@ -769,8 +763,6 @@ class FormulaModel(Stored):
                 covariance=covariance,
                 notes=(*self._notes(), *found.notes),
                 intercept=self.design.intercept,
-                null_deviance=found.null_deviance if self.design.names else found.deviance,
-                null_log_likelihood=found.null_log_likelihood if self.design.names else found.log_likelihood,
             ),
             level,
         )
@@ -852,7 +844,7 @@ class FormulaModel(Stored):
         beside = {name: parse_expression(own["beside"][name]) for name in BESIDE if name in own["beside"]}
         model = cls(str(own["formula"]), outcome, design, offsets, beside, list(own["columns_read"]), census, estimator)
         model.dropped_columns_ = {str(name): list(others) for name, others in own["dropped_columns"].items()}
-        if list(getattr(estimator, "feature_names_in_", [])) != list(model._names):
+        if list(getattr(estimator, "feature_names_in_", ())) != list(model._names):
             raise ValueError("the columns of the design are not those of the estimator")
         return model
 
