@@ -183,7 +183,7 @@ def test_more_columns_than_memory_are_refused_in_words(tmp_path, columns):
 
 
 def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
-    width = suffice.kernels.errors.host_memory() // 16
+    width = suffice.kernels.inputs.host_memory() // 16
     x = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, width))
     batch = Batch(x, np.arange(4))
     for kernel in ("event_counts", "diagonal_moments", "full_moments"):
@@ -202,7 +202,7 @@ def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
     ],
 )
 def test_parameters_that_do_not_fit_in_memory_are_refused_before_they_are_made(monkeypatch, model, share, what):
-    monkeypatch.setattr(suffice.kernels.errors, "host_memory", lambda: 1 << 31)
+    monkeypatch.setattr(suffice.kernels.inputs, "host_memory", lambda: 1 << 31)
     x = sparse.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, int((1 << 31) * share)))
     with pytest.raises(ValueError, match=rf"{what} would need \d+ GiB, .* hash features into fewer"):
         model.fit(x, [0, 1, 0, 1])

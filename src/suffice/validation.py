@@ -16,7 +16,8 @@ from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
 from suffice.data.frames import NamedMatrix, data_frame, numbers_of
 from suffice.data.refusals import refused_in_parts
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.errors import NonFiniteError, check_host_memory
+from suffice.kernels.errors import NonFiniteError
+from suffice.kernels.inputs import check_host_memory
 from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.native import is_csr
 from suffice.kernels.sparse import intact, intact_sparse

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suffice.kernels.engine import Batch
-from suffice.kernels.scores import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading
 
 from .content_cache import cached_by_content
 

@@ -8,7 +8,7 @@ from suffice.families.links import logit
 from suffice.families.response import Response
 from suffice.kernels import ArrayEngine, Batch, staging
 from suffice.kernels.array_kernels import ArrayKernels
-from suffice.kernels.errors import host_memory
+from suffice.kernels.inputs import host_memory
 from suffice.kernels.memory import out_of_memory
 from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.statistics import DiagonalMoments, Labels, TiedMoments

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from suffice.kernels import Batch, ThreadEngine
+from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.native import NativeKernels
-from suffice.kernels.scores import JOINT, Reading
 
 from . import oracle_scores
 from .test_scores import KERNELS, NAN, READINGS, agree, features_of, parameters

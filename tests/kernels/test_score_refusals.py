@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suffice.kernels.engine import Batch
-from suffice.kernels.scores import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading
 from tests.each import for_each
 
 from .backends import Backend

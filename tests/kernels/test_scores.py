@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as stn
 
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import Batch
-from suffice.kernels.scores import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading
 from tests.each import for_each
 
 from . import oracle_scores

@@ -22,8 +22,8 @@ from suffice.discriminative.summary import Summary
 from suffice.estimator import ClassifierInPartsMixin, FittedParameters, accuracy_in_parts, row_wise, scored_dataset
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
-from suffice.kernels.libraries import beside, joined, named_classes
-from suffice.kernels.scores import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.libraries import beside, named_classes
 from suffice.solvers import Solution
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
@@ -115,7 +115,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
             x = self._as_read(x)
-            return joined(engine_for(self._engine, x).map(partial(linear_scores, coef, intercept, reading), Batch(x)))
+            return engine_for(self._engine, x).map_rows(partial(linear_scores, coef, intercept, reading), Batch(x))
 
     @property
     def _least_features(self) -> int:
@@ -247,7 +247,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
             return self._read(X, coef, intercept, reading)
         scores = Batch(self._moved(self._read(X, coef, intercept), offset))
         same = partial(linear_scores, np.eye(len(coef)), np.zeros(len(coef)), reading)
-        return joined(engine_for(self._engine, scores.x).map(same, scores))
+        return engine_for(self._engine, scores.x).map_rows(same, scores)
 
     @row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None) -> Any:

@@ -12,7 +12,7 @@ from scipy.linalg import qr
 from suffice.data import EncodedDataset
 from suffice.discriminative.robust import blocks, predictor_covariance, second_moments
 from suffice.families import Response
-from suffice.kernels import Batch, errors
+from suffice.kernels import Batch, inputs
 from suffice.solvers import Solution, Trace
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import Curvature
@@ -66,7 +66,7 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
     array([-1.6094,  3.2189])
     """
     theta = np.array(start, dtype=np.float64)
-    errors.check_theta(theta, data.n_features + int(intercept))
+    inputs.check_theta(theta, data.n_features + int(intercept))
     search = _Search.over(data, intercept)
     point = search.at(theta)
     score, step, length = search.step(point)

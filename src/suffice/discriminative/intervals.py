@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from suffice.kernels import Batch, Engine
-from suffice.kernels.libraries import beside, joined
+from suffice.kernels.libraries import beside
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
@@ -65,7 +65,7 @@ class Interval:
 def interval_of(engine: Engine, x: Any, interval: Interval) -> Any:
     """Return how far each interval reaches to either side of the prediction, (n, t), in the library of x."""
     score = partial(_distances, interval.centre[None, :], interval.whitener[None, :, :])
-    distances = -2 * joined(engine.map(score, Batch(x)))[:, :1]  # squared
+    distances = -2 * engine.map_rows(score, Batch(x))[:, :1]  # squared
     of_target = interval.noise if interval.of == "target" else np.zeros_like(interval.noise)
     variance = (distances + interval.level_variance) * beside(x, interval.scale)[None, :] + beside(x, of_target)[
         None, :

@@ -17,7 +17,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Ascent, Descent, Pace
 from suffice.kernels.engine import engine_for
-from suffice.kernels.libraries import is_sparse, joined, taken
+from suffice.kernels.libraries import is_sparse, taken
 from suffice.kernels.native import Ridge
 from suffice.solvers.base import (
     Capability,
@@ -265,7 +265,7 @@ def predictors_of(theta: FloatArray, intercept: bool, rows: Batch, engine: Engin
     """Return the linear predictors of every row of a batch, (n, t), on the host, offsets included."""
     coef = np.ascontiguousarray(theta[int(intercept) :].T)
     level = theta[0] if intercept else np.zeros(theta.shape[1])
-    z = to_host(joined(engine.map(partial(_scores, coef, level), replace(rows, y=None, offset=None))))
+    z = to_host(engine.map_rows(partial(_scores, coef, level), replace(rows, y=None, offset=None)))
     offset = rows.offset if rows.offset is None else rows.offset[rows.start : rows.stop]
     return z if offset is None else z + offset.reshape(len(offset), -1)
 

@@ -22,9 +22,9 @@ from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Correction
 from suffice.kernels.engine import engine_for
-from suffice.kernels.libraries import joined, named_classes
+from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.libraries import named_classes
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.scores import JOINT, Reading
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -338,7 +338,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
             return kernels.linear_scores(part, coef, intercept, reading)
 
         with validation.naming_cells():
-            return joined(engine_for(self._engine, x).map(score, Batch(x)))
+            return engine_for(self._engine, x).map_rows(score, Batch(x))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

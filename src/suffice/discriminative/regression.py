@@ -49,7 +49,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
 from suffice.kernels.engine import default_engine, engine_for
-from suffice.kernels.errors import check_host_memory
+from suffice.kernels.inputs import check_host_memory
 from suffice.kernels.libraries import beside, is_foreign, is_sparse, taken
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from suffice.discriminative.robust import CELLS, read_rows
 from suffice.families import Response
-from suffice.kernels import Batch, Engine, errors
+from suffice.kernels import Batch, Engine, errors, inputs
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import taken
 from suffice.kernels.native import is_csr
@@ -317,7 +317,7 @@ def find_separation(
     ('complete', ('dose',))
     """
     theta = np.asarray(theta, dtype=np.float64)
-    errors.check_theta(theta, batch.features + int(intercept))
+    inputs.check_theta(theta, batch.features + int(intercept))
     if theta.shape[1] != classes - 1:
         raise errors.wrong_shape("theta", f"({theta.shape[0]}, {classes - 1})", theta.shape)
     if len(names) != len(theta):

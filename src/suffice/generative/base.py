@@ -21,6 +21,7 @@ from suffice.data import ArrayDataset, Dataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows, read_again
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import ClassifierInPartsMixin, ReadFromStatistics, read_attribute, row_wise
+from suffice.families.priors import check_alpha
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanations
@@ -973,6 +974,19 @@ def stack_held(held: list[HeldRows]) -> Batch:
 def is_auto(value: Any) -> bool:
     """Whether a setting is to be chosen by the data."""
     return isinstance(value, str) and value == "auto"
+
+
+def check_smoothing(alpha: Any) -> None:
+    """Raise unless alpha is "auto", or a finite number of 0 or more, or one such number per feature."""
+    if not isinstance(alpha, str):
+        smoothing_strength(alpha, np.size(alpha))
+    elif alpha != "auto":
+        raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {alpha!r}")
+
+
+def smoothing_strength(alpha: Any, features: int) -> float | FloatArray:
+    """Return a smoothing strength, one number or one per feature, (d,); raise if it is negative, NaN or infinite."""
+    return alpha if type(alpha) is float and 0 <= alpha < np.inf else check_alpha(alpha, features)
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from suffice.kernels import Batch
 from suffice.kernels.errors import NonFiniteError
+from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics.base import FloatArray
 
 #: A row is impossible under a class when its vetoes sum to more than this.

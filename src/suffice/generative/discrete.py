@@ -11,7 +11,7 @@ import numpy.typing as npt
 from suffice import validation
 from suffice.estimator import read_attribute
 from suffice.families.priors import check_alpha
-from suffice.generative.base import GenerativeClassifier
+from suffice.generative.base import GenerativeClassifier, check_smoothing
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
 from suffice.kernels.errors import NegativeCountError
@@ -36,11 +36,7 @@ class DiscreteNB(GenerativeClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
-        else:
-            check_alpha(self.alpha, np.size(self.alpha))
+        check_smoothing(self.alpha)
 
     def _alpha(self, features: int) -> FloatArray:
         """Return the smoothing of each feature, (d,)."""

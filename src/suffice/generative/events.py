@@ -14,9 +14,9 @@ from suffice.families import Bernoulli, Multinomial, Poisson
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta, log_without_zeros
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
+from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 

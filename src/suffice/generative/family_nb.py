@@ -16,7 +16,7 @@ from suffice.estimator import read_attribute
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_known
-from suffice.generative.base import PriorsGiven
+from suffice.generative.base import PriorsGiven, check_smoothing
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
 from suffice.kernels import Batch
@@ -82,11 +82,7 @@ class FamilyNB(PriorsGiven):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_scalar(as_family(self.family))
-        if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
-        else:
-            check_alpha(self.alpha, np.size(self.alpha))
+        check_smoothing(self.alpha)
 
     def _summed_parameters(self) -> dict[str, Any]:
         return {"family": as_family(self._params.family)}

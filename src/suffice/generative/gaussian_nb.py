@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,12 +12,13 @@ import numpy.typing as npt
 
 from suffice.estimator import read_attribute
 from suffice.families import Gaussian
-from suffice.families.priors import check_alpha
 from suffice.generative import leave_one_out
-from suffice.generative.base import PriorsGiven
+from suffice.generative.base import PriorsGiven, check_smoothing, smoothing_strength
+from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.generative.discrete import ALPHAS
-from suffice.generative.gaussians import Independent
 from suffice.kernels import Batch
+from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.libraries import dense
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, Statistics
@@ -86,11 +89,7 @@ class GaussianNB(PriorsGiven):
         super()._check_settings()
         if isinstance(self.var_smoothing, str) or not 0 <= self.var_smoothing < np.inf:
             raise ValueError(f"var_smoothing must be a finite number, 0 or more; got {self.var_smoothing!r}")
-        if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {self.alpha!r}")
-        else:
-            check_alpha(self.alpha, np.size(self.alpha))
+        check_smoothing(self.alpha)
 
     def _can_wait(self, x: Any) -> bool:
         return isinstance(x, np.ndarray) and not np.isinf(x).any()
@@ -99,10 +98,10 @@ class GaussianNB(PriorsGiven):
         return DiagonalMoments.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Independent:
-        return Independent(smoothed(statistics, self._params.var_smoothing, self._setting("alpha")))
+        return smoothed(statistics, self._params.var_smoothing, self._setting("alpha"))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
-        alpha = check_alpha(self._setting("alpha"), statistics.mean.shape[1])
+        alpha = smoothing_strength(self._setting("alpha"), statistics.mean.shape[1])
         constant = never_varies(*statistics.pooled())
 
         def variances(weights: FloatArray, spread: FloatArray, total: FloatArray, overall: FloatArray) -> FloatArray:
@@ -121,14 +120,14 @@ class GaussianNB(PriorsGiven):
     def theta_(self) -> FloatArray:
         """The mean of each class and feature, (k, d)."""
         conditional: Any = self.joint_.conditional
-        mean: FloatArray = conditional.family.mu
+        mean: FloatArray = conditional.mean
         return mean
 
     @read_attribute
     def var_(self) -> FloatArray:
         """The variance of each class and feature, (k, d)."""
         conditional: Any = self.joint_.conditional
-        variance: FloatArray = conditional.family.sigma2
+        variance: FloatArray = conditional.variance
         return variance
 
     @read_attribute
@@ -156,17 +155,17 @@ def _added(variance: FloatArray, share: float) -> FloatArray:
     return np.asarray(np.where(variance > 0, share * np.minimum(largest, _OWN_SCALE * variance), share * largest))
 
 
-def smoothed(statistics: DiagonalMoments, share: float, alpha: npt.ArrayLike) -> Gaussian:
-    """Return the Gaussian of each class and feature, (k, d), its variance smoothed.
+def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independent:
+    """Return the Gaussian of each class and feature, with smoothed variances.
 
-    A feature that never varies tells classes nothing, and has the variance 1 (or the smoothing's) in each. A class, or
-    a cell of it, that was never seen is described by the feature over all rows.
+    A feature that never varies does not separate classes, and has the variance 1 (or the smoothing's) in each. For
+    a class, or a feature in it, that was never seen, mean and variance are those of all rows.
     """
-    strength = check_alpha(alpha, statistics.mean.shape[1])
+    strength = smoothing_strength(alpha, statistics.mean.shape[1])
     pooled_mean, pooled_variance = statistics.pooled()
-    constant = never_varies(pooled_mean, pooled_variance)
     observed = statistics.observed
     seen = observed > 0
+    constant = never_varies(pooled_mean, pooled_variance)
     variance = (statistics.spread + strength * pooled_variance) / np.where(seen, observed + strength, 1.0)
     added = _added(np.where(constant, 0.0, pooled_variance), share)
     mean = np.where(seen, statistics.mean, pooled_mean)
@@ -180,4 +179,62 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: npt.ArrayLike) ->
             f"feature {feature} does not vary in class {label!r}: its variance is 0; give var_smoothing or alpha > 0, "
             "or drop the feature"
         )
-    return Gaussian(mean, variance)
+    return Independent(mean, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Independent(Conditional):
+    """Independent Gaussian features. A missing cell is integrated out: its factor is 1."""
+
+    mean: FloatArray  # (k, d)
+    variance: FloatArray  # (k, d), above 0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.mean).all() and np.isfinite(self.variance).all()):
+            _ = self.family  # raises an error with the position and the value
+
+    @cached_property
+    def family(self) -> Gaussian:
+        """The Gaussians, (k, d)."""
+        return Gaussian(self.mean, self.variance)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.mean)
+
+    @property
+    def theta(self) -> Theta | None:
+        """The linear form, where all classes have the same variances."""
+        mu, sigma2 = self.mean, self.variance
+        if not (sigma2 == sigma2[0]).all():
+            return None
+        return Theta(mu / sigma2, -0.5 * (mu**2 / sigma2).sum(axis=1))
+
+    @property
+    def apart(self) -> Theta | None:
+        """The linear form of the means about their centre."""
+        if self.theta is None:
+            return None
+        centre = self.mean.mean(axis=0)
+        coef = (self.mean - centre) / self.variance
+        return Theta(coef, -0.5 * ((self.mean - centre) * coef).sum(axis=1) - coef @ centre)
+
+    def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
+        """Return what a reading makes of the Gaussian log-densities' sum."""
+        return kernels.diagonal_scores(batch, self.mean, self.variance, intercept, reading)
+
+    def contributions(self, x: Any) -> Contributions:
+        """Return the log-density of every cell."""
+        values = dense(x)
+        known = ~np.isnan(values)
+        parts = [
+            np.where(known, Gaussian(mu, sigma2).log_prob(np.where(known, values, 0.0)), 0.0)
+            for mu, sigma2 in zip(self.mean, self.variance, strict=True)
+        ]
+        return Contributions(parts, np.zeros((len(values), self.classes)))
+
+    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
+        """Return rows."""
+        noise = random.standard_normal((len(codes), self.mean.shape[1]))
+        return self.mean[codes] + np.sqrt(self.variance[codes]) * noise

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta
 from suffice.kernels import Batch, Engine
-from suffice.kernels.libraries import joined
-from suffice.kernels.scores import Reading
+from suffice.kernels.inputs import Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -62,9 +61,10 @@ class Joint:
 
     def read(self, engine: Engine, x: Any, what: What) -> Any:
         """Return one reading of every row of x."""
+        log_prior = self.log_prior
         reading = Reading(what, self.temperature, self.prior / self.prior.sum())
-        score = partial(_score, self.conditional, self.log_prior, reading)
-        return joined(engine.map(score, Batch(x)))
+        score = partial(_score, self.conditional, log_prior, reading)
+        return engine.map_rows(score, Batch(x))
 
     def with_temperature(self, temperature: float) -> Joint:
         """Return the same distribution with posteriors sharpened or softened."""
@@ -113,7 +113,7 @@ def read_many(joints: Sequence[Joint], engine: Engine, x: Any, what: Literal["jo
             score = partial(_second_of_two, _stacked([_less_the_first(joint) for joint in some]))
         else:
             score = partial(_score_together, _stacked([_with_prior(joint) for joint in some]), len(some), what)
-        together = joined(engine.map(score, Batch(x)))  # (n, distributions) or (n, distributions, k)
+        together = engine.map_rows(score, Batch(x))  # (n, distributions) or (n, distributions, k)
         results.extend(together[:, place, ...] for place in range(len(some)))
     return results
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families.gaussian import LOG_2PI
-from suffice.generative.gaussians import dense
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.libraries import is_foreign, is_sparse
+from suffice.kernels.libraries import dense, is_foreign, is_sparse
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host
 from suffice.statistics import Statistics

@@ -26,7 +26,6 @@ from suffice.generative.discrete import ALPHAS
 from suffice.generative.events import Arrivals, Categories, Presences, category_table
 from suffice.generative.explanation import Explanations
 from suffice.generative.gaussian_nb import GaussianNB, smoothed
-from suffice.generative.gaussians import Independent
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
 from suffice.kernels import Batch
@@ -206,7 +205,7 @@ class MixedNB(PriorsGiven):
         alpha = self._strength(kind)
         match kind:
             case "numeric":
-                return Independent(smoothed(part, self._params.var_smoothing, alpha))
+                return smoothed(part, self._params.var_smoothing, alpha)
             case "count":
                 return Arrivals.of(Poisson.estimate(part, alpha))
             case "boolean":

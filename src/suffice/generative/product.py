@@ -21,8 +21,8 @@ from suffice.generative.conditional import Conditional, Contributions, Linear, l
 from suffice.generative.events import Categories, Presences, log_factorials
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
+from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.protocol import Kernels
-from suffice.kernels.scores import JOINT, Reading
 from suffice.statistics import (
     DiagonalMoments,
     EventCounts,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.families.multinomial import Multinomial
-from suffice.kernels import errors
+from suffice.kernels import errors, inputs
 from suffice.kernels.array_blocks import Array, Block, Blocks, to_host
 from suffice.kernels.array_moments import symmetric
 from suffice.kernels.engine import Batch
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def check_regression(batch: Batch, response: Response, theta: FloatArray, intercept: bool) -> None:
     """Raise where targets, coefficients and offset fit neither the response nor each other."""
-    errors.check_theta(theta, batch.features + intercept)
+    inputs.check_theta(theta, batch.features + intercept)
     parameters, predictors = theta.shape
-    errors.check_offset(batch.offset, predictors)
+    inputs.check_offset(batch.offset, predictors)
     if response.family is Multinomial:
-        errors.check_classes(predictors + 1, batch.y)
+        inputs.check_classes(predictors + 1, batch.y)
         return
-    targets = errors.count_targets(batch.y)
+    targets = inputs.count_targets(batch.y)
     if response.vector_targets:
         if len(batch.y.shape) != 2 or targets != predictors:
             raise errors.wrong_shape("y", f"({batch.y.shape[0]}, {predictors})", batch.y.shape)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from suffice.kernels import errors
+from suffice.kernels import inputs
 from suffice.kernels.array_blocks import Array, Block, Blocks, to_host
 from suffice.kernels.array_curvature import RunningCurvature, check_regression
 from suffice.kernels.array_local import LOCAL_ROWS, LocalBlocks
@@ -64,7 +64,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
     @in_blocks
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.class_weights(classes))
         if found is not None:  # on a GPU
             return found
@@ -73,13 +73,13 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         for block in blocks:
             total = total + block.members(classes).weights()
         weights = to_host(total)
-        errors.check_overflow(weights)
+        inputs.check_overflow(weights)
         return weights
 
     @in_blocks
     def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), the sum of x per class, (k, d), and with ``missing`` the cells."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.event_counts(classes))
         if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
@@ -90,8 +90,8 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         self, batch: Batch, classes: int, threshold: float, missing: bool = False
     ) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), the weight of rows with x > threshold, (k, d), and with ``missing`` the cells."""
-        errors.check_threshold(threshold)
-        errors.check_classes(classes, batch.y)
+        inputs.check_threshold(threshold)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.presence_counts(classes, threshold))
         if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
@@ -108,7 +108,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights, (k,), and the weight of each category, (k, sum of sizes), features side by side."""
-        errors.check_sizes(sizes, batch.features, 0 if missing else 1)
+        inputs.check_sizes(sizes, batch.features, 0 if missing else 1)
         feature = np.repeat(np.arange(batch.features), sizes)  # of each column of counts
         category = np.concatenate([np.arange(0), *map(np.arange, sizes)])
 
@@ -128,7 +128,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         missing: bool,
     ) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), the sum per class of what ``read`` makes of a block, (k, columns), and cells."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         blocks = self._blocks(batch, 2 * classes + batch.features + (4 if missing else 2) * columns)
         weights, sums = RunningWeights(blocks, classes), blocks.zeros(classes, columns)
         for block in blocks:
@@ -138,13 +138,13 @@ class ArrayKernels(ArrayScores, ArrayWalks):
             sums = sums + members.sums(values)
         rows, cells = weights.finished()
         finished = rows, to_host(sums)
-        errors.check_overflow(*finished)
+        inputs.check_overflow(*finished)
         return (*finished, cells) if missing else finished
 
     @in_blocks
     def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
         """Return class weights, (k,), means and centred sums of squares, (k, d), and with ``missing`` the cells."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.diagonal_moments(classes))
         if found is not None:  # on a GPU
             return (*found, np.zeros((classes, 0))) if missing else found
@@ -154,14 +154,14 @@ class ArrayKernels(ArrayScores, ArrayWalks):
     @in_blocks
     def full_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and centred scatter per class, (k, d, d)."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.full_moments(classes))
         return self._class_moments(batch, classes, FullSpread)[:3] if found is None else found
 
     @in_blocks
     def tied_moments(self, batch: Batch, classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         found = self._at_once(batch, lambda sums: sums.tied_moments(classes))
         return self._class_moments(batch, classes, TiedSpread)[:3] if found is None else found
 
@@ -169,7 +169,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         self, batch: Batch, classes: int, spread: type[Spread], missing: bool = False
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return class weights, means, spread and the weight of the known cells."""
-        errors.check_classes(classes, batch.y)
+        inputs.check_classes(classes, batch.y)
         blocks = self._blocks(batch, 2 * classes + (6 if missing else 4) * batch.features)
         moments = RunningMoments(blocks, classes, batch.features, spread)
         for block in blocks:
@@ -180,14 +180,14 @@ class ArrayKernels(ArrayScores, ArrayWalks):
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class."""
         mean = np.asarray(mean, dtype=np.float64)
-        errors.check_classes(classes, batch.y)
-        errors.check_mean(mean, classes, batch.features)
+        inputs.check_classes(classes, batch.y)
+        inputs.check_mean(mean, classes, batch.features)
         return quartic_sums(self._blocks(batch, 3 * classes + 4 * batch.features), mean)
 
     @in_blocks
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:
         """Return the weight, the mean, (d + t,), and the centred scatter, (d + t, d + t), of the rows [x, y]."""
-        columns = batch.features + errors.count_targets(batch.y)
+        columns = batch.features + inputs.count_targets(batch.y)
         found = self._at_once(batch, lambda sums: sums.normal_equations())
         if found is not None:  # on a GPU
             return found
@@ -225,7 +225,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False
     ) -> LocalMoments:
         """Return the weighted products of the local design and the targets around each query."""
-        errors.check_queries(batch, rows)
+        inputs.check_queries(batch, rows)
         return LocalBlocks(batch, rows, neighbourhood, self._local_rows()).moments(squares)
 
     @in_blocks
@@ -234,8 +234,8 @@ class ArrayKernels(ArrayScores, ArrayWalks):
     ) -> LocalCurvature:
         """Return the local log-likelihood of Bernoulli targets and its derivatives around each query."""
         theta = np.asarray(theta, dtype=np.float64)
-        errors.check_queries(batch, rows, one_target=True)
-        errors.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
+        inputs.check_queries(batch, rows, one_target=True)
+        inputs.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
         return LocalBlocks(batch, rows, neighbourhood, self._local_rows()).curvature(theta)
 
     def _blocks(self, batch: Batch, floats_per_row: int) -> Blocks:

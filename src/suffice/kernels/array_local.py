@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.kernels import errors
+from suffice.kernels import inputs
 from suffice.kernels.array_blocks import ACCELERATOR_BLOCK_BYTES, BLOCK_BYTES, Array, Block, Blocks, to_host
 from suffice.kernels.engine import Batch
 from suffice.kernels.neighbourhood import NEGLIGIBLE, LocalCurvature, LocalMoments, Neighbourhood
@@ -41,7 +41,7 @@ class LocalBlocks:
     block_rows: int | None
 
     def __post_init__(self) -> None:
-        errors.count_targets(self.rows.y)
+        inputs.count_targets(self.rows.y)
 
     def moments(self, squares: bool) -> LocalMoments:
         """Return the weighted products of the local design and the targets."""
@@ -94,7 +94,7 @@ class LocalBlocks:
 
     @property
     def _t(self) -> int:
-        return errors.count_targets(self.rows.y)
+        return inputs.count_targets(self.rows.y)
 
     @property
     def _rows(self) -> Blocks:
@@ -117,7 +117,7 @@ class LocalBlocks:
         if self.queries.y is None:
             return None
         places = to_host(self.queries.y)[block.start : block.stop]
-        errors.check_left_out(places, block, self.rows)
+        inputs.check_left_out(places, block, self.rows)
         return self._rows.from_host(places, "int64")
 
     def _around(self, x: Array, left_out: Array | None) -> Around:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.kernels import errors
+from suffice.kernels import errors, inputs
 from suffice.kernels.array_blocks import Array, Blocks, Members, to_host
 from suffice.kernels.protocol import FloatArray
 
@@ -191,7 +191,7 @@ class RunningMoments:
         """Return weights, means, spread and weights of cells on the host; columns past ``features`` are targets."""
         weights, cells = self._weights.finished()
         mean, spread = to_host(self._origin + self._mean), self._spread.finished()
-        errors.check_overflow(weights, mean, self._spread.variances(spread), features=features)
+        inputs.check_overflow(weights, mean, self._spread.variances(spread), features=features)
         return weights, mean, spread, cells
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.kernels import errors, scores
+from suffice.kernels import inputs
 from suffice.kernels.array_blocks import Array, Block, Blocks, check_real, namespace_of
 from suffice.kernels.engine import Batch
+from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.memory import InBlocks, in_blocks
-from suffice.kernels.scores import JOINT, Reading
 
 if TYPE_CHECKING:
     from suffice.kernels.protocol import FloatArray
@@ -32,7 +32,7 @@ class ArrayScores(InBlocks):
         missing: FloatArray | None = None,
     ) -> Array:
         """Return the reading of x coef' + intercept."""
-        model = scores.linear_parameters(batch.features, coef, intercept, threshold, missing)
+        model = inputs.linear_parameters(batch.features, coef, intercept, threshold, missing)
         classes = len(model.intercept)
         blocks = Blocks(batch, 3 * batch.features + 4 * classes, self.block_rows, self.share)
         possible = np.isfinite(model.intercept)
@@ -60,7 +60,7 @@ class ArrayScores(InBlocks):
         self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> Array:
         """Return the reading of the features' Gaussian log-densities and the intercept."""
-        model = scores.diagonal_parameters(batch.features, mean, variance, intercept)
+        model = inputs.diagonal_parameters(batch.features, mean, variance, intercept)
         classes = len(model.intercept)
         blocks = Blocks(batch, 5 * batch.features + 5 * classes, self.block_rows, self.share)
         centres = [blocks.from_host(centre) for centre in model.mean]
@@ -85,7 +85,7 @@ class ArrayScores(InBlocks):
         self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> Array:
         """Return the reading of the intercept less half the squared length of whitener (x - mean)."""
-        model = scores.quadratic_parameters(batch.features, mean, whitener, intercept)
+        model = inputs.quadratic_parameters(batch.features, mean, whitener, intercept)
         classes = len(model.intercept)
         blocks = Blocks(batch, 4 * batch.features + 5 * classes, self.block_rows, self.share)
         centres = [blocks.from_host(centre) for centre in model.mean]
@@ -111,7 +111,7 @@ class ArrayScores(InBlocks):
         reading: Reading = JOINT,
     ) -> Array:
         """Return the reading of the log-probabilities of the row's categories and the intercept."""
-        model = scores.category_parameters(batch.features, tables, sizes, intercept)
+        model = inputs.category_parameters(batch.features, tables, sizes, intercept)
         classes = len(model.intercept)
         blocks = Blocks(batch, (3 + classes) * batch.features + 5 * classes, self.block_rows, self.share)
         nothing = len(model.tables)  # the row of the table for missing cells: they add 0
@@ -132,7 +132,7 @@ class ArrayScores(InBlocks):
     def read_scores(self, scores: Array, reading: Reading) -> Array:
         """Return the reading of scores that are there already."""
         namespace_of("scores", scores)
-        errors.check_scores(scores)
+        inputs.check_scores(scores)
         check_real("scores", scores)
         classes = int(scores.shape[1])
         return _read(Blocks(Batch(scores), 5 * classes, self.block_rows, self.share), Block.scores, reading, classes)

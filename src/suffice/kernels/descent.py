@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from suffice.kernels import errors
+from suffice.kernels import errors, inputs
 
 if TYPE_CHECKING:
     from suffice.kernels.engine import Batch
@@ -124,8 +124,8 @@ def check_correction(batch: Batch, theta: FloatArray, classes: int, intercept: b
     """Raise where theta and the step fit neither the rows nor the classes."""
     if classes < 2:
         raise ValueError(f"a perceptron needs at least 2 classes; got {classes}")
-    errors.check_classes(classes, batch.y)
-    errors.check_theta(theta, batch.features + int(intercept))
+    inputs.check_classes(classes, batch.y)
+    inputs.check_theta(theta, batch.features + int(intercept))
     predictors = 1 if classes == 2 else classes
     if theta.shape[1] != predictors:
         raise errors.wrong_shape("theta", f"({theta.shape[0]}, {predictors})", theta.shape)

@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from suffice.kernels.libraries import is_foreign
+from suffice.kernels.libraries import is_foreign, joined
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import Cost, Statistics, Summariser
 
@@ -191,6 +191,11 @@ class Engine(ABC):
         An engine may cut a batch into parts and yield one result for each.
         """
         return self._map(function, [batches] if isinstance(batches, Batch) else batches)
+
+    def map_rows(self, function: Callable[[Batch, Kernels], Any], batch: Batch) -> Any:
+        """Return the results for the rows of a batch as one array of their library."""
+        arrays = list(self.map(function, batch))
+        return arrays[0] if len(arrays) == 1 else joined(arrays)
 
     def fold(self, function: Callable[[A, Batch, Kernels], A], state: A, batches: Batch | Iterable[Batch]) -> A:
         """Return the state after ``state = function(state, batch, kernels)``, batch by batch.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
@@ -51,11 +51,8 @@ def is_foreign(x: Any) -> bool:
     return bool(array_api_compat.is_array_api_obj(x))
 
 
-def joined(parts: Iterable[Any]) -> Any:
-    """Return the results of consecutive rows as one array of their library."""
-    arrays = list(parts)
-    if len(arrays) == 1:
-        return arrays[0]
+def joined(arrays: Sequence[Any]) -> Any:
+    """Return arrays of consecutive rows as one array of their library."""
     return array_api_compat.array_namespace(arrays[0]).concat(arrays)
 
 
@@ -64,6 +61,20 @@ def beside(x: Any, values: npt.NDArray[Any]) -> Any:
     if is_sparse(x) or isinstance(x, np.ndarray):
         return values
     return array_api_compat.array_namespace(x).asarray(values, device=array_api_compat.device(x))
+
+
+def dense(x: Any) -> npt.NDArray[np.float64]:
+    """Return rows as a NumPy array of float64.
+
+    Examples
+    --------
+    >>> dense(sparse.eye_array(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if is_sparse(x):
+        return np.asarray(x.toarray(), dtype=np.float64)
+    return np.asarray(x if isinstance(x, np.ndarray) else to_host(x), dtype=np.float64)
 
 
 def named_classes(classes: npt.NDArray[Any], codes: Any) -> Any:

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.kernels import errors, scores
+from suffice.kernels import errors, inputs
 from suffice.kernels.array_kernels import ArrayKernels
 from suffice.kernels.descent import Ascent, Correction, Descent, Pace, check_correction, check_ridge, read_order
 from suffice.kernels.engine import Batch
-from suffice.kernels.errors import check_host_memory
+from suffice.kernels.inputs import JOINT, Reading, What, check_host_memory
 from suffice.kernels.neighbourhood import LocalCurvature, LocalMoments, Neighbourhood, Shape
-from suffice.kernels.scores import JOINT, Reading, What
 from suffice.kernels.sparse import csr_indices, intact
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class NativeKernels:
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
         weights = self._per_class(_native.class_weights, batch, classes)
-        errors.check_overflow(weights)
+        inputs.check_overflow(weights)
         return weights
 
     def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
@@ -93,7 +92,7 @@ class NativeKernels:
         self, batch: Batch, classes: int, threshold: float, missing: bool = False
     ) -> tuple[FloatArray, ...]:
         """Return class weights, the weight of rows with x > threshold and, with ``missing``, that of known cells."""
-        errors.check_threshold(threshold)
+        inputs.check_threshold(threshold)
         self._check_room(batch, classes, batch.features)
         sums = self._per_class(_native.presence_counts, batch, classes, missing, threshold)
         return self._finite(batch, sums, missing=missing)
@@ -102,10 +101,10 @@ class NativeKernels:
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
-        errors.check_sizes(sizes, batch.features, 0 if missing else 1)
+        inputs.check_sizes(sizes, batch.features, 0 if missing else 1)
         self._check_room(batch, classes, sum(sizes))
         weights, counts = self._per_class(_native.category_counts, batch, classes, missing, list(sizes))
-        errors.check_overflow(weights)
+        inputs.check_overflow(weights)
         return weights, counts
 
     def diagonal_moments(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
@@ -125,7 +124,7 @@ class NativeKernels:
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sums of ||z||^2 z and of ||z||^4 per class, with z = x - mean of the class."""
         mean = np.asarray(mean, dtype=np.float64)
-        errors.check_mean(mean, classes, batch.features)
+        inputs.check_mean(mean, classes, batch.features)
         self.class_weights(batch, classes)  # bad codes and weights are named here
         return quartic_moments(batch, mean)
 
@@ -222,7 +221,7 @@ class NativeKernels:
             blame(replace(batch, offset=None), missing)  # which these sums do not read
             # One overflow spoils a feature's products with all others: its own square tells which it was.
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
-            errors.check_overflow(*sums[:-1], last, features=batch.features)
+            inputs.check_overflow(*sums[:-1], last, features=batch.features)
         return sums
 
     # Scores.
@@ -237,21 +236,21 @@ class NativeKernels:
         missing: FloatArray | None = None,
     ) -> npt.NDArray[Any]:
         """Return the reading of x coef' + intercept."""
-        model = scores.linear_parameters(batch.features, coef, intercept, threshold, missing)
+        model = inputs.linear_parameters(batch.features, coef, intercept, threshold, missing)
         return self._scores(_native.linear_scores, batch, reading, len(model.intercept), model)
 
     def diagonal_scores(
         self, batch: Batch, mean: FloatArray, variance: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> npt.NDArray[Any]:
         """Return the reading of the features' Gaussian log-densities and the intercept."""
-        model = scores.diagonal_parameters(batch.features, mean, variance, intercept)
+        model = inputs.diagonal_parameters(batch.features, mean, variance, intercept)
         return self._scores(_native.diagonal_scores, batch, reading, len(model.intercept), model)
 
     def quadratic_scores(
         self, batch: Batch, mean: FloatArray, whitener: FloatArray, intercept: FloatArray, reading: Reading = JOINT
     ) -> npt.NDArray[Any]:
         """Return the reading of the intercept less half the squared length of whitener (x - mean)."""
-        model = scores.quadratic_parameters(batch.features, mean, whitener, intercept)
+        model = inputs.quadratic_parameters(batch.features, mean, whitener, intercept)
         return self._scores(_native.quadratic_scores, batch, reading, len(model.intercept), model)
 
     def category_scores(
@@ -263,13 +262,13 @@ class NativeKernels:
         reading: Reading = JOINT,
     ) -> npt.NDArray[Any]:
         """Return the reading of the log-probabilities of the row's categories and the intercept."""
-        model = scores.category_parameters(batch.features, tables, sizes, intercept)
+        model = inputs.category_parameters(batch.features, tables, sizes, intercept)
         return self._scores(_native.category_scores, batch, reading, len(model.intercept), model, (model.sizes,))
 
     def read_scores(self, scores: npt.NDArray[Any], reading: Reading) -> npt.NDArray[Any]:
         """Return the reading of scores that are there already."""
         scores = np.asarray(scores)
-        errors.check_scores(scores)
+        inputs.check_scores(scores)
         check_numbers("scores", scores)
         scores = np.require(scores, np.float64, "A")
         results, arguments = _results(reading, *scores.shape)
@@ -436,7 +435,7 @@ class NativeKernels:
         self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, theta: FloatArray
     ) -> LocalCurvature:
         """Return the local log-likelihood of Bernoulli targets and its derivatives around each query."""
-        errors.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
+        inputs.check_local_theta(theta, batch.rows, neighbourhood.parameters(batch.features))
         sums = _local_sums(batch, rows, neighbourhood, False, np.ascontiguousarray(theta, dtype=np.float64))
         nearest, shift, hessian, gradient, _, value = sums
         return LocalCurvature(nearest, shift, value, gradient[:, :, 0], hessian)
@@ -465,7 +464,7 @@ def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: boo
     predictors = theta.shape[1]
     offset = None
     if batch.offset is not None:
-        errors.check_offset(batch.offset, predictors)
+        inputs.check_offset(batch.offset, predictors)
         offset = read_column("offset", batch.offset, batch)
         if offset.size != batch.rows * predictors:
             offset = np.repeat(offset, predictors)
@@ -479,14 +478,14 @@ def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: boo
 def _local_sums(
     batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool, theta: FloatArray | None
 ) -> tuple[Any, ...]:
-    errors.check_queries(batch, rows, one_target=theta is not None)
+    inputs.check_queries(batch, rows, one_target=theta is not None)
     targets = np.ascontiguousarray(read_targets(rows), dtype=np.float64)
     weight = None if rows.weight is None else read_column("weight", rows.weight, rows)
     asked, known = read_features(batch), read_features(rows)
     try:
         nearest, *sums = _native.local_sums(
             (*asked[:3], _left_out(batch, rows, known.origin)),
-            (*known[:3], weight, targets.reshape(rows.rows, -1 if rows.rows else errors.count_targets(rows.y))),
+            (*known[:3], weight, targets.reshape(rows.rows, -1 if rows.rows else inputs.count_targets(rows.y))),
             (_SHAPES[neighbourhood.kernel], neighbourhood.bandwidth, neighbourhood.degree, squares, theta),
         )
         return np.where(nearest < 0, -1, nearest + known.origin).astype(np.int64), *sums
@@ -510,7 +509,7 @@ def _left_out(batch: Batch, rows: Batch, origin: int) -> npt.NDArray[np.int64] |
     if batch.y is None:
         return None
     places = np.ascontiguousarray(np.asarray(batch.y)[batch.start : batch.stop], dtype=np.int64)
-    errors.check_left_out(places, batch, rows)
+    inputs.check_left_out(places, batch, rows)
     return np.where(places < 0, -1, places - origin)
 
 
@@ -601,7 +600,7 @@ def _csr(batch: Batch) -> Features:
 
 def read_codes(batch: Batch, classes: int) -> npt.NDArray[np.int64] | None:
     """Return the class codes of the rows that count; None where all are of one class."""
-    errors.check_classes(classes, batch.y)
+    inputs.check_classes(classes, batch.y)
     if batch.y is None:
         return None
     y = np.asarray(batch.y)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from suffice.kernels.scores import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading
 
 if TYPE_CHECKING:
     from suffice.families.response import Response

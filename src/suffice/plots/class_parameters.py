@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from suffice.generative.discriminant import Correlated
 from suffice.generative.events import Arrivals, Categories, Presences, Words
 from suffice.generative.family_nb import Members
-from suffice.generative.gaussians import Correlated, Independent
+from suffice.generative.gaussian_nb import Independent
 from suffice.generative.product import Product, Texts
 from suffice.plots.class_conditionals import (
     ClassConditionalsDisplay,

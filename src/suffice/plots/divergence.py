@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.generative.conditional import Conditional
+from suffice.generative.discriminant import Correlated
 from suffice.generative.events import Arrivals, Categories, Presences, Words
 from suffice.generative.family_nb import Members
-from suffice.generative.gaussians import Correlated, Independent
+from suffice.generative.gaussian_nb import Independent
 from suffice.generative.product import Texts
 from suffice.statistics.base import FloatArray
 

@@ -217,22 +217,17 @@ class KnownCells(Statistics):
     # (k, d) weight of the rows in which the cell is known; (k, 0) where no cell is missing
     cells: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
 
-    @property
-    @abstractmethod
-    def _class_weights(self) -> FloatArray:
-        """The weight of all rows of each class, (k,)."""
-
-    @property
-    @abstractmethod
-    def _table(self) -> FloatArray:
-        """A sum with one entry per cell, (k, d)."""
+    weights_field: ClassVar[str]  # the field with the weight of all rows of each class, (k,)
+    table_field: ClassVar[str]  # a field with one entry per cell, (k, d)
 
     def __post_init__(self) -> None:
         if np.shape(self.cells)[1:] == (0,):
-            object.__setattr__(self, "cells", np.zeros((*np.shape(self._class_weights)[:1], 0)))
+            classes = np.shape(getattr(self, self.weights_field))[:1]
+            object.__setattr__(self, "cells", np.zeros((*classes, 0)))
         super().__post_init__()
-        if self.misses_cells and self.cells.shape != self._table.shape:
-            raise ValueError(f"cells must have shape {self._table.shape}; got {self.cells.shape}")
+        shape = getattr(self, self.table_field).shape
+        if self.misses_cells and self.cells.shape != shape:
+            raise ValueError(f"cells must have shape {shape}; got {self.cells.shape}")
 
     @property
     def misses_cells(self) -> bool:
@@ -242,7 +237,9 @@ class KnownCells(Statistics):
     @property
     def observed(self) -> FloatArray:
         """The weight of the rows in which each cell is known, (k, d)."""
-        return self.cells if self.misses_cells else np.broadcast_to(self._class_weights[:, None], self._table.shape)
+        if self.misses_cells:
+            return self.cells
+        return np.broadcast_to(getattr(self, self.weights_field)[:, None], getattr(self, self.table_field).shape)
 
     def _observing(self, other: Self) -> tuple[Self, Self]:
         """Return this and another of its shape, both with the weights of their cells if either misses some."""

@@ -92,13 +92,8 @@ class ClassCounts(Statistics):
 class CellCounts(KnownCells, ClassCounts):
     """Counts of single cells, some of which may be missing."""
 
-    @property
-    def _class_weights(self) -> FloatArray:
-        return self.rows
-
-    @property
-    def _table(self) -> FloatArray:
-        return self.counts
+    weights_field = "rows"
+    table_field = "counts"
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         one, two = super()._paired(other)

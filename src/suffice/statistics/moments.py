@@ -99,7 +99,7 @@ class ClassMoments(Statistics):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         if self.mean.ndim != 2:
             raise ValueError(f"mean must have shape (classes, features); got {self.mean.shape}")
-        classes, features = len(self.labels), self.mean.shape[1]
+        classes, features = len(self.labels.names), self.mean.shape[1]
         return {
             "weights": (classes,),
             "mean": (classes, features),
@@ -114,7 +114,7 @@ class ClassMoments(Statistics):
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``."""
-        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels)))
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names)))
 
     @classmethod
     def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
@@ -291,11 +291,13 @@ class DiagonalMoments(KnownCells, ClassMoments):
     """
 
     kernel = "diagonal_moments"
+    weights_field = "weights"
+    table_field = "mean"
 
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, missing: bool = False) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``; with ``missing``, NaN is skipped."""
-        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels), missing))
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names), missing))
 
     def pooled(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
@@ -317,14 +319,6 @@ class DiagonalMoments(KnownCells, ClassMoments):
         mean = anchor + (observed * np.where(observed > 0, self.mean - anchor, 0.0)).sum(axis=0) / total
         between = (observed * (self.mean - mean) ** 2).sum(axis=0)
         return mean, (self.spread.sum(axis=0) + between) / total
-
-    @property
-    def _class_weights(self) -> FloatArray:
-        return self.weights
-
-    @property
-    def _table(self) -> FloatArray:
-        return self.mean
 
     @property
     def _behind(self) -> FloatArray:

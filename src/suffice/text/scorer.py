@@ -15,7 +15,7 @@ from suffice import validation
 from suffice.generative.conditional import Theta
 from suffice.generative.joint import What
 from suffice.kernels import Batch, Engine
-from suffice.kernels.scores import Reading
+from suffice.kernels.inputs import Reading
 from suffice.model_types import TextModelName
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.kernels import errors
+from suffice.kernels import errors, inputs
 from suffice.kernels.protocol import FloatArray
 from suffice.kernels.sql.dialect import Database, chunks
 from suffice.kernels.sql.rows import Expression, Relation
@@ -51,10 +51,10 @@ class Cells:
             raise TypeError(f"SqlEngine sums a Relation; x is a {type(x).__name__}: use ThreadEngine")
         columns = x.columns
         if not self.classes:
-            errors.count_targets(y)
+            inputs.count_targets(y)
             columns += y.columns if isinstance(y, Relation) else (y.sql,)
         else:
-            errors.check_classes(self.classes, y)
+            inputs.check_classes(self.classes, y)
         for name in ("y", "weight"):
             given = getattr(self.batch, name)
             if given is not None and not isinstance(given, Expression | Relation):

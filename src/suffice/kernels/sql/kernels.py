@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from suffice.kernels import errors
+from suffice.kernels import errors, inputs
 from suffice.kernels.protocol import FloatArray
 from suffice.kernels.sql.cells import Cells
 from suffice.kernels.sql.dialect import Database
@@ -51,7 +51,7 @@ class SqlKernels:
         """Return the weight of the rows of each class."""
         cells = self._cells(batch, classes)
         weights = cells.per_class(cells.select(()), [cells.total()])[:, 0]
-        errors.check_overflow(weights)
+        inputs.check_overflow(weights)
         return np.asarray(weights)
 
     def event_counts(self, batch: Batch, classes: int, missing: bool = False) -> tuple[FloatArray, ...]:
@@ -67,7 +67,7 @@ class SqlKernels:
                 break
             settled = cells.blame(missing)
             if settled.gaps == cells.gaps:
-                errors.check_overflow(weights, counts)
+                inputs.check_overflow(weights, counts)
             cells = settled
         if (least < 0).any():
             raise self._negative(cells, int(np.flatnonzero((least < 0).any(axis=0))[0]))
@@ -77,7 +77,7 @@ class SqlKernels:
         self, batch: Batch, classes: int, threshold: float, missing: bool = False
     ) -> tuple[FloatArray, ...]:
         """Return class weights, the weight of rows with x > threshold and, with ``missing``, that of known cells."""
-        errors.check_threshold(threshold)
+        inputs.check_threshold(threshold)
         features = range(batch.features)
         cells = self._cells(batch, classes)
         if not missing:
@@ -96,7 +96,7 @@ class SqlKernels:
         self, batch: Batch, classes: int, sizes: tuple[int, ...], missing: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Return class weights and the weight of each category."""
-        errors.check_sizes(sizes, batch.features, 0 if missing else 1)
+        inputs.check_sizes(sizes, batch.features, 0 if missing else 1)
         weights, counts = self.class_weights(batch, classes), np.zeros((classes, sum(sizes)))
         start = 0
         for j, (size, groups) in enumerate(zip(sizes, self.groups(batch, classes), strict=True)):
@@ -154,7 +154,7 @@ class SqlKernels:
 
     def _cells(self, batch: Batch, classes: int) -> Cells:
         if classes < 1:
-            errors.check_classes(classes, batch.y)
+            inputs.check_classes(classes, batch.y)
         return Cells(self._database, batch, classes)
 
     def _moments(self, batch: Batch, classes: int, missing: bool, full: bool) -> Moments:
