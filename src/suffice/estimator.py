@@ -10,6 +10,7 @@ from functools import partial, wraps
 from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -85,6 +86,8 @@ def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
 
 #: Parameters of the execution, which do not change the result: they take effect whenever they are set.
 RUNNING = ("n_jobs", "device")
+#: The names of the parameters of each class: to read them from its signature takes as long as a pass over 100 rows.
+_PARAMETERS: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
 class _OwnParameters:
@@ -136,7 +139,10 @@ class FittedParameters:
 
     def _hold_parameters(self) -> None:
         """Copy the current parameters as those of the fitted model."""
-        vars(self)["_params"] = self._blank(self.get_params(deep=False))
+        names = _PARAMETERS.get(type(self))
+        if names is None:
+            names = _PARAMETERS[type(self)] = tuple(self.get_params(deep=False))
+        vars(self)["_params"] = self._blank({name: getattr(self, name) for name in names})
 
     def _parameters_changed(self) -> bool:
         """Whether a parameter, other than those of the execution, was changed since the model last learned."""

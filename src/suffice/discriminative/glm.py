@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -339,6 +339,11 @@ class GLM(NumberRegression):
         return Response.of(self._params.family, self._params.link)
 
 
+@cache
+def _named_response(family: str, link: str) -> Response:
+    return Response.of(family, link)
+
+
 class _ByName(NumberRegression):
     """A generalised linear model whose family and link are its name."""
 
@@ -346,7 +351,7 @@ class _ByName(NumberRegression):
     _link: ClassVar[str]
 
     def _response(self) -> Response:
-        return Response.of(self._family, self._link)
+        return _named_response(self._family, self._link)
 
 
 class PoissonRegression(_ByName):

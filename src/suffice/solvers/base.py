@@ -394,13 +394,17 @@ class Convergence:
         """The largest decrement at which a search has converged."""
         return self._allowed(self.tol)
 
-    def reached(self, decrement: float, by_first: float = math.inf) -> bool:
-        """Whether the decrement is as small as ``tol`` asks for.
+    def reached(self, decrement: float) -> bool:
+        """Whether the decrement is as small as ``tol`` asks for."""
+        return decrement <= self._allowed(self.tol)
 
-        ``by_first`` is the decrement by the Hessian at the start. Where classes are separated, the Hessian vanishes
-        while theta grows without end: then that one decides, within 1e4 tol standard errors.
+    def is_close(self, decrement: float) -> bool:
+        """Whether theta is within 1e4 tol standard errors of the optimum.
+
+        Then a solver may also ask :meth:`reached` of the decrement by the Hessian at the start: where classes are
+        separated, the Hessian vanishes while theta grows without end.
         """
-        return decrement <= self.goal or (by_first <= self.goal and decrement <= ROWS * self.tol**2 * self.unit)
+        return decrement <= ROWS * self.tol**2 * self.unit
 
     def slack(self, value: float) -> float:
         """Return the difference of values that is rounding."""

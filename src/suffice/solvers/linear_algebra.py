@@ -46,15 +46,16 @@ class Symmetric:
     def of(cls, matrix: FloatArray, tolerance: float | None = None) -> Symmetric:
         """Return the matrix, factored; what is relatively below the tolerance counts as zero."""
         size = len(matrix)
-        level = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
-        scale = np.where(level > 0, level, 1.0)
+        if size == 0:
+            return cls(np.zeros(0), 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
+        level = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+        varies = bool((level > 0).all())
+        scale = level if varies else np.where(level > 0, level, 1.0)
         scaled = matrix / scale / scale[:, None]
         least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
         if not np.isfinite(scaled).all():
             raise FloatingPointError("the curvature is not finite")
-        if size == 0:
-            return cls(scale, 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
-        if (level > 0).all():
+        if varies:
             factor = _cholesky(scaled, 16 * least)
             if factor is not None:
                 return cls(scale, size, np.zeros(size, dtype=bool), factor, None)

@@ -60,7 +60,9 @@ class Newton:
         for _ in range(self.max_iter):
             step = -corrections.guess(here.gradient)
             decrement = -inner(step, here.gradient)
-            if test.reached(decrement, inner(first(here.gradient), here.gradient)):
+            if test.reached(decrement) or (
+                test.is_close(decrement) and test.reached(inner(first(here.gradient), here.gradient))
+            ):
                 return solution(True, "the gradient vanishes")
             if test.stalls(decrement, decrease, here.value):
                 return solution(*test.stuck(decrement))

@@ -65,7 +65,9 @@ class QuasiNewton:
         for _ in range(self.max_iter):
             step = -corrections.solve(here.gradient)
             decrement = -inner(step, here.gradient)
-            if test.reached(decrement, inner(guess(here.gradient), here.gradient)):
+            if test.reached(decrement) or (
+                test.is_close(decrement) and test.reached(inner(guess(here.gradient), here.gradient))
+            ):
                 return solution(True, "the gradient vanishes")
             if test.stalls(decrement, decrease, here.value):
                 return solution(*test.stuck(decrement))

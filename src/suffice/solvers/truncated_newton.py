@@ -49,7 +49,7 @@ class TruncatedNewton:
             step, count = conjugate_gradients(objective.hessian_product(theta), -here.gradient, diagonal, exactness)
             trace.passes += count + 1
             decrement = -inner(step, here.gradient)
-            if test.reached(decrement, size):
+            if test.reached(decrement) or (test.is_close(decrement) and test.reached(size)):
                 return solution(True, "the gradient vanishes")
             if test.stalls(decrement, decrease, here.value):
                 return solution(*test.stuck(decrement))

@@ -71,10 +71,11 @@ class Statistics(ABC):
         Statistics.kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
-        for name, value in self._arrays().items():
-            frozen = np.asarray(value, dtype=np.float64).view()
-            frozen.flags.writeable = False
-            object.__setattr__(self, name, frozen)
+        fields = vars(self)
+        for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                fields[name] = frozen = np.asarray(value, dtype=np.float64).view()
+                frozen.flags.writeable = False
         for name, shape in self._shapes().items():
             seen = getattr(self, name).shape
             if seen != shape:
