@@ -77,7 +77,7 @@ def no_codes(dtype: object) -> TypeError:
 def no_numbers(name: str, dtype: object) -> TypeError:
     """Return the complaint about an array of anything but real numbers.
 
-    >>> no_numbers("x", np.dtype(complex))
+    >>> no_numbers("x", "complex128")
     TypeError('x must hold real numbers; got complex128')
     """
     return TypeError(f"{name} must hold real numbers; got {_type_name(dtype)}")
