@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,8 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import solvers, validation
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.robust import COVARIANCES
 from suffice.discriminative.summary import Summary
-from suffice.estimator import ClassifierInPartsMixin, FittedParameters, accuracy_in_parts, row_wise, scored_dataset
+from suffice.estimator import (
+    ClassifierInPartsMixin,
+    FittedParameters,
+    accuracy_in_parts,
+    read_parameters,
+    row_wise,
+    scored_dataset,
+    write_parameters,
+)
+from suffice.families.links import Link
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import JOINT, Reading
@@ -386,3 +396,73 @@ def check_penalties(model: Any) -> None:
             raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
     if not (isinstance(model.tol, int | float | np.number) and 0 < model.tol < np.inf):
         raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
+
+
+#: What weights of rows mean.
+WEIGHTS = ("frequency", "precision", "sampling")
+
+
+def check_inference_settings(model: Any) -> None:
+    """Raise where ``weights``, ``dispersion``, ``covariance`` or ``lags`` of a model make no sense."""
+    if model.weights not in WEIGHTS:
+        raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}; got {model.weights!r}")
+    number = isinstance(model.dispersion, int | float | np.number) and not isinstance(model.dispersion, bool)
+    if model.dispersion not in ("family", "pearson") and not (number and 0 < model.dispersion < np.inf):
+        raise ValueError(f"dispersion must be 'family', 'pearson' or a number above 0; got {model.dispersion!r}")
+    if model.covariance not in COVARIANCES:
+        raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {model.covariance!r}")
+    lags = model.lags
+    if lags is not None and not (isinstance(lags, int | np.integer) and not isinstance(lags, bool) and lags >= 0):
+        raise ValueError(f"lags must be None or a whole number, 0 or more; got {lags!r}")
+    if lags is not None and model.covariance != "newey-west":
+        raise ValueError(f"lags go with covariance='newey-west'; covariance is {model.covariance!r}")
+
+
+def check_groups(covariance: str, groups: Any) -> None:
+    """Raise where groups are given and not used, or needed and not given; None where they are not known yet."""
+    if covariance == "clustered" and groups is None:
+        raise ValueError("covariance='clustered' needs groups: give fit(X, y, groups=...), the cluster of each row")
+    if covariance != "clustered" and groups is not None:
+        raise ValueError(f"groups are used by covariance='clustered' alone; covariance is {covariance!r}")
+
+
+def covariance_kind(covariance: str, weights: str) -> str:
+    """Return the covariance that is estimated: sampling weights have no classical one.
+
+    Examples
+    --------
+    >>> covariance_kind("classical", "sampling"), covariance_kind("HC3", "sampling")
+    ('HC1', 'HC3')
+    """
+    return "HC1" if weights == "sampling" and covariance == "classical" else covariance
+
+
+def weights_as_trials(rows: Batch) -> Batch:
+    """Return rows whose weights tell how many observations each target is the mean of.
+
+    Examples
+    --------
+    >>> weights_as_trials(Batch(np.zeros((2, 1)), np.array([0.5, 0.0]), np.array([8.0, 0.0]))).trials
+    array([8., 1.])
+    """
+    return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
+
+
+def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
+    plain = dict(settings)
+    for name, value in settings.items():
+        if hasattr(value, "minimise"):
+            plain[name] = write_solver(value)
+        elif isinstance(value, Link):
+            plain[name] = value.name
+    return write_parameters(plain)
+
+
+def solvers_read(plain: dict[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that :func:`solvers_written` wrote; ``families`` are classes they may need."""
+    settings = read_parameters(plain, families)
+    for name, value in settings.items():
+        if isinstance(value, dict) and "solver" in value:
+            settings[name] = read_solver(value, families)
+    return settings

@@ -1,4 +1,4 @@
-"""The covariance of coefficients: which one a model estimates, what its weights mean, and its value with names."""
+"""The covariance of coefficients: a matrix with names."""
 
 from __future__ import annotations
 
@@ -11,47 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.discriminative.robust import COVARIANCES
 from suffice.kernels import errors
 from suffice.statistics.base import FloatArray
-
-#: What weights of rows mean.
-WEIGHTS = ("frequency", "precision", "sampling")
-
-
-def check_inference_settings(model: Any) -> None:
-    """Raise where ``weights``, ``dispersion``, ``covariance`` or ``lags`` of a model make no sense."""
-    if model.weights not in WEIGHTS:
-        raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}; got {model.weights!r}")
-    number = isinstance(model.dispersion, int | float | np.number) and not isinstance(model.dispersion, bool)
-    if model.dispersion not in ("family", "pearson") and not (number and 0 < model.dispersion < np.inf):
-        raise ValueError(f"dispersion must be 'family', 'pearson' or a number above 0; got {model.dispersion!r}")
-    if model.covariance not in COVARIANCES:
-        raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {model.covariance!r}")
-    lags = model.lags
-    if lags is not None and not (isinstance(lags, int | np.integer) and not isinstance(lags, bool) and lags >= 0):
-        raise ValueError(f"lags must be None or a whole number, 0 or more; got {lags!r}")
-    if lags is not None and model.covariance != "newey-west":
-        raise ValueError(f"lags go with covariance='newey-west'; covariance is {model.covariance!r}")
-
-
-def check_groups(covariance: str, groups: Any) -> None:
-    """Raise where groups are given and not used, or needed and not given; None where they are not known yet."""
-    if covariance == "clustered" and groups is None:
-        raise ValueError("covariance='clustered' needs groups: give fit(X, y, groups=...), the cluster of each row")
-    if covariance != "clustered" and groups is not None:
-        raise ValueError(f"groups are used by covariance='clustered' alone; covariance is {covariance!r}")
-
-
-def covariance_kind(covariance: str, weights: str) -> str:
-    """Return the covariance that is estimated: sampling weights have no classical one.
-
-    Examples
-    --------
-    >>> covariance_kind("classical", "sampling"), covariance_kind("HC3", "sampling")
-    ('HC1', 'HC3')
-    """
-    return "HC1" if weights == "sampling" and covariance == "classical" else covariance
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str:

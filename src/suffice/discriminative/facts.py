@@ -85,7 +85,7 @@ def facts_of(
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
     weights
         What the weights of rows mean: ``"frequency"``, or another of
-        :data:`~suffice.discriminative.covariance.WEIGHTS`.
+        :data:`~suffice.discriminative.base.WEIGHTS`.
     dispersion
         ``"family"``, ``"pearson"`` or a number.
 

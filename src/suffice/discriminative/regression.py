@@ -20,18 +20,21 @@ from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_par
 from suffice.discriminative.base import (
     CollinearityWarning,
     LinearPredictor,
+    check_groups,
+    check_inference_settings,
     check_penalties,
+    covariance_kind,
     dependence,
-    read_solver,
+    solvers_read,
+    solvers_written,
     warn_unless_converged,
-    write_solver,
+    weights_as_trials,
 )
-from suffice.discriminative.covariance import check_groups, check_inference_settings, covariance_kind
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.layout import Layout, lay_out
-from suffice.discriminative.least_squares import solve
+from suffice.discriminative.linear import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.robust import robust_covariance
@@ -42,9 +45,7 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
-from suffice.estimator import read_parameters, write_parameters
 from suffice.families import Response
-from suffice.families.links import Link
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
@@ -949,7 +950,8 @@ def _linked(likelihood: NegativeLogLikelihood, start: FloatArray) -> FloatArray:
     weight = np.ascontiguousarray(weight if rows.weight is None else weight * rows.weight)
     offset = rows.offset if rows.offset is not None else 0.0
     near = replace(rows, y=aims - offset, weight=weight, offset=None)
-    return solve(engine_for(None, rows.x).accumulate(NormalEquations.over(), near), likelihood.intercept).theta
+    sums = engine_for(None, rows.x).accumulate(NormalEquations.over(), near)
+    return solve_normal_equations(sums, likelihood.intercept).theta
 
 
 def _factors(weight: FloatArray | None, often: FloatArray | None) -> FloatArray | None:
@@ -965,17 +967,6 @@ def _holds_means(response: Response, rows: Batch) -> bool:
     if response.family.name not in ("bernoulli", "poisson") or rows.weight is None or rows.trials is not None:
         return False
     return bool((rows.y % 1 != 0).any())
-
-
-def weights_as_trials(rows: Batch) -> Batch:
-    """Return rows whose weights tell how many observations each target is the mean of.
-
-    Examples
-    --------
-    >>> weights_as_trials(Batch(np.zeros((2, 1)), np.array([0.5, 0.0]), np.array([8.0, 0.0]))).trials
-    array([8., 1.])
-    """
-    return replace(rows, trials=np.where(rows.weight > 0, rows.weight, 1.0))
 
 
 def drop_rows_without_weight(rows: Batch) -> Batch:
@@ -1085,23 +1076,3 @@ def _farthest(solution: Solution, likelihood: NegativeLogLikelihood) -> float:
 
 def _learn_part(model: Regression, piece: Piece) -> Regression:
     return copy.copy(model)._learn_batch(*(piece.get(name) for name in COLUMNS[:6]))
-
-
-def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
-    plain = dict(settings)
-    for name, value in settings.items():
-        if hasattr(value, "minimise"):
-            plain[name] = write_solver(value)
-        elif isinstance(value, Link):
-            plain[name] = value.name
-    return write_parameters(plain)
-
-
-def solvers_read(plain: dict[str, Any], families: Mapping[str, type]) -> dict[str, Any]:
-    """Return the parameters that :func:`solvers_written` wrote; ``families`` are classes they may need."""
-    settings = read_parameters(plain, families)
-    for name, value in settings.items():
-        if isinstance(value, dict) and "solver" in value:
-            settings[name] = read_solver(value, families)
-    return settings
