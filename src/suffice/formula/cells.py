@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -107,6 +106,7 @@ class Table:
         else:
             assert self._frame is not None
             self._schema = self._frame.schema
+        self._read: dict[str, Cell] = {}  # columns of a frame in memory
         self.names = list(self._schema)
         self.is_in_memory = self._frame is not None
 
@@ -142,8 +142,10 @@ class Table:
         """Yield the cells of some columns, batch by batch; a data frame in memory is one batch."""
         kinds = {name: self.kind(name) for name in names}
         if self._frame is not None:
-            columns = {name: _read(self._frame[name], kind, ()) for name, kind in kinds.items()}
-            yield Cells(columns, len(self._frame))
+            for name in names:
+                if name not in self._read:
+                    self._read[name] = _read(self._frame[name], kinds[name], ())
+            yield Cells({name: self._read[name] for name in names}, len(self._frame))
             return
         assert self._source is not None
         first = 0
@@ -175,7 +177,7 @@ def _read(column: Any, kind: Kind, missing: Sequence[str]) -> Cell:
         return _pandas_categories(native, dtype)
     if importlib.util.find_spec("pyarrow") is None:
         return _categories_of(column.to_list())
-    ordered = column.cat.get_categories().to_list() if dtype == nw.Enum else None
+    ordered = list(map(str, dtype.categories)) if dtype == nw.Enum else None
     found = _read_arrow(column.to_arrow(), kind, missing)
     assert isinstance(found, Categories)
     return found if ordered is None else _recoded(found.codes, found.levels, ordered)
@@ -270,4 +272,4 @@ def add_counts(one: dict[Any, int], two: dict[Any, int]) -> dict[Any, int]:
     >>> add_counts({"a": 1}, {"a": 2, "b": 1})
     {'a': 3, 'b': 1}
     """
-    return {key: operator.add(one.get(key, 0), two.get(key, 0)) for key in {**one, **two}}
+    return {key: one.get(key, 0) + two.get(key, 0) for key in {**one, **two}}

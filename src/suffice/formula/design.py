@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -136,14 +137,16 @@ class Design:
         kept = [column for column in self._columns if column.name not in self.dropped]
         used = sorted({factor for column in kept for factor, _, _ in column.parts})
         codes = {number: self._codes(number, cells) for number in used if self._coding(self._factors[number])}
+        needed = sorted({(number, full) for column in kept for number, _, full in column.parts})
+        coded = {(number, full): self._coded(number, full) for number, full in needed if number in codes}
         found = np.empty((cells.rows, len(kept)))
         writers = _writers(kept)
         for start in range(0, cells.rows, BLOCK):
             block = cells.block(start, start + BLOCK)
             values: dict[tuple[int, bool], FloatArray] = {}
-            for number, full in sorted({(number, full) for column in kept for number, _, full in column.parts}):
+            for number, full in needed:
                 if number in codes:
-                    values[number, full] = self._coded(number, full, codes[number][start : start + BLOCK])
+                    values[number, full] = coded[number, full].take(codes[number][start : start + BLOCK], axis=0)
                 else:
                     values[number, full] = _wide(evaluate(self._factors[number], block, self.transforms))
             for where, parts in writers:
@@ -178,12 +181,12 @@ class Design:
             )
         return codes
 
-    def _coded(self, number: int, full: bool, codes: npt.NDArray[np.intp]) -> FloatArray:
+    def _coded(self, number: int, full: bool) -> FloatArray:
+        """Return the columns of each level of a category, and a last row of NaN: that of missing cells, code -1."""
         coding = self._coding(self._factors[number])
         assert coding is not None
         matrix = coding.matrix(full)
-        matrix = np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])  # the row of missing cells, code -1
-        return matrix[codes]
+        return np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])
 
     def _lay_out(self, texts: Sequence[str]) -> Iterator[DesignColumn]:
         """Yield the columns: each category is coded so that no column is a combination of those of other terms."""
@@ -350,7 +353,7 @@ def evaluate(expression: Expression, cells: Cells, transforms: Mapping[str, Tran
         return values
     if expression.function == "exp":
         with np.errstate(over="ignore"):
-            return _checked(np.exp(values), values, expression, cells, "is too large")
+            return _checked(np.exp(values), values, 0.0, expression, cells)
     low = "above 0" if expression.function == "log" else "0 or more"
     bad = values <= 0 if expression.function == "log" else values < 0
     if bad.any():
@@ -390,29 +393,38 @@ def _transformed(
 
 
 def _arithmetic(expression: Arithmetic, cells: Cells, transforms: Mapping[str, Transform]) -> FloatArray:
-    left, right = (evaluate(side, cells, transforms) for side in (expression.left, expression.right))
-    if left.ndim > 1 or right.ndim > 1:
+    left, right = (_operand(side, cells, transforms) for side in (expression.left, expression.right))
+    if max(np.ndim(left), np.ndim(right)) > 1:
         raise FormulaError(f"formula: {expression}: arithmetic is of single columns")
     with np.errstate(all="ignore"):
-        if expression.operator == "+":
-            found = left + right
-        elif expression.operator == "-":
-            found = left - right
-        elif expression.operator == "*":
-            found = left * right
-        elif expression.operator == "/":
-            found = left / right
-        else:
-            found = left**right
-    return _checked(found, left + right, expression, cells, "has no finite value")
+        found = np.broadcast_to(_OPERATIONS[expression.operator](left, right), cells.rows)
+    return _checked(found, left, right, expression, cells)
 
 
-def _checked(found: FloatArray, inputs: FloatArray, expression: Expression, cells: Cells, words: str) -> FloatArray:
-    """Raise where finite inputs give something else."""
-    if not np.isfinite(found.sum()):
-        bad = ~np.isfinite(found) & ~np.isnan(inputs)
-        if bad.any():
-            raise TableError(f"{expression} {words} in row {cells.position(int(np.argmax(bad)))}")
+def _operand(expression: Expression, cells: Cells, transforms: Mapping[str, Transform]) -> Any:
+    """Return one side of an operation; a constant is one number, since a power of it is faster then."""
+    if isinstance(expression, Constant) and isinstance(expression.value, int | float):
+        return np.float64(expression.value)
+    return evaluate(expression, cells, transforms)
+
+
+_OPERATIONS: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+}
+
+
+def _checked(found: FloatArray, left: Any, right: Any, expression: Expression, cells: Cells) -> FloatArray:
+    """Return the numbers; raise where finite numbers give something else."""
+    with np.errstate(all="ignore"):
+        if not np.isfinite(found.sum()):
+            bad = ~np.isfinite(found) & ~np.isnan(left) & ~np.isnan(right)
+            if bad.any():
+                row = int(np.argmax(bad))
+                raise TableError(f"{expression} is {found[row]:g} in row {cells.position(row)}: it must be finite")
     return found
 
 
@@ -420,9 +432,10 @@ def _numbers(name: str, cells: Cells) -> FloatArray:
     """Return a column as numbers; True is 1."""
     found = cells.columns[name]
     if not isinstance(found, Categories):
-        infinite = np.isinf(found)
-        if infinite.any():
-            row = int(np.argmax(infinite))
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_finite = np.isfinite(found.sum())
+        if not is_finite and np.isinf(found).any():
+            row = int(np.argmax(np.isinf(found)))
             raise TableError(f"column {name!r} is {found[row]:g} in row {cells.position(row)}; it must be finite")
         return found
     if not all(isinstance(level, bool) for level in found.levels):

@@ -43,7 +43,8 @@ _OPERATORS: dict[type[ast.operator], str] = {
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 #: An expression has at most so many levels.
 _DEEPEST = 50
-_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`([^`]*)`")
+#: A text in quotes, or the name of a column in backticks, which is the group.
+QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`([^`]*)`")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def parse_expression(text: str) -> Expression:
         quoted[alias] = found.group(1)
         return alias
 
-    plain = _QUOTED.sub(name_for, text)
+    plain = QUOTED.sub(name_for, text)
     try:
         tree = ast.parse(plain.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from typing import Any
 
 from suffice.errors import MissingExtraError
 from suffice.formula.errors import FormulaError
-from suffice.formula.expressions import Call, Column, Expression, parse_expression
+from suffice.formula.expressions import QUOTED, Call, Column, Expression, parse_expression
 
 #: A formula has at most so many terms, and so many characters.
 MOST_TERMS = 2000
@@ -50,6 +51,9 @@ def parse_formula(text: str, columns: Sequence[str] = ()) -> Formula:
         raise FormulaError(f"formula must be a text such as 'y ~ a + b'; got {text!r}")
     if len(text) > LONGEST:
         raise FormulaError(f"formula has {len(text):,} characters; it may have {LONGEST:,}")
+    strange = [each for each in re.findall("%[^%]*%", QUOTED.sub("", text)) if each != "%in%"]
+    if strange:
+        raise FormulaError(f"formula {text!r} has the operator {strange[0]}; there are + - : * / ** and %in%")
     found = _parsed(text, columns)
     left = [_factors(term, text) for term in getattr(found, "lhs", ())]
     if len(left) != 1 or len(left[0]) != 1:

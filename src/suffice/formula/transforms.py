@@ -631,8 +631,9 @@ class Coding(Transform):
         """
         if isinstance(cells, Categories):
             places = {level: place for place, level in enumerate(self.levels)}
-            moved = np.array([*(places.get(level, -2) for level in cells.levels), -1], dtype=np.intp)
-            codes = moved[cells.codes]
+            texts = {str(level): place for place, level in enumerate(self.levels)}  # a file may hold numbers as text
+            found = [places.get(level, texts.get(str(level), -2)) for level in cells.levels]
+            codes = np.array([*found, -1], dtype=np.intp)[cells.codes]
         else:
             codes = self._encode_numbers(cells)
         strange = codes == -2
@@ -643,7 +644,7 @@ class Coding(Transform):
         return codes, int(np.argmax(strange))
 
     def _encode_numbers(self, x: FloatArray) -> npt.NDArray[np.intp]:
-        values = np.array([level if isinstance(level, int | float) else np.nan for level in self.levels])
+        values = np.array([_as_number(level) for level in self.levels])
         order = np.argsort(values)
         place = np.minimum(np.searchsorted(values, x, sorter=order), len(values) - 1)
         found = order[place]
@@ -717,6 +718,14 @@ class LevelLearner(Learner):
         if self.reference is not None:
             place = find_level(self.reference, levels, self.name)
         return Coding(levels, self.contrast, place)
+
+
+def _as_number(level: Level) -> float:
+    """Return the number that a level is or is written as; NaN for others."""
+    try:
+        return float(level)
+    except ValueError:
+        return np.nan
 
 
 def find_level(level: Level, levels: Sequence[Level], name: str) -> int:

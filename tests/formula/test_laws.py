@@ -1,0 +1,202 @@
+"""What does not change a fit: the order of rows, the names of rows, saving; what a formula means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice
+from suffice import GLM, LinearRegression, LogisticRegression, SoftmaxRegression, formula
+from suffice.families import NegativeBinomial, Poisson
+from suffice.formula import FormulaModel
+from suffice.store import StoreError, read, write
+from tests.formula.tables import births
+
+TERMS = "poly(age, 2) + C(race, Sum) * smoke + bs(lwt, 4) + cr(days, 3, constraints='center') + scale(log(lwt)):age"
+FITS: dict[str, dict[str, Any]] = {
+    f"bwt ~ {TERMS}": {},
+    f"log(bwt) ~ {TERMS} - 1": {"covariance": "HC3"},
+    f"low ~ {TERMS}": {"positive": "no"},
+    "low ~ race + age": {"penalty": "firth"},
+    "race ~ age + smoke + center(lwt)": {},
+    "visits ~ age + race": {"family": Poisson, "exposure": "days"},
+    "visits ~ age + race + offset(log(days))": {"family": NegativeBinomial(theta=2.0)},
+    "bwt ~ age + race + offset(10 * lwt)": {"family": "gaussian"},
+    "low ~ age + race": {"family": "binomial", "link": "probit"},
+    "bwt ~ age + race + C(hospital)": {"l2": 1.0, "weights": "days"},
+}
+
+
+@pytest.mark.parametrize("text", FITS)
+def test_the_order_of_rows_does_not_matter(text: str) -> None:
+    table = births()
+    one = formula.fit(text, table, **FITS[text])
+    two = formula.fit(text, table.sample(frac=1.0, random_state=1), **FITS[text])
+    assert one.coefficients == pytest.approx(two.coefficients, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("text", FITS)
+def test_a_saved_model_answers_as_before(text: str, tmp_path: Path) -> None:
+    table = births()
+    model = formula.fit(text, table, **FITS[text])
+    model.save(tmp_path / "model")
+    loaded = suffice.load(tmp_path / "model")
+    assert isinstance(loaded, FormulaModel)
+    assert loaded.predict(table).tolist()[:5] == model.predict(table).tolist()[:5]
+    assert str(loaded.summary()) == str(model.summary())
+    assert repr(loaded) == repr(model)
+    np.testing.assert_array_equal(loaded.design.matrix(table), model.design.matrix(table))
+
+
+def test_loading_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = births()
+    model = formula.fit(f"low ~ {TERMS}", table)
+    model.save(tmp_path / "model")
+    monkeypatch.setattr("suffice.formula.grammar._parser", lambda: pytest.fail("formulaic was asked"))
+    np.testing.assert_array_equal(suffice.load(tmp_path / "model").predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("target",), "__import__('os')"),
+        (("offsets",), ["age.__class__()"]),
+        (("design", "terms"), [["eval('1')"]]),
+        (("design", "terms"), [["bs(age, 5)"]]),
+        (("design", "transforms", "C(race)", "reference"), 7),
+        (("design", "transforms", "C(race)", "kind"), "NoSuch"),
+        (("design", "transforms", "bs(age, 4)", "knots"), [5.0, 1.0]),
+        (("design", "transforms", "bs(age, 4)", "high"), -1e9),
+    ],
+)
+def test_a_changed_file_is_refused(path: tuple[str, ...], value: Any, tmp_path: Path) -> None:
+    formula.fit("bwt ~ race + bs(age, 4)", births()).save(tmp_path / "model")
+    contents = read(tmp_path / "model")
+    settings = json.loads(json.dumps(contents.settings))
+    place = settings["own"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    object.__setattr__(contents, "settings", settings)
+    write(tmp_path / "model", contents)
+    with pytest.raises(StoreError, match="contains a FormulaModel that suffice"):
+        suffice.load(tmp_path / "model").predict(births())
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "kind"),
+    [
+        ("bwt ~ age", {}, LinearRegression),
+        ("bwt ~ age", {"family": "gaussian"}, LinearRegression),
+        ("bwt ~ age + offset(lwt)", {}, GLM),
+        ("low ~ age", {}, LogisticRegression),
+        ("smoke ~ age", {}, LogisticRegression),
+        ("I(1 * smoke) ~ age", {"family": "binomial"}, LogisticRegression),
+        ("low ~ age", {"family": "binomial", "link": "cloglog"}, GLM),
+        ("race ~ age", {}, SoftmaxRegression),
+        ("hospital ~ age", {"family": "multinomial"}, SoftmaxRegression),
+        ("visits ~ age", {"family": "poisson"}, GLM),
+        ("visits ~ age", {"estimator": GLM("poisson", l2=1.0)}, GLM),
+        ("low ~ age", {"estimator": SoftmaxRegression}, SoftmaxRegression),
+    ],
+)
+def test_the_family_chooses_the_estimator(text: str, settings: dict[str, Any], kind: type) -> None:
+    model = formula.fit(text, births(), **settings)
+    assert type(model.estimator_) is kind
+    assert len(model.predict(births())) == 300
+
+
+def test_positive_names_the_class_that_is_modelled() -> None:
+    table = births()
+    yes, no = (formula.fit("low ~ age + race", table, positive=each) for each in ("yes", "no"))
+    for name, value in yes.coefficients.items():
+        assert no.coefficients[name] == pytest.approx(-value, rel=1e-6)
+    assert yes.classes_.tolist() == ["no", "yes"]
+    assert no.classes_.tolist() == ["yes", "no"]
+    np.testing.assert_allclose(yes.predict_proba(table), no.predict_proba(table)[:, ::-1], rtol=1e-8)
+    assert (yes.predict(table) == no.predict(table)).all()
+    assert "modelled class: low = no, against yes" in str(no.summary())
+
+
+def test_the_reference_of_several_classes_can_be_chosen() -> None:
+    table = births()
+    first = formula.fit("race ~ age", table)
+    other = formula.fit("C(race, Treatment('white')) ~ age", table)
+    assert list(first.coefficients)[:2] == ["other: intercept", "other: age"]
+    assert list(other.coefficients)[:2] == ["black: intercept", "black: age"]
+    columns = [other.classes_.tolist().index(each) for each in first.classes_]
+    np.testing.assert_allclose(first.predict_proba(table), other.predict_proba(table)[:, columns], rtol=1e-7)
+
+
+def test_reference_levels_change_coefficients_and_not_predictions() -> None:
+    table = births()
+    texts = ["race", "C(race, Treatment('white'))", "C(race, Sum)", "C(race, levels=['white', 'other', 'black'])"]
+    models = [formula.fit(f"bwt ~ {each} * age", table) for each in texts]
+    for model in models[1:]:
+        np.testing.assert_allclose(model.predict(table), models[0].predict(table), rtol=1e-9)
+    assert "race: reference level white" in str(models[1].summary())
+    assert "race: sum contrasts; white is minus the sum of the others" in str(models[2].summary())
+
+
+def test_class_weights_are_by_label() -> None:
+    table = births()
+    plain = formula.fit("low ~ age", table, class_weight={"yes": 2.0, "no": 1.0})
+    twice = formula.fit("low ~ age", pd.concat([table, table[table["low"] == "yes"]]))
+    assert plain.coefficients == pytest.approx(twice.coefficients, rel=1e-6)
+
+
+def test_arrays_keep_the_minimum_norm_solution_where_formulas_drop_a_column() -> None:
+    table = births().assign(twice=lambda each: 2 * each["age"])
+    model = formula.fit("low ~ age + twice + race", table)
+    assert np.isnan(model.coefficients["twice"])
+    alone = formula.fit("low ~ age + race", table)
+    assert model.coefficients["age"] == pytest.approx(alone.coefficients["age"], rel=1e-8)
+    np.testing.assert_allclose(model.predict_proba(table), alone.predict_proba(table), rtol=1e-8)
+    with pytest.warns(suffice.discriminative.CollinearityWarning, match="twice"):
+        arrays = LinearRegression().fit(table[["age", "twice"]], table["bwt"])
+    assert arrays.coef_[1] == pytest.approx(2 * arrays.coef_[0])
+
+
+def test_an_empty_cell_of_crossed_factors_is_dropped_and_noted() -> None:
+    table = births()
+    table = table[~((table["race"] == "black") & table["smoke"])]
+    model = formula.fit("bwt ~ race * smoke", table)
+    dropped = [name for name, value in model.coefficients.items() if np.isnan(value)]
+    assert len(dropped) == 1
+    assert f"{dropped[0]} was dropped" in str(model.summary())
+    assert np.isfinite(model.predict(table.dropna())).all()
+
+
+def test_contributions_of_terms_add_up_to_the_prediction() -> None:
+    table = births().dropna()[:20]
+    for text, settings in [("bwt ~ race * age + bs(lwt, 4)", {}), ("visits ~ race + age", {"family": "poisson"})]:
+        model = formula.fit(text, births(), **settings)
+        totals = np.array([each.total for each in model.explain(table)])
+        expected = model.predict(table)
+        np.testing.assert_allclose(np.exp(totals) if settings else totals, expected, rtol=1e-9)
+    classes = formula.fit("race ~ smoke + age", births())
+    for each, p in zip(classes.explain(table), classes.predict_proba(table), strict=True):
+        assert each.probability == pytest.approx(p.max(), rel=1e-9)
+        assert each.prediction == classes.classes_[p.argmax()]
+
+
+def test_evaluate_measures_the_predictions() -> None:
+    table = births()
+    model = formula.fit("low ~ age + race", table)
+    found = model.evaluate(table)
+    known = table.dropna(subset=["race"])
+    assert found.summary()["accuracy"] == pytest.approx((model.predict(known) == known["low"]).mean())
+    assert found.rows == len(known)
+
+
+def test_a_dot_is_all_other_columns_and_names_may_be_quoted() -> None:
+    table = births()[["bwt", "age", "race", "lwt"]].rename(columns={"lwt": "mother's weight", "age": "the.age"})
+    model = formula.fit("bwt ~ .", table)
+    assert model.design.names == ["the.age", "race[other]", "race[white]", "mother's weight"]
+    quoted = formula.fit("bwt ~ log(`mother's weight`) + log(the.age)", table)
+    assert quoted.design.names == ["log(`mother's weight`)", "log(the.age)"]
