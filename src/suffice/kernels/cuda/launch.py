@@ -51,38 +51,51 @@ def power(number: int, least: int = 1) -> int:
 
 
 class Grid(NamedTuple):
-    """Who reads which rows: programs that go over whole tiles, and one that reads what is left."""
+    """Partition of rows: programs that read whole tiles, and one that reads the remaining rows."""
 
+    data: DeviceRows
+    tile: Tile
     programs: int
     height: int  # rows of a tile
     fold: int  # every so many rows of a tile are in one thread
-    whole: int  # how many rows are in whole tiles
-    rows: int
+    whole: int  # number of rows in whole tiles
 
     @classmethod
     def of(cls, rows: DeviceRows, tile: Tile, columns: int, numbers: int, least: int = 1) -> Grid:
-        """Return the grid over rows for a tile so many columns wide, each program keeping so many numbers."""
+        """Return the grid over rows for tiles of this many columns; each program stores this many numbers."""
         height = max(4 * tile.cells // (columns * max(rows.x.element_size(), 4)), least)
         fold = max(height * columns // (tile.warps * 32 * 4), 1)
         programs = max(min(rows.programs * tile.programs, 2**27 // max(numbers, 1)), 1)
         whole = rows.rows - rows.rows % height
         if whole // height < programs:  # few rows are not worth a second kernel
             programs, whole = max(min(programs, -(-rows.rows // height)), 1), 0
-        return cls(programs, height, min(fold, height), whole, rows.rows)
+        return cls(rows, tile, programs, height, min(fold, height), whole)
 
     @property
     def parts(self) -> int:
-        """How many parts there are to add."""
-        return self.programs + (0 < self.whole < self.rows)
+        """Number of partial sums."""
+        return self.programs + (0 < self.whole < self.data.rows)
 
     def launch(self, kernel: Callable[..., Any], strips: int, **arguments: Any) -> None:
-        """Run a kernel over whole tiles, and over the rows that are left."""
+        """Run a kernel over whole tiles, and over the remaining rows; x, its shape and the tile are passed to all."""
+        x, unit = self.data.x, self.data.unit
+        shared: dict[str, Any] = {
+            "x": x,
+            "units": x.stride(0) // unit,
+            "width": self.data.features // unit,
+            "UNIT": unit,
+            "ROWS": self.height,
+            "STAGES": self.tile.ahead(self.data),
+            "num_warps": self.tile.warps,
+            "maxnreg": self.tile.registers,
+            **arguments,
+        }
         if self.whole:
-            kernel[(self.programs, strips)](start=0, rows=self.whole, slot=0, MASKED=False, **arguments)  # type: ignore[index]
-        if self.whole < self.rows:
+            kernel[(self.programs, strips)](start=0, rows=self.whole, slot=0, MASKED=False, **shared)  # type: ignore[index]
+        if self.whole < self.data.rows:
             programs, slot = (1, self.programs) if self.whole else (self.programs, 0)
             kernel[(programs, strips)](  # type: ignore[index]
-                start=self.whole, rows=self.rows - self.whole, slot=slot, MASKED=True, **arguments
+                start=self.whole, rows=self.data.rows - self.whole, slot=slot, MASKED=True, **shared
             )
 
 
@@ -118,7 +131,6 @@ def class_sums(
     grid.launch(
         per_class.sum_few if few else per_class.sum_many,
         strips,
-        x=rows.x,
         y=codes,
         weight=weight,
         reference=reference,
@@ -127,22 +139,15 @@ def class_sums(
         sums=sums,
         squares=squares,
         faults=faults,
-        units=rows.x.stride(0) // rows.unit,
-        width=rows.features // rows.unit,
         classes=classes,
         WHAT=what,
         NEAR=reference is not None and reference.shape[0] == 1,
         HAS_Y=codes is not None,
         HAS_WEIGHT=weight is not None,
         WHOLE=rows.features % columns == 0,
-        UNIT=rows.unit,
         CLASSES=count,
-        ROWS=grid.height,
         COLUMNS=columns,
         FOLD=grid.fold,
-        STAGES=tile.ahead(rows),
-        num_warps=tile.warps,
-        maxnreg=tile.registers,
     )
     total = squares.sum(0)[:classes] if moments else squares
     return ClassSums(faults.sum(), weights.sum(0)[:classes], sums.sum(0)[:classes], total)
@@ -202,7 +207,6 @@ def scatter(
     grid.launch(
         fused_scatter.scatter,
         1,
-        x=rows.x,
         y=y,
         weight=weight,
         reference=reference,
@@ -212,8 +216,6 @@ def scatter(
         sums=sums,
         products=products,
         faults=faults,
-        units=rows.x.stride(0) // rows.unit,
-        width=features // rows.unit,
         classes=classes,
         targets=beside.sums - 1,
         target_row=y.stride(0) if beside.kind == 2 and y is not None else 0,
@@ -224,16 +226,11 @@ def scatter(
         HAS_WEIGHT=weight is not None,
         TARGETS=beside.kind,
         WHOLE=features == columns,
-        UNIT=rows.unit,
         SUMS=count,
         PARTIAL=weight is not None or only >= 0,
-        ROWS=grid.height,
         COLUMNS=columns,
         FOLD=grid.fold,
-        STAGES=tile.ahead(rows),
         DEBUG=interprets(),
-        num_warps=tile.warps,
-        maxnreg=tile.registers,
     )
     kept = slice(beside.sums)
     return Scatter(faults.sum(), weights.sum(0)[kept], squares.sum(0)[kept], sums.sum(0)[kept], products.sum(0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import triton
 
@@ -49,7 +49,6 @@ def slope_one(rows: DeviceRows, response: int, theta: Array, level: Array, bends
     grid.launch(
         fused_curve.slope_one,
         1,
-        x=rows.x,
         y=rows.targets,
         weight=rows.weight,
         offset=rows.offset,
@@ -58,58 +57,51 @@ def slope_one(rows: DeviceRows, response: int, theta: Array, level: Array, bends
         facts=facts,
         gradient=gradient,
         bends=bends,
-        units=rows.x.stride(0) // rows.unit,
-        width=rows.features // rows.unit,
         RESPONSE=response,
         HAS_WEIGHT=rows.weight is not None,
         HAS_OFFSET=rows.offset is not None,
         HAS_BENDS=bends is not None,
         WHOLE=rows.features == columns,
-        UNIT=rows.unit,
-        ROWS=grid.height,
         COLUMNS=columns,
         FOLD=grid.fold,
-        STAGES=tile.ahead(rows),
-        num_warps=tile.warps,
-        maxnreg=tile.registers,
     )
     weight, value, level_slope, faults = facts.sum(0)
     return Slopes(faults, weight, value, level_slope[None], gradient.sum(0)[:, None])
 
 
+def _class_arguments(rows: DeviceRows, theta: Array, level: Array, columns: int) -> dict[str, Any]:
+    """Return the arguments that both kernels for rows of several classes take; theta is (d, t)."""
+    offset = rows.offset
+    return {
+        "y": rows.codes,
+        "weight": rows.weight,
+        "offset": offset,
+        "theta": theta,
+        "level": level,
+        "offset_row": 0 if offset is None else offset.stride(0),
+        "offset_column": 1 if offset is not None and offset.shape[1] > 1 else 0,
+        "predictors": int(theta.shape[1]),
+        "HAS_WEIGHT": rows.weight is not None,
+        "HAS_OFFSET": offset is not None,
+        "WHOLE": rows.features == columns,
+    }
+
+
 def slope_few(rows: DeviceRows, theta: Array, level: Array) -> Slopes:
     """Return the slopes of rows of up to ``FEW`` + 1 classes; theta is (d, t)."""
-    columns, predictors, offset = power(rows.features, 8), int(theta.shape[1]), rows.offset
+    columns, predictors = power(rows.features, 8), int(theta.shape[1])
     tile = SEVERAL_TILE
     grid = Grid.of(rows, tile, columns, 4 * rows.features)
     facts, gradient = rows.empty(grid.parts, 7), rows.empty(grid.parts, 4, rows.features)
     grid.launch(
         fused_softmax.slope_few,
         1,
-        x=rows.x,
-        y=rows.codes,
-        weight=rows.weight,
-        offset=offset,
-        theta=theta,
-        level=level,
+        **_class_arguments(rows, theta, level, columns),
         facts=facts,
         gradient=gradient,
-        units=rows.x.stride(0) // rows.unit,
-        offset_row=0 if offset is None else offset.stride(0),
-        offset_column=1 if offset is not None and offset.shape[1] > 1 else 0,
-        width=rows.features // rows.unit,
-        predictors=predictors,
-        HAS_WEIGHT=rows.weight is not None,
-        HAS_OFFSET=offset is not None,
-        WHOLE=rows.features == columns,
-        UNIT=rows.unit,
         MORE=predictors > 2,
-        ROWS=grid.height,
         HALF=columns // 2,
         FOLD=max(grid.fold // 2, 1),
-        STAGES=tile.ahead(rows),
-        num_warps=tile.warps,
-        maxnreg=tile.registers,
     )
     weight, value, faults, *levels = facts.sum(0)
     return Slopes(faults, weight, value, rows.torch.stack(levels)[:predictors], gradient.sum(0)[:predictors].T)
@@ -117,7 +109,7 @@ def slope_few(rows: DeviceRows, theta: Array, level: Array) -> Slopes:
 
 def slope_softmax(rows: DeviceRows, theta: Array, level: Array) -> Slopes:
     """Return the slopes of rows of several classes; theta is (d, t)."""
-    columns, predictors, offset = power(rows.features, 16), int(theta.shape[1]), rows.offset
+    columns, predictors = power(rows.features, 16), int(theta.shape[1])
     tile, count = SOFTMAX_TILES[columns], power(predictors + 1, 8)
     grid = Grid.of(rows, tile, columns, rows.features * count, 16)
     facts, levels = rows.empty(grid.parts, 3), rows.empty(grid.parts, count)
@@ -125,30 +117,12 @@ def slope_softmax(rows: DeviceRows, theta: Array, level: Array) -> Slopes:
     grid.launch(
         fused_softmax.slope_softmax,
         1,
-        x=rows.x,
-        y=rows.codes,
-        weight=rows.weight,
-        offset=offset,
-        theta=theta,
-        level=level,
+        **_class_arguments(rows, theta, level, columns),
         facts=facts,
         slopes=levels,
         gradient=gradient,
-        units=rows.x.stride(0) // rows.unit,
-        offset_row=0 if offset is None else offset.stride(0),
-        offset_column=1 if offset is not None and offset.shape[1] > 1 else 0,
-        width=rows.features // rows.unit,
-        predictors=predictors,
-        HAS_WEIGHT=rows.weight is not None,
-        HAS_OFFSET=offset is not None,
-        WHOLE=rows.features == columns,
-        UNIT=rows.unit,
-        ROWS=grid.height,
         COLUMNS=columns,
         PREDICTORS=count,
-        STAGES=tile.ahead(rows),
-        num_warps=tile.warps,
-        maxnreg=tile.registers,
     )
     weight, value, faults = facts.sum(0)
     return Slopes(faults, weight, value, levels.sum(0)[:predictors], gradient.sum(0)[:, :predictors])
