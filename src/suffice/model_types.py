@@ -52,7 +52,7 @@ MODEL_TYPES = {
         ModelType("softmax", "softmax regression", False, ("classes",), "design", False),
         ModelType("linear", "linear regression", False, ("numbers", "counts"), "design", True),
         ModelType("poisson", "Poisson regression", False, ("counts",), "design", False),
-        ModelType("additive", "a regression on curves of the numbers", False, TASKS, "curves", False),
+        ModelType("additive", "regression on linear splines of the numbers", False, TASKS, "curves", False),
         ModelType("local", "locally weighted regression", False, TASKS, "near", False),
         ModelType("text", "naive Bayes on the words alone", True, ("classes",), "text", True),
     )

@@ -59,7 +59,7 @@ def test_damaged_models(nb: Path, houses: Path, tmp_path: Path) -> None:
 def test_an_ending_that_says_nothing(nb: Path, one_house: Path, tmp_path: Path, name: str) -> None:
     for command in ("predict", "impute"):
         sentence = refused(command, nb, one_house, "-o", tmp_path / name, code=2)
-        assert f"{tmp_path / name} has no ending" in sentence
+        assert f"{tmp_path / name} has no known file name extension" in sentence
         assert ".csv" in sentence
     assert list(tmp_path.iterdir()) == []
 

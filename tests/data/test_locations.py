@@ -232,7 +232,7 @@ def test_data_frames_of_a_stream_may_differ_in_types_and_columns() -> None:
     parts = [pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [0.5], "b": ["x"]})]
     rows = pa.Table.from_batches(list(open_table(iter(parts)).batches()))
     assert rows.to_pydict() == {"a": [1.0, 2.0, 0.5], "b": [None, None, "x"]}
-    with pytest.raises(TableError, match="the data frames of the stream do not go together"):
+    with pytest.raises(TableError, match="the data frames of the stream differ"):
         open_table(iter([pd.DataFrame({"a": [1]}), pd.DataFrame({"a": ["x"]})]))
 
 

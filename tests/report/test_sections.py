@@ -264,7 +264,7 @@ def test_learning_curve_compares_a_generative_and_a_discriminative_model() -> No
     data = data_of("two classes")
     other = counterpart(data)
     assert other is not None
-    assert other.generative != data.model.predictor_.form.generative
+    assert other.generative != data.model.predictor_.model_type.generative
     display = learning_curve(data)
     assert display is not None
     assert list(display.curves) == [data.model.model_, other.name]

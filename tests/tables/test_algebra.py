@@ -231,7 +231,7 @@ def test_models_that_are_no_sums_say_so(form: str) -> None:
 
 def test_models_that_differ_cannot_be_added() -> None:
     model = fitted(A, "nb")
-    with pytest.raises(TableError, match="of the form 'nb' and 'gda' cannot be merged"):
+    with pytest.raises(TableError, match="of the type 'nb' and 'gda' cannot be merged"):
         model + fitted(B, "gda")
     with pytest.raises(TableError, match="of the target 'sold' and 'garden' cannot be merged"):
         model + suffice.fit(A[PREDICTORS], "garden", "nb")

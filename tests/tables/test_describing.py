@@ -91,9 +91,9 @@ def test_reasons_show_cells_as_the_table_has_them() -> None:
     assert explanation.to_dict()["contributions"][0]["feature"] == explanation.contributions[0].feature
 
 
-def test_a_local_model_has_no_parts_to_show() -> None:
+def test_a_local_model_has_no_contributions() -> None:
     model = suffice.fit(TABLE[["area", "price"]].dropna(), "price", "local")
-    with pytest.raises(TableError, match="no parts to show"):
+    with pytest.raises(TableError, match="no contributions of columns"):
         model.explain(TABLE[:1])
 
 

@@ -303,7 +303,7 @@ def test_tables_that_a_form_has_too_many_columns_or_classes_for_are_refused() ->
     with pytest.raises(TableError, match=r"gda would need \d+ columns, which are too many for it"):
         suffice.fit(wide, "y", "gda", columns=dict.fromkeys("abcdef", "category"), folds=2)
     three = pd.DataFrame({"a": random.normal(size=30), "y": np.tile(["n", "y", "z"], 10)})
-    with pytest.raises(TableError, match="the model 'local' tells two classes apart; the target has 3"):
+    with pytest.raises(TableError, match="the model 'local' predicts two classes; the target has 3"):
         suffice.fit(three, "y", "local")
 
 

@@ -325,13 +325,13 @@ def test_names_of_which_most_occur_once_are_an_identifier() -> None:
 
 def test_text_alone_is_nothing_that_a_discriminant_can_measure() -> None:
     notes = [f"words of row {row} and {row * 7}" for row in range(60)]
-    with pytest.raises(TableError, match="no column can be turned into numbers for a linear model: use --model nb or"):
+    with pytest.raises(TableError, match="no column can be encoded as numbers for a linear model: use --model nb or"):
         suffice.fit(pd.DataFrame({"note": notes, "y": ["p", "q"] * 30}), "y", "gda", columns={"note": "text"})
 
 
 def test_a_local_model_of_many_columns_is_refused() -> None:
     wide = pd.DataFrame(RANDOM.normal(size=(60, 11)), columns=[f"x{j}" for j in range(11)])
-    with pytest.raises(TableError, match="'local' would measure distances in 11 columns, of which 10 are the most"):
+    with pytest.raises(TableError, match="'local' would measure distances in 11 columns, and 10 are the most"):
         suffice.fit(wide.assign(y=["p", "q"] * 30), "y", "local")
 
 

@@ -289,7 +289,7 @@ def test_bytes_that_an_encoding_does_not_have_are_told(tmp_path: Path) -> None:
 def test_a_packed_file_in_an_encoding_that_must_be_converted_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress("name,y\nJosé,a\nAnn,b\n".encode("cp1252")))
-    with pytest.raises(TableError, match=r"a\.csv\.gz is compressed and written in cp1252: write it anew in utf-8"):
+    with pytest.raises(TableError, match=r"a\.csv\.gz is compressed and written in cp1252: write it again in utf-8"):
         rows_of(path, dialect=Dialect(encoding="cp1252"))
 
 

@@ -398,7 +398,7 @@ def test_an_infinite_cell_fails_the_query(base: Base, put: Callable[[Any], str])
         (
             suffice.LinearRegression().fit(ROWS["numbers"], ROWS["numbers"][:, :2]),
             NAMES,
-            "a regression of 2 targets is no one SELECT: fit one for each",
+            "a regression of 2 targets cannot be written as one SELECT: fit one for each",
         ),
         (
             suffice.LinearRegression().fit(ROWS["numbers"], ROWS["number"]),
@@ -408,7 +408,7 @@ def test_an_infinite_cell_fails_the_query(base: Base, put: Callable[[Any], str])
         (
             DecisionTreeClassifier(max_depth=1).fit(ROWS["numbers"], ROWS["classes"]),
             NAMES,
-            "DecisionTreeClassifier has no scores that SQL could take: score rows here, with predict",
+            "DecisionTreeClassifier cannot be written as a SELECT: use predict",
         ),
     ],
 )
@@ -457,7 +457,7 @@ def test_moments_that_are_names_are_not_written_as_a_query() -> None:
     moments = pd.to_datetime(["2024-01-01 10:00", "2024-01-02 11:00"] * 20)
     frame = pd.DataFrame({"x": np.arange(40) % 7 * 0.5, "at": moments, "y": ["a", "b", "b", "a"] * 10})
     model = fit(frame, "y", "nb", columns={"at": "category"})
-    with pytest.raises(TableError, match="column 'at' holds moments that are taken for names"):
+    with pytest.raises(TableError, match="column 'at' is a category of timestamps"):
         model.to_sql()
 
 

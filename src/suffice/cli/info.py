@@ -37,11 +37,11 @@ def _show(model: Any, size: int) -> None:
     from suffice.cli.fit import fitted_rows, show_candidates, show_columns
     from suffice.cli.output import print_line
 
-    form = model.predictor_.form
+    model_type = model.predictor_.model_type
     schema = model.schema_
-    print_line(f"{form.name}: {form.title}", "bold")
+    print_line(f"{model_type.name}: {model_type.title}", "bold")
     classes = ": " + ", ".join(map(str, model._labels)) if schema.task == "classes" else ""
-    commands = "predict, explain, update, merge, forget" if form.exact else "predict, explain"
+    commands = "predict, explain, update, merge, forget" if model_type.exact else "predict, explain"
     print_line(f"  predicts  {schema.target} ({schema.task}{classes})")
     where = "" if model.summed_ == "here" else f", sums computed {model.summed_}"
     print_line(f"  learned   {model.rows_:,} rows{where}")

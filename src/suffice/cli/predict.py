@@ -91,7 +91,7 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
 
     taken = {"prediction", "probability", "reasons"}
     columns: dict[str, Any] = {(f"{name} (given)" if name in taken else name): batch.column(name) for name in kept}
-    predictions = model.predictor_.answers(block)
+    predictions = model.predictor_.predict(block)
     if model.schema_.task == "classes":
         columns["prediction"] = pa.array(model.named(predictions).tolist())
         columns["probability"] = pa.array(predictions.max(axis=1))

@@ -239,5 +239,5 @@ def _make_outcome(
 ) -> Outcome:
     spam = classes.index("spam")
     low, high = (math.log(p) - math.log1p(-p) if 0 < p < 1 else math.inf * (1 if p else -1) for p in cuts)
-    answers: Any = [label == spam for label in labels]
-    return Outcome(answers, scores, high, (low, high))  # type: ignore[arg-type]
+    is_spam: Any = [label == spam for label in labels]
+    return Outcome(is_spam, scores, high, (low, high))  # type: ignore[arg-type]

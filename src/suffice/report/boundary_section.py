@@ -147,7 +147,7 @@ def predict_grid(data: ReportData, cells: Mapping[str, FloatArray], held: Mappin
             columns.append(CodedColumn(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
         else:
             columns.append(np.full(n_rows, np.nan if value is None else value, dtype=np.float64))
-    return data.model.predictor_.answers(Block(data.block.features, tuple(columns), n_rows))
+    return data.model.predictor_.predict(Block(data.block.features, tuple(columns), n_rows))
 
 
 def _curve_figure(data: ReportData, name: str, values: FloatArray, held: Mapping[str, Any]) -> Figure:

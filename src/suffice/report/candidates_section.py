@@ -28,10 +28,10 @@ _METRIC_NAMES = {"absolute error": "mean absolute error", "squared error": "mean
 def candidates_section(data: ReportData) -> Section:
     """Return the section on model selection."""
     candidates = data.model.candidates_
-    form = data.model.predictor_.form
+    model_type = data.model.predictor_.model_type
     loss_name, gloss = _LOSSES[data.task]
     if len(candidates) < 2:
-        introduction = [f"The model was specified: {form.name}, {form.title}."]
+        introduction = [f"The model was specified: {model_type.name}, {model_type.title}."]
         if candidates and np.isfinite(candidates[0].loss):
             introduction.append(f"In cross-validation, its {loss_name} was {_format_loss(candidates[0])}.")
         specified = {"introduction": introduction, "figure": None, "candidates": None}
@@ -47,7 +47,7 @@ def candidates_section(data: ReportData) -> Section:
     caption = f"Points are the mean {loss_name} ({gloss}); error bars are one standard error."
     introduction = [
         f"{format_count(len(candidates), 'model')} were compared by {data.model.folds}-fold cross-validation.",
-        f"The model of lowest {loss_name} was selected: {form.name}, {form.title}.",
+        f"The model of lowest {loss_name} was selected: {model_type.name}, {model_type.title}.",
         _ties(fitted),
     ]
     content = {

@@ -199,7 +199,7 @@ def _covariance(points: FloatArray) -> FloatArray:
 def gaussian_parameters(data: ReportData, pair: tuple[str, str]) -> tuple[FloatArray, FloatArray] | None:
     """Return class means and covariances of a GDA model in the units of the table; None of other models."""
     predictor: Any = data.model.predictor_
-    if not predictor.form.name.startswith("gda"):
+    if not predictor.model_type.name.startswith("gda"):
         return None
     terms = {term.feature: term for term in predictor.design.terms if isinstance(term, Number)}
     if not set(pair) <= set(terms):

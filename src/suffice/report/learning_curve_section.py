@@ -77,18 +77,18 @@ def _crossings(display: LearningCurveDisplay) -> str:
 
 def learning_curve(data: ReportData) -> LearningCurveDisplay | None:
     """Return the learning curves of the model and its counterpart; None where there are too few rows or models."""
-    form, other = data.model.predictor_.form, counterpart(data)
+    model_type, other = data.model.predictor_.model_type, counterpart(data)
     if data.block.rows < _MIN_ROWS or other is None:
         return None
-    rows = data.sample_rows(_MAX_LOCAL_ROWS if form.reads == "near" else _MAX_ROWS)
+    rows = data.sample_rows(_MAX_LOCAL_ROWS if model_type.reads == "near" else _MAX_ROWS)
     block, targets = data.block[rows], data.targets[rows]
-    forms = [each for each in (form, other) if not _is_expensive(each, data, block)]
+    model_types = [each for each in (model_type, other) if not _is_expensive(each, data, block)]
     largest = 2 * len(rows) // 3
     smallest = min(max(20, 3 * len(data.classes)), largest // 2)
     sizes = np.unique(np.geomspace(smallest, largest, _N_SIZES).round().astype(np.int64))
-    curves = {each.name: np.full((_REPEATS, len(sizes)), np.nan) for each in forms}
+    curves = {each.name: np.full((_REPEATS, len(sizes)), np.nan) for each in model_types}
     for repeat, (train, test) in enumerate(_splits(targets, largest, data.task == "classes")):
-        for each in forms:
+        for each in model_types:
             for index, size in enumerate(sizes):
                 curves[each.name][repeat, index] = _fit_and_measure(each, data, block, targets, train[:size], test)
     return _make_display(data, sizes, curves)
@@ -96,11 +96,11 @@ def learning_curve(data: ReportData) -> LearningCurveDisplay | None:
 
 def counterpart(data: ReportData) -> ModelType | None:
     """Return the best generative candidate for a discriminative model and vice versa, else the next best candidate."""
-    form = data.model.predictor_.form
+    model_type = data.model.predictor_.model_type
     known = [MODEL_TYPES[each.model] for each in data.model.candidates_ if np.isfinite(each.loss)]
     known += candidates(data.schema, len(data.classes), data.n_rows)
-    others = [each for each in known if each.name != form.name and each.reads != "near"]
-    opposite = [each for each in others if each.generative != form.generative]
+    others = [each for each in known if each.name != model_type.name and each.reads != "near"]
+    opposite = [each for each in others if each.generative != model_type.generative]
     return next(iter([*opposite, *others]), None)
 
 
@@ -121,11 +121,11 @@ def _make_display(
     return None
 
 
-def _is_expensive(form: ModelType, data: ReportData, block: Block) -> bool:
+def _is_expensive(model_type: ModelType, data: ReportData, block: Block) -> bool:
     """Return whether a multi-class regression has more coefficients than are fitted repeatedly."""
-    if form.exact or len(data.classes) <= 2:
+    if model_type.exact or len(data.classes) <= 2:
         return False
-    predictor: Any = make_predictor(form, data.task, data.model.predictor_.labels)
+    predictor: Any = make_predictor(model_type, data.task, data.model.predictor_.labels)
     predictor.prepare(block)
     return bool(predictor.design.width * len(data.classes) > _MAX_COEFFICIENTS)
 
@@ -142,11 +142,11 @@ def _splits(targets: npt.NDArray[Any], n_train: int, is_classification: bool) ->
 
 
 def _fit_and_measure(
-    form: ModelType, data: ReportData, block: Block, targets: npt.NDArray[Any], train: Rows, test: Rows
+    model_type: ModelType, data: ReportData, block: Block, targets: npt.NDArray[Any], train: Rows, test: Rows
 ) -> float:
     """Return the measure of a model on test rows; NaN where it cannot be fitted to the training rows."""
     penalties = {each.model: each.penalty for each in data.model.candidates_}
-    predictor = make_predictor(form, data.task, data.model.predictor_.labels, penalties.get(form.name, 1.0))
+    predictor = make_predictor(model_type, data.task, data.model.predictor_.labels, penalties.get(model_type.name, 1.0))
     try:
         predictor.prepare(block)
         with warnings.catch_warnings():

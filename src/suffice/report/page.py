@@ -184,7 +184,7 @@ def _summary(data: ReportData) -> str:
     if model.fitted_rows_ < model.rows_:
         rows = f"a random sample of {model.fitted_rows_:,} of {rows}"
     return (
-        f"{capitalise(model.predictor_.form.title)}, fitted to {rows}; evaluated on "
+        f"{capitalise(model.predictor_.model_type.title)}, fitted to {rows}; evaluated on "
         f"{format_count(data.n_rows, 'row')} of {data.table_name}."
     )
 

@@ -118,19 +118,19 @@ class ReportData:
         sample, errors, uncertain = RowSample(MAX_SAMPLE), HardestRows(N_ERRORS), HardestRows(N_ERRORS + N_UNCERTAIN)
         expected, n_read = source.rows(), 0
         for batch in prefetch(source.batches()):
-            block, answers = encode_rows(batch, schema, n_read)
-            indices = n_read + np.flatnonzero(answers.known)
+            block, labelled = encode_rows(batch, schema, n_read)
+            indices = n_read + np.flatnonzero(labelled.known)
             n_read += batch.num_rows
             data.n_skipped += batch.num_rows - block.rows
             if block.rows:
-                batch = batch.filter(arrow().array(answers.known))
-                targets = data.encode_targets(answers)
-                predictions = model.predictor_.answers(block)
-                unknown = answers.unknown(targets) if data.task == "classes" else []
+                batch = batch.filter(arrow().array(labelled.known))
+                targets = data.encode_targets(labelled)
+                predictions = model.predictor_.predict(block)
+                unknown = labelled.unknown(targets) if data.task == "classes" else []
                 data.evaluation.add(predictions, targets, unknown)
                 data.n_rows += block.rows
                 data._count_missing(batch, block)
-                hashes = hash_rows(block, answers.values, answers.labels)
+                hashes = hash_rows(block, labelled.values, labelled.labels)
                 known = slice(None) if not unknown else targets >= 0
                 sample.add(batch if not unknown else batch.filter(arrow().array(known)), hashes[known])
                 errors.add(data._error_size(predictions, targets), indices, targets, predictions, batch)
@@ -152,10 +152,10 @@ class ReportData:
         data.sample = sample.table()
         return data
 
-    def encode_targets(self, answers: Any) -> npt.NDArray[Any]:
+    def encode_targets(self, labelled: Any) -> npt.NDArray[Any]:
         """Return class codes, -1 for classes unknown to the model; or numbers."""
         targets: npt.NDArray[Any] = (
-            answers.places(self.model.predictor_.labels) if self.task == "classes" else answers.values
+            labelled.places(self.model.predictor_.labels) if self.task == "classes" else labelled.values
         )
         return targets
 
@@ -200,7 +200,7 @@ class ReportData:
     @property
     def is_text_model(self) -> bool:
         """Whether the model reads only text."""
-        return self.model.predictor_.form.reads == "text"
+        return self.model.predictor_.model_type.reads == "text"
 
     @property
     def classes(self) -> list[str]:
@@ -224,7 +224,7 @@ class ReportData:
     @cached_property
     def predictions(self) -> FloatArray:
         """Predictions for the sample: class probabilities, (n, k), or numbers, (n,)."""
-        return self.model.predictor_.answers(self.block)
+        return self.model.predictor_.predict(self.block)
 
     @property
     def n_unknown(self) -> int:

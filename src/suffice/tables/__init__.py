@@ -1,4 +1,4 @@
-"""Tables of any kind and size: columns in, answers and reasons out."""
+"""Tables: sources, column kinds, TableModel, model selection, and SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from suffice.tables.sql_export import to_sql
 from suffice.tables.sources import Dialect, FetchWarning, Source, open_table
 
-#: Where each name lives; it is imported when it is first asked for: what looks at a table alone needs no models.
+#: Module of each public name. Names are imported on first use: reading a table imports no models.
 _MODULES = {
     "Candidate": "model_search",
     "Comparison": "learning_curves",

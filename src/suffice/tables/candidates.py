@@ -1,4 +1,4 @@
-"""Which models suit a table: the one that is asked for, or those that are tried."""
+"""Candidate models of a table: the one that the user names, or those that are compared."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from suffice.model_types import MODEL_TYPES, ModelType, models_of
 from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Schema
 
-#: With more classes than these, curves of every number for each of them take too long.
+#: Largest number of classes for softmax and additive models, whose fits to more classes take too long.
 MANY = 10
 
 
 def find_model_type(name: str, schema: Schema) -> ModelType:
-    """Return a form by its name, or say why it is none for this target."""
+    """Return a model type by its name; raise if there is none, or if it cannot predict this target."""
     if name not in MODEL_TYPES:
         raise UsageError(
             f"there is no model {name!r}; there are auto, {', '.join(MODEL_TYPES)}{nearest(name, MODEL_TYPES)}"
         )
-    form = MODEL_TYPES[name]
-    if schema.task not in form.tasks:
+    model_type = MODEL_TYPES[name]
+    if schema.task not in model_type.tasks:
         raise UsageError(
-            f"{name} predicts {' or '.join(form.tasks)}; the target {schema.target!r} holds {schema.task}: use "
+            f"{name} predicts {' or '.join(model_type.tasks)}; the target {schema.target!r} holds {schema.task}: use "
             f"{', '.join(models_of(schema.task))}"
         )
-    return form
+    return model_type
 
 
 def candidates(schema: Schema, classes: int, rows: int) -> list[ModelType]:
-    """Return the forms that are tried where the user leaves the choice: generative ones beside discriminative ones."""
+    """Return the model types that ``model="auto"`` compares: generative and discriminative ones."""
     kinds = {feature.kind for feature in schema.features}
     numbers = kinds & {"numeric", "count"}
     if schema.task != "classes":

@@ -16,7 +16,7 @@ from suffice.tables.sources.base import arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Decimals of at most so many digits, and scales up to this power of ten, are exact in a 64-bit float.
+#: Decimals of at most this many digits, and powers of ten up to this one, are exact in a 64-bit float.
 _EXACT_DIGITS, _EXACT_POWER = 15, 22
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")

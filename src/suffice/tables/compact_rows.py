@@ -1,4 +1,4 @@
-"""Rows of a table in few bytes, kept between passes over them."""
+"""Rows of a table in a compact encoding, kept between passes."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from suffice.tables.encoding import Block, CodedColumn, PackedNumbers, Targets
 from suffice.tables.schema import Feature
 from suffice.tables.sources.base import arrow
 
-#: The kept rows of a table take no more than this share of the free space for temporary files.
+#: Largest share of the free space for temporary files that the kept rows of a table take.
 _SHARE_OF_FREE = 0.5
 
 
 class CompactRows:
-    """Rows that were read once and are needed again: in memory while they are few, then in a temporary file.
+    """Rows that are read several times: in memory up to a limit, then in a temporary file.
 
-    Numbers take 1, 2, 4 or 8 bytes, whichever loses nothing; names are codes of 1, 2 or 4 bytes. The temporary file is
-    deleted however the process ends.
+    Numbers take the fewest of 1, 2, 4 or 8 bytes that represent them exactly; categories are codes of 1, 2 or 4 bytes.
+    The temporary file is deleted however the process ends.
 
     Parameters
     ----------
     features
-        What the columns are.
+        The features of the table.
     in_memory
-        How many bytes are held before rows are written to a file; see :class:`Spill`.
+        Number of bytes in memory before rows are written to a file; see :class:`Spill`.
     most
-        How many bytes are kept in all; by default half of the free space for temporary files. Beyond that, all rows
-        are let go, and :attr:`is_complete` is false.
+        Maximum number of bytes; half of the free space for temporary files by default. Beyond it, all rows are deleted,
+        and :attr:`is_complete` is false.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class CompactRows:
         """Whether all rows that were added are kept."""
         return self._spill is not None
 
-    def add(self, block: Block, answers: Targets) -> None:
+    def add(self, block: Block, targets: Targets) -> None:
         """Keep some rows and their targets."""
         if self._spill is None:
             return
         columns = tuple(map(_packed, block.columns))
-        values = _narrow_codes(answers.values) if len(answers.labels) else PackedNumbers.of(answers.values)
+        values = _narrow_codes(targets.values) if len(targets.labels) else PackedNumbers.of(targets.values)
         self.rows += block.rows
         self.size += sum(map(_size_of, (values, *columns)))
         if self._most is None:
@@ -70,10 +70,10 @@ class CompactRows:
         if self.size > self._most:
             self.close()
         else:
-            self._spill.add((columns, answers.labels.names, values, block.rows, block.first))
+            self._spill.add((columns, targets.labels.names, values, block.rows, block.first))
 
     def read(self, labels: Labels, *, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield the rows in their order, with codes of these classes, or numbers where there are none.
+        """Yield the rows in order, each block with the codes of these classes, or with numbers if there are none.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class CompactRows:
         packed
             Whether numbers are left as :class:`PackedNumbers`, which :meth:`Design.encode` reads.
         """
-        assert self._spill is not None  # rows are read before they are let go
+        assert self._spill is not None  # rows are not read after they were deleted
         for columns, names, values, rows, first in self._spill:
             found = tuple(_column(column, packed) for column in columns)
             targets = labels._places(names)[values] if len(labels) else values.unpacked()
@@ -102,26 +102,26 @@ class CompactRows:
 
 
 def free_temporary_space() -> int:
-    """Return how many bytes of temporary files may still be written."""
+    """Return the number of bytes that may be written to temporary files."""
     return int(_SHARE_OF_FREE * shutil.disk_usage(tempfile.gettempdir()).free)
 
 
 def _packed(column: Any) -> Any:
-    """Return a column of a block in few bytes."""
+    """Return a column of a block in the compact encoding."""
     if isinstance(column, CodedColumn):
         return CodedColumn(column.vocabulary, _narrow_codes(column.codes))
     return arrow().array(column, arrow().large_string()) if isinstance(column, list) else PackedNumbers.of(column)
 
 
 def _size_of(column: Any) -> int:
-    """Return how many bytes a column takes."""
+    """Return the size of an encoded column in bytes."""
     if isinstance(column, CodedColumn | PackedNumbers):
         column = column.codes if isinstance(column, CodedColumn) else column.cells
     return int(column.nbytes)
 
 
 def _column(column: Any, packed: bool) -> Any:
-    """Return a column of a block, of which :func:`_packed` made this one."""
+    """Return the column of a block that :func:`_packed` encoded."""
     if isinstance(column, PackedNumbers):
         return column if packed else column.unpacked()
     return column if isinstance(column, CodedColumn) else column.to_pylist()

@@ -1,4 +1,4 @@
-"""Design matrix of a table: terms (numbers, levels, words) that rows are encoded to for linear predictors."""
+"""Design matrix of a table: numeric terms with knots, category levels and words, for linear predictors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
 from suffice.tables.schema import Feature
 
-#: How many places a curve bends at, at most; a column of so few values bends at each of them.
+#: Quantiles that are knots of a linear spline; a column of at most ``VALUES`` distinct values has a knot at each.
 BENDS = 8
 VALUES = 32
-#: Words that are told apart in a column of text, and the rows that must hold one.
+#: Largest number of words of a text column, and least number of rows that contain a word.
 WORDS = 5000
 WORD_ROWS = 3
-#: A mean of so many standard deviations costs about a digit of the sums about 0.
+#: A mean of this many standard deviations costs about one digit of sums about 0.
 NEAR_ZERO = 10.0
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number, about its mean and in units of its spread; with bends, a curve of straight pieces."""
+    """A standardised numeric column; with knots (``bends``), a linear spline."""
 
     feature: str
     centre: float
     scale: float
-    gaps: bool  # whether there is a column for missing cells
+    gaps: bool  # whether there is an indicator column of missing cells
     bends: tuple[float, ...] = ()
 
     @property
@@ -46,7 +46,7 @@ class Number:
     def written(
         self, column: FloatArray | PackedNumbers, place: int
     ) -> tuple[npt.NDArray[Any], float, int, float, float, list[float], bool]:
-        """Return what native code writes the columns of, from a place of each row on; a missing cell is the mean."""
+        """Return the arguments for native code that writes these columns at ``place``; missing cells are the mean."""
         cells, unit = (column.cells, column.unit) if isinstance(column, PackedNumbers) else (column, 1.0)
         return np.ascontiguousarray(cells), unit, place, self.centre, self.scale, list(self.bends), self.gaps
 
@@ -55,8 +55,9 @@ class Number:
 class Levels:
     """A category: one column for each level.
 
-    Where ``apart`` is true, the first level has no column: it is what the others are not, and stands for all that was
-    never seen. A penalty would then depend on which level that is; without one, columns would depend on each other.
+    If ``apart`` is true, the first level is the reference level, without a column, which unseen levels share. A penalty
+    would depend on the choice of the reference level; without a penalty and without a reference level, columns would be
+    collinear.
     """
 
     feature: str
@@ -66,7 +67,7 @@ class Levels:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The levels that have a column."""
+        """The levels with a column."""
         return self.levels[1:] if self.apart else self.levels
 
     @property
@@ -76,7 +77,7 @@ class Levels:
         return [*shown, *([f"{self.feature} missing"] if self.gaps else [])]
 
     def written(self, column: CodedColumn, place: int) -> tuple[npt.NDArray[Any], int, list[int]]:
-        """Return what native code writes the columns of, from a place of each row on."""
+        """Return the arguments for native code that writes these columns at ``place``."""
         column_of = {level: place for place, level in enumerate(self.shown)}
         columns = [column_of.get(str(name), -1) for name in column.vocabulary]
         return np.ascontiguousarray(column.codes), place, [len(self.shown) if self.gaps else -1, *columns]
@@ -84,7 +85,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Words:
-    """A text: one column for each of its frequent words, 1 in the rows that hold it."""
+    """A text column: an indicator column for each frequent word."""
 
     feature: str
     words: tuple[str, ...]
@@ -104,11 +105,11 @@ class Words:
 Term = Number | Levels | Words
 
 
-# What rows suggest.
+# Terms inferred from rows.
 
 
 def number_term(name: str, cells: FloatArray, curve: bool) -> Number:
-    """Return a number with the mean and spread of its cells."""
+    """Return the numeric term with the mean and standard deviation of its cells."""
     known = cells[~np.isnan(cells)]
     centre = float(known.mean()) if known.size else 0.0
     spread = float(known.std()) if known.size else 0.0
@@ -117,7 +118,7 @@ def number_term(name: str, cells: FloatArray, curve: bool) -> Number:
 
 
 def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
-    """Return the levels of a category that occur, the most frequent first."""
+    """Return the category term with the levels that occur, the most frequent first."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.vocabulary))
     seen = [place for place in np.argsort(-counts, kind="stable") if counts[place]]
     levels = tuple(str(column.vocabulary.names[place]) for place in seen)
@@ -125,18 +126,18 @@ def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
 
 
 def words_term(name: str, texts: list[str]) -> Words:
-    """Return the frequent words of a text."""
+    """Return the text term with its frequent words."""
     from suffice.text import CountVectorizer
 
     try:
         found = CountVectorizer(binary=True, min_df=WORD_ROWS, max_features=WORDS).fit(texts)
-    except ValueError:  # no word is in enough rows
+    except ValueError:  # no word occurs in enough rows
         return Words(name, ())
     return Words(name, tuple(map(str, found.get_feature_names_out())))
 
 
 def find_knots(known: FloatArray) -> tuple[float, ...]:
-    """Return where a curve through numbers may bend: between its few values, or at quantiles of many.
+    """Return the knots of a linear spline: the values between the extremes if they are few, else quantiles.
 
     Examples
     --------
@@ -146,17 +147,17 @@ def find_knots(known: FloatArray) -> tuple[float, ...]:
     values = np.unique(known)
     if len(values) <= VALUES:
         return tuple(values[1:-1].tolist())
-    # Quantiles of the rows and of the distinct values: a column that is nearly always 0 bends beyond it, too.
+    # Quantiles of the rows and of the distinct values: a column that is nearly always 0 has knots above 0, too.
     levels = np.linspace(0, 1, BENDS + 2)[1:-1]
     both = np.unique(np.concatenate([np.quantile(known, levels), np.quantile(values, levels[1::2])]))
     return tuple(both[(both > values[0]) & (both < values[-1])].tolist())
 
 
-# Two terms of one column, without bends and words: each is linear in the other.
+# Two terms of one column, without knots and words: each is a linear function of the other.
 
 
 def unite_terms(one: Term, two: Term) -> Term:
-    """Return a term in which both can be said."""
+    """Return a term that represents both."""
     if isinstance(one, Number) and isinstance(two, Number):
         return Number(one.feature, one.centre, one.scale, one.gaps or two.gaps)
     assert isinstance(one, Levels)
@@ -166,7 +167,7 @@ def unite_terms(one: Term, two: Term) -> Term:
 
 
 def map_term(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
-    """Return the matrix A and the vector b with which columns x of a term are columns A x + b of another.
+    """Return the matrix A and the vector b that map the columns x of a term to the columns A x + b of another.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def map_term(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
         A[0, 0] = term.scale / target.scale
         b[0] = (term.centre - target.centre) / target.scale
         if term.gaps:
-            A[0, -1] = -b[0]  # a missing cell is the mean of either
+            A[0, -1] = -b[0]  # a missing cell is the mean of both
             if target.gaps:
                 A[-1, -1] = 1.0
         return A, b
@@ -189,7 +190,7 @@ def map_term(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
     for place, level in enumerate(target.shown):
         if level in shown:
             A[place, shown[level]] = 1.0
-        elif term.levels and level == term.levels[0]:  # what has no column is what the others are not
+        elif term.levels and level == term.levels[0]:  # the reference level is 1 minus the sum of the others
             A[place, :] = -1.0
             b[place] = 1.0
     if term.gaps and target.gaps:
@@ -198,10 +199,10 @@ def map_term(term: Term, target: Term) -> tuple[FloatArray, FloatArray]:
 
 
 def restandardise_term(term: Term, rows: float, mean: FloatArray, variance: FloatArray) -> Term:
-    """Return the term that rows suggest, of which the means and variances of a term's columns are known.
+    """Return the term inferred from rows, given the means and variances of the term's columns.
 
-    Levels and gaps that no row has are left out. So models of the same rows have the same columns, in whichever parts
-    the rows came.
+    Levels that no row has, and indicators of missing cells where none is missing, are dropped. So models of the same
+    rows have the same columns, however the rows were batched.
     """
     if isinstance(term, Number):
         gaps = term.gaps and rows * mean[-1] >= 0.5
@@ -216,16 +217,16 @@ def restandardise_term(term: Term, rows: float, mean: FloatArray, variance: Floa
 
 
 def recentre_at_zero(term: Term) -> Term:
-    """Return a number about 0 instead of its mean, where that costs no digits; other terms as they are.
+    """Return a numeric term centred at 0 instead of the mean, if that costs no digits; other terms unchanged.
 
-    So a column that is 0 in all rows that are left after a subtraction can be told from one that has lost its digits.
+    So, after a subtraction, a column that is 0 in all remaining rows differs from one that has lost its digits.
     """
     near = isinstance(term, Number) and abs(term.centre) <= NEAR_ZERO * term.scale
     return replace(term, centre=0.0) if isinstance(term, Number) and near else term
 
 
 def drop_unused_levels(term: Term, rows: float, mean: FloatArray) -> Term:
-    """Return a term without the levels and gaps that no row has, by the means of its columns."""
+    """Return a term without unused levels and missing indicators, given the means of its columns."""
     if isinstance(term, Number):
         return Number(term.feature, term.centre, term.scale, bool(term.gaps and rows * mean[-1] >= 0.5))
     assert isinstance(term, Levels)
@@ -235,29 +236,29 @@ def drop_unused_levels(term: Term, rows: float, mean: FloatArray) -> Term:
 
 
 def count_levels(term: Levels, rows: float, mean: FloatArray) -> dict[str, int]:
-    """Return how many rows have each level, by the means of the columns."""
+    """Return the number of rows of each level, from the means of the columns."""
     counts = {level: round(rows * float(mean[place])) for place, level in enumerate(term.shown)}
     if term.apart and term.levels:
         counts[term.levels[0]] = round(rows * (1.0 - float(mean.sum())))
     return counts
 
 
-#: A matrix of more columns than this is kept sparse.
+#: A matrix with more columns than this is sparse.
 WIDE = 300
-#: A category with more levels than this is no use to a linear model.
+#: Largest number of levels of a category in a linear model.
 LEVELS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How rows of a table become rows of a matrix.
+    """Encoding of the rows of a table as rows of a matrix.
 
     Parameters
     ----------
     features
         The features of the table.
     terms
-        What the matrix is made of, from left to right.
+        The terms of the matrix, from left to right.
     """
 
     features: tuple[Feature, ...]
@@ -270,19 +271,19 @@ class Design:
 
     @cached_property
     def owners(self) -> npt.NDArray[np.int64]:
-        """The feature that each column of the matrix was made of, (d,)."""
+        """The index of the feature of each column, (d,)."""
         places = {feature.name: place for place, feature in enumerate(self.features)}
         return np.repeat([places[term.feature] for term in self.terms], [len(term.names) for term in self.terms])
 
     @cached_property
     def spans(self) -> dict[str, slice]:
-        """The columns of the matrix that each feature's term has."""
+        """The range of columns of each feature."""
         ends = np.cumsum([len(term.names) for term in self.terms]).tolist()
         return {term.feature: slice(end - len(term.names), end) for term, end in zip(self.terms, ends, strict=True)}
 
     @property
     def width(self) -> int:
-        """How many columns the matrix has."""
+        """Number of columns."""
         return len(self.names)
 
     @property
@@ -297,7 +298,7 @@ class Design:
 
     @cached_property
     def stored(self) -> int:
-        """How many numbers a row of the matrix stores where it is CSR: one for each category; words apart."""
+        """Number of entries that a CSR row stores, without words: one for each category."""
         return sum(map(_stored, self._without_words))
 
     @cached_property
@@ -322,7 +323,7 @@ class Design:
         return sparse.hstack(parts, format="csr", dtype=np.float64)
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
-        """Return rows without words as CSR, in which every row stores as many numbers; some of them may be 0."""
+        """Return rows without words as CSR with equally many stored entries in each row; some may be 0."""
         data, indices = np.empty((rows, self.stored)), np.empty((rows, self.stored), dtype=np.int32)
         spans: dict[str, slice] = {}
         first: list[int] = []
@@ -335,7 +336,7 @@ class Design:
         return sparse.csr_array((data.ravel(), indices.ravel(), ends), shape=(rows, self.width))
 
     def _written(self, columns: Mapping[str, Any], spans: Mapping[str, slice]) -> tuple[list[Any], list[Any]]:
-        """Return what native code writes the columns of numbers of, and those of levels; words apart."""
+        """Return the arguments for native code of numeric terms and of category terms."""
         numbers: list[Any] = []
         levels: list[Any] = []
         for term in self._without_words:
@@ -347,17 +348,17 @@ class Design:
         return numbers, levels
 
     def sum_by_feature(self, contributions: Any) -> FloatArray:
-        """Return what the columns of each feature add together, (n, features), of what each column adds, (n, d)."""
+        """Return the sums of the effects of columns, (n, d), by feature, (n, features)."""
         places = sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
         )
         found: Any = contributions @ places
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
-    # Designs that follow the rows.
+    # Designs for other rows.
 
     def extend_to_rows(self, block: Block) -> Design:
-        """Return the design with columns for the levels and gaps of some rows that it lacks."""
+        """Return the design extended by the new levels and missing indicators of some rows."""
         columns = _columns(block)
         levels, gaps = {}, {}
         for term in self.terms:
@@ -366,12 +367,12 @@ class Design:
                 seen = np.unique(column.codes[column.codes >= 0])
                 levels[term.feature] = [str(column.vocabulary.names[code]) for code in seen]
                 gaps[term.feature] = bool((column.codes < 0).any())
-            else:  # a number: what is learned block by block reads no words
+            else:  # a numeric term: models that learn block by block have no words
                 gaps[term.feature] = bool(np.isnan(column).any())
         return self.extend(levels, gaps)
 
     def extend(self, levels: Mapping[str, Sequence[str]], gaps: Mapping[str, bool]) -> Design:
-        """Return the design with columns for levels and gaps that it lacks; itself where it lacks none."""
+        """Return the design extended by new levels and missing indicators; itself if there are none."""
         terms: list[Term] = []
         for term in self.terms:
             if isinstance(term, Levels):
@@ -384,7 +385,7 @@ class Design:
         return self if tuple(terms) == self.terms else Design(self.features, tuple(terms))
 
     def restandardise(self, rows: float, mean: FloatArray, variance: FloatArray) -> Design:
-        """Return the design that rows suggest, of which the means and variances of the columns are known, (d,)."""
+        """Return the design inferred from rows, given the means and variances of the columns, (d,)."""
         spans = self.spans
         terms = (
             restandardise_term(term, rows, mean[spans[term.feature]], variance[spans[term.feature]])
@@ -393,13 +394,13 @@ class Design:
         return Design(self.features, tuple(terms))
 
     def union(self, other: Design) -> Design:
-        """Return a design of the same features in which the columns of both can be said."""
+        """Return a design of the same features that represents the columns of both."""
         theirs = {term.feature: term for term in other.terms}
         terms = (unite_terms(term, theirs[term.feature]) for term in self.terms if term.feature in theirs)
         return Design(self.features, tuple(terms))
 
     def map_to(self, other: Design) -> tuple[FloatArray, FloatArray]:
-        """Return the matrix A and the vector b with which rows x of this design are rows A x + b of another."""
+        """Return the matrix A and the vector b that map rows x of this design to rows A x + b of another."""
         A, b = np.zeros((other.width, self.width)), np.zeros(other.width)
         mine = {term.feature: term for term in self.terms}
         for target in other.terms:
@@ -428,7 +429,7 @@ class Design:
 
 
 def _stored(term: Number | Levels) -> int:
-    """Return how many numbers of each row are stored of a term where the matrix is CSR."""
+    """Return the number of entries that a CSR row stores for a term."""
     return len(term.names) if isinstance(term, Number) else min(len(term.names), 1)
 
 
@@ -437,18 +438,18 @@ def _columns(block: Block) -> dict[str, Any]:
 
 
 def build_design(block: Block, *, curves: bool = False, text: bool = False, apart: bool = False) -> Design:
-    """Return the design that rows suggest.
+    """Return the design inferred from rows.
 
     Parameters
     ----------
     block
         The rows.
     curves
-        Whether numbers bend.
+        Whether numeric terms are linear splines.
     text
-        Whether words have columns.
+        Whether text columns have terms.
     apart
-        Whether one level of each category has no column.
+        Whether each category has a reference level without a column.
     """
     terms: list[Term] = []
     for feature, column in zip(block.features, block.columns, strict=True):
@@ -462,5 +463,5 @@ def build_design(block: Block, *, curves: bool = False, text: bool = False, apar
             terms.append(number_term(feature.name, column, curves and feature.kind != "boolean"))
     found = Design(block.features, tuple(terms))
     if not found.width:
-        raise TableError("no column can be turned into numbers for a linear model: use --model nb or text")
+        raise TableError("no column can be encoded as numbers for a linear model: use --model nb or text")
     return found

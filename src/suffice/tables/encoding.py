@@ -1,4 +1,4 @@
-"""Encoding of Arrow batches: features as numbers, codes of names and texts; targets as codes or numbers."""
+"""Encoding of Arrow batches: features as numbers, category codes and texts; targets as codes or numbers."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ Codes = npt.NDArray[np.signedinteger[Any]]
 
 
 class KindError(TableError):
-    """A cell that is none of its column's kind, as the first rows suggested it."""
+    """A cell that does not fit the kind of its column, which was inferred from the first rows."""
 
     def __init__(self, message: str, column: str, cure: str) -> None:
         super().__init__(message)
         self.column = column
-        self.cure = cure  # the kind it would be of
+        self.cure = cure  # the kind that would fit
 
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """A column of names: each cell's place in a sorted vocabulary, -1 where it is missing."""
+    """A category column: the index of each cell in a sorted vocabulary, -1 for missing cells."""
 
     vocabulary: Labels
     codes: Codes
@@ -52,7 +52,7 @@ class CodedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PackedNumbers:
-    """Numbers in few bytes: whole multiples of ``1 / unit``, the least of which is a missing cell; or floats.
+    """Numbers in a compact encoding: integer multiples of ``1 / unit``, the lowest for a missing cell; or floats.
 
     Examples
     --------
@@ -66,29 +66,29 @@ class PackedNumbers:
 
     @classmethod
     def of(cls, numbers: FloatArray) -> PackedNumbers:
-        """Return numbers in the fewest bytes that lose nothing: 1, 2, 4 or 8 for each."""
+        """Return numbers in the fewest bytes that represent them exactly: 1, 2, 4 or 8 each."""
         return cls(*_native.rows.pack_numbers(np.ascontiguousarray(numbers)))
 
     def unpacked(self) -> FloatArray:
-        """Return the numbers as they were, NaN where they are missing."""
+        """Return the numbers, NaN for missing cells."""
         return _native.rows.unpack_numbers(np.ascontiguousarray(self.cells), self.unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a table, feature by feature.
+    """A batch of encoded rows, one column per feature.
 
     Parameters
     ----------
     features
-        What the columns are.
+        The features of the columns.
     columns
-        Of each feature: numbers with NaN where they are missing, :class:`CodedColumn`, or a list of texts. Numbers of
-        rows that are only encoded as a matrix may be :class:`PackedNumbers`.
+        For each feature: numbers with NaN for missing cells, :class:`CodedColumn`, or a list of texts. Numbers of rows
+        that are only encoded as a matrix may be :class:`PackedNumbers`.
     rows
-        How many rows there are.
+        Number of rows.
     first
-        The place of the first row in its table.
+        Position of the first row in its table.
     """
 
     features: tuple[Feature, ...]
@@ -102,7 +102,7 @@ class Block:
 
     @classmethod
     def of(cls, batch: pa.RecordBatch | pa.Table, schema: Schema, first: int = 0) -> Block:
-        """Return the features of a batch, checked to be of their kinds."""
+        """Return the encoded features of a batch; raise for a cell that does not fit its kind."""
         columns: list[Any] = []
         for field in schema.predictors:
             columns.extend(_encode_column(batch.column(field.name), field, first, schema.missing))
@@ -110,7 +110,7 @@ class Block:
 
 
 def numeric_ranges(block: Block) -> dict[str, tuple[float, float]]:
-    """Return the least and the largest cell of each numeric feature that has any."""
+    """Return the least and the largest value of each numeric feature with known cells."""
     found: dict[str, tuple[float, float]] = {}
     for feature, column in zip(block.features, block.columns, strict=True):
         known = column[~np.isnan(column)] if feature.kind == "numeric" else np.zeros(0)
@@ -130,7 +130,7 @@ def _take_rows(column: Any, rows: Any) -> Any:
 
 
 def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
-    """Return what models see of a column: one feature, or the parts of a date."""
+    """Return the encoded features of a column: one, or the parts of a date."""
     kind = cell_type(column.type)
     if kind == "nothing":
         column = arrow().nulls(len(column), arrow().string())
@@ -193,13 +193,13 @@ def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: t
 
 
 def _mask_missing(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
-    """Return numbers with NaN in the place of those that stand for nothing."""
+    """Return numbers with NaN in place of those that mark missing cells."""
     marks = missing_numbers(missing)
     return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
 
 
 def _parse_numbers(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
-    """Return numbers that are written as strings."""
+    """Parse strings as numbers."""
     import pyarrow.compute as pc
 
     pa = arrow()
@@ -238,7 +238,7 @@ def encode_truths(column: Any, field: Field, kind: str, first: int, missing: tup
     else:
         found = encode_names(column, missing)
         places = {written[0].casefold(): 0.0, written[1].casefold(): 1.0}
-        if field.type == "truth":  # learned from truth values, which have no spelling of their own
+        if field.type == "truth":  # the column had booleans at the fit, which have no spelling
             places = {word: float(truth) for word, truth in TRUTH_WORDS.items()}
         values = np.array([*(places.get(str(name).casefold(), np.inf) for name in found.vocabulary), np.nan])
         cells = values[found.codes]
@@ -256,7 +256,7 @@ def encode_truths(column: Any, field: Field, kind: str, first: int, missing: tup
 
 
 def encode_names(column: Any, missing: tuple[str, ...] = ()) -> CodedColumn:
-    """Return a column of anything as names, without blanks around them; some may stand for nothing.
+    """Return a column of any type as category names, stripped of blanks; names in ``missing`` are missing cells.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def encode_names(column: Any, missing: tuple[str, ...] = ()) -> CodedColumn:
 
 
 def encode_values(values: Iterable[Any], missing: tuple[str, ...] = ()) -> CodedColumn:
-    """Return values of any type as names; blanks alone, and what stands for nothing, are missing.
+    """Return values of any type as category names; blank strings and names in ``missing`` are missing cells.
 
     Examples
     --------
@@ -299,16 +299,16 @@ def _format_name(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What the target says of some rows.
+    """Targets of a batch of rows.
 
     Parameters
     ----------
     known
-        Which rows of the batch have a target; all others are left out.
+        Which rows of the batch have a target; the others are left out.
     labels
-        The classes among them; empty where the target is a number.
+        The classes that occur; empty if the target is a number.
     values
-        Of the rows that are known: codes of the labels, or numbers.
+        Codes of the labels, or numbers, of the rows with a target.
     """
 
     known: npt.NDArray[np.bool_]
@@ -317,7 +317,7 @@ class Targets:
 
     @classmethod
     def of(cls, column: Any, schema: Schema, first: int = 0) -> Targets:
-        """Return the targets of a batch, checked to be what the schema says."""
+        """Return the targets of a batch; raise for a cell that does not fit the task."""
         kind = cell_type(column.type)
         if kind == "other":
             raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
@@ -342,7 +342,7 @@ class Targets:
         return cls(known, Labels(), values)
 
     def into(self, labels: Labels) -> npt.NDArray[np.int64]:
-        """Return the codes of the values in another vocabulary."""
+        """Return the codes of the targets among other labels; raise for a class that is not among them."""
         codes = self.places(labels)
         strange = dict.fromkeys(self.unknown(codes))
         if strange:
@@ -353,7 +353,7 @@ class Targets:
         return codes
 
     def places(self, labels: Labels) -> npt.NDArray[np.int64]:
-        """Return the codes of the values in another vocabulary, -1 for those that it does not hold."""
+        """Return the codes of the targets among other labels, -1 for classes that are not among them."""
         return self.values if labels == self.labels else np.asarray(labels._places(self.labels.names)[self.values])
 
     def unknown(self, codes: npt.NDArray[np.int64]) -> list[Any]:
@@ -362,7 +362,7 @@ class Targets:
 
 
 def _typed(name: str, kind: str) -> Any:
-    """Return the name of a class as what the target was at the fit: a truth value, a number, a string."""
+    """Return the name of a class in the type of the target at the fit: a boolean, a number or a string."""
     if kind == "truth":
         return TRUTH_WORDS.get(name.casefold(), name)
     if kind in ("whole", "number"):
@@ -375,7 +375,7 @@ def _typed(name: str, kind: str) -> Any:
 
 
 class Bins:
-    """Numbers as classes, for a description of the rows around them.
+    """Bins of a numeric target, which are the classes of the naive Bayes description.
 
     Examples
     --------
@@ -390,7 +390,7 @@ class Bins:
 
     @classmethod
     def of(cls, values: FloatArray, count: int = 5) -> Bins:
-        """Return bins of about as many numbers each."""
+        """Return bins of about equally many numbers."""
         return cls(np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1])))
 
     def codes(self, values: FloatArray) -> npt.NDArray[np.int64]:

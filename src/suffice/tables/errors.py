@@ -1,4 +1,4 @@
-"""What a table can be refused for."""
+"""Errors about tables, and the texts that their messages share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _PASSWORD = re.compile(r"\b(password|passwd|pwd|sslpassword)(\s*=\s*)('[^']*'|[^
 
 
 class TableError(ValueError):
-    """A table, or a column of it, that cannot be used as it is; the message names the cure."""
+    """A table, or one of its columns, that cannot be used as it is; the message says how to fix it."""
 
 
 class UsageError(TableError):
-    """A name that is none: of a column, a kind, a model, a file to write."""
+    """An invalid argument: the name of a column, a kind, a model or an output file."""
 
 
 def digits_error(column: str) -> TableError:
-    """Return the error of a column of which a subtraction would leave rounding noise."""
+    """Return the error about a column whose sums would be rounding noise after a subtraction."""
     return TableError(
         f"without these rows column {column!r} would be left with rounding noise, since they hold nearly all of its "
         "spread: nothing was forgotten; fit again to the rows that remain"
@@ -30,7 +30,7 @@ def digits_error(column: str) -> TableError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint at the known name that a wrong one may stand for.
+    """Return a hint with the known name closest to an unknown one.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[Any], most: int = 8) -> str:
-    """Return a few names in one line.
+    """Return the first few names in one line.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
 
 
 def kind_cure(column: str, kind: str) -> str:
-    """Return how to say what a column is, on the command line and in Python.
+    """Return how to set the kind of a column, on the command line and in Python.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def kind_cure(column: str, kind: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return text without the names and passwords of addresses in it.
+    """Return text with the user names and passwords of URLs masked.
 
     Examples
     --------

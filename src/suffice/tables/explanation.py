@@ -1,4 +1,4 @@
-"""Explanations of the rows of a table: what each column adds."""
+"""Explanations of the rows of a table: the contribution of each column."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_log(predictor: Predictor) -> bool:
 
 
 def _cell(block: Block, batch: Any, place: int, row: int) -> Any:
-    """Return a cell as the table has it; None where it is missing."""
+    """Return the value of a cell in the table's own type; None for a missing cell."""
     feature = block.features[place]
     if feature.part is None:
         return batch.column(feature.column)[row].as_py()

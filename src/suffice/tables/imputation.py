@@ -1,4 +1,4 @@
-"""Missing cells, filled in by what the other cells of their row suggest."""
+"""Imputation of missing cells from the other cells of their row."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 def impute_batch(
     model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None
 ) -> tuple[Any, int]:
-    """Return a batch with its missing cells filled in, and how many there were.
+    """Return a batch with its missing cells filled in, and their number.
 
-    A cell's distribution given the others of its row is the mixture of what each class expects there, weighted by how
-    probable the row makes the class. Numbers become its mean, names the most probable one; or all are drawn from it.
-    Texts and dates stay missing.
+    The distribution of a cell given the other cells of its row is a mixture of the class-conditional distributions,
+    weighted by the posterior of the classes. A missing number becomes the mean, a missing category the most probable
+    one; or all are drawn from the distribution. Texts and dates stay missing.
 
     Parameters
     ----------
     model
         A fitted model.
     batch, block
-        Rows, as they are and as the model sees them.
+        Rows, and their encoding.
     random
-        Draws cells, where they shall not be the expected ones.
+        Generator that draws the cells; None for expected values.
     """
     weights = _classes(model, batch, block)
     columns = {name: batch.column(name) for name in batch.schema.names}
@@ -53,19 +53,19 @@ def impute_batch(
 
 
 def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
-    """Return how probable each class of the description is, given the known cells and the target, (n, k)."""
+    """Return the posterior of the classes of the description given the known cells and the target, (n, k)."""
     description = model.description_
     weights = np.array(description.predict_proba(to_cells(block)))
     if model.schema_.target not in batch.schema.names:
         return weights
-    answers = Targets.of(batch.column(model.schema_.target), model.schema_)
-    codes = model._codes(answers.places(model._labels) if model.schema_.task == "classes" else answers.values)
-    weights[np.flatnonzero(answers.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
+    targets = Targets.of(batch.column(model.schema_.target), model.schema_)
+    codes = model._codes(targets.places(model._labels) if model.schema_.task == "classes" else targets.values)
+    weights[np.flatnonzero(targets.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
     return weights
 
 
 def _predict_cells(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
-    """Return the cells that a feature is expected to have, or cells drawn, (n,)."""
+    """Return the expected cells of a feature, or drawn ones, (n,)."""
     factor: Any = model.description_.joint_.conditional
     factor = factor.factors[feature.kind]
     alike = [each.name for each in model.schema_.features if each.kind == feature.kind]
@@ -98,7 +98,7 @@ def _predict_cells(model: TableModel, feature: Feature, weights: FloatArray, ran
 
 
 def _fill_cells(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any], field: Field) -> Any:
-    """Return a column with cells in its gaps, in the column's own type where that can hold them."""
+    """Return a column with its missing cells replaced, in the column's own type if it can represent them."""
     pa = arrow()
     whole = column.to_pylist()
     for row, cell in zip(np.flatnonzero(gaps).tolist(), cells.tolist(), strict=True):
@@ -110,10 +110,10 @@ def _fill_cells(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any
 
 
 def format_cell(cell: Any, field: Field) -> Any:
-    """Return a cell as the column writes it: booleans in its words, whole numbers whole."""
+    """Return a cell in the notation of its column: booleans in its spelling, integers as integers."""
     if field.kind == "boolean" and field.truth is not None:
         word = field.truth[int(cell)]
         return int(word) if field.type == "whole" else word
     if field.type == "whole" and not isinstance(cell, bool):
-        return round(float(cell))  # a category of numbers is named by them
+        return round(float(cell))  # the names of a category of numbers are numbers
     return cell

@@ -1,4 +1,4 @@
-"""Learning curves of generative and discriminative models on one's own table: which to take at which size."""
+"""Learning curves of generative and discriminative models on a table."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Watch
 
-#: The share of the rows that models are tested by, and how many at most.
+#: Share of the rows that are test rows, and their largest number.
 _TESTED = 1 / 3
 _MOST_TESTED = 10_000
-#: Folds by which generative models are calibrated.
+#: Folds of the calibration of generative models.
 _FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the errors of models fall with the rows that they are given.
+    """Learning curves: the loss of models against the number of training rows.
 
     Parameters
     ----------
     sizes
-        How many rows models were fitted to, (s,).
+        Numbers of training rows, (s,).
     curves
-        The mean error of each model on rows held out, (s,); NaN where it could not be fitted.
+        Mean loss of each model on test rows, (s,); NaN where it could not be fitted.
     spreads
-        The standard error of that mean over the repetitions, (s,).
+        Standard error of that mean over the repeats, (s,).
     generative
         Whether each model is generative.
     measure
-        What an error is.
+        Name of the loss.
     rows
-        How many rows the table has.
+        Number of rows of the table.
     """
 
     sizes: npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The model with the least error at the largest size."""
+        """The model with the lowest loss at the largest size."""
         last = {name: curve[np.isfinite(curve)][-1] for name, curve in self.curves.items() if np.isfinite(curve).any()}
         return min(last, key=lambda name: last[name])
 
@@ -82,20 +82,20 @@ def compare(
     table, target
         As for :func:`suffice.fit`.
     models
-        Which models; by default generative and discriminative ones in pairs.
+        Names of the models; generative and discriminative ones in pairs by default.
     columns, task
-        What columns and target are, as for :class:`TableModel`.
+        Kinds of columns and the task, as for :class:`TableModel`.
     measure
-        "log loss" or "error" for classes, "squared error" for numbers, "deviance" or "squared error" for counts; by
-        default the first, by which :func:`suffice.fit` chooses, too.
+        "log loss" or "error" for classes, "squared error" for numbers, "deviance" or "squared error" for counts; the
+        first by default, by which :func:`suffice.fit` chooses, too.
     sizes
-        How many sizes to try, from a few rows to two thirds of them.
+        Number of training set sizes, from a few rows to two thirds of all rows.
     repeats
-        How often rows are drawn anew for each size.
+        Number of random draws of each size.
     seed
-        Of the draws.
+        Seed of the draws.
     watch
-        Told how far it is.
+        Progress callback.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def compare(
     (['gda', 'nb'], [12, 34, 100])
     """
     found = scan.scan_table(scan.StreamScan(open_table(table), watch=watch), target, columns, task)
-    forms = _forms(found.schema, models)
+    model_types = _model_types(found.schema, models)
     measures = {
         "classes": ("log loss", "error"),
         "numbers": ("squared error",),
@@ -125,7 +125,7 @@ def compare(
     if most < few:
         raise TableError(f"{len(values)} rows are too few to draw a learning curve from: {3 * few // 2} are needed")
     counts = np.unique(np.geomspace(few, most, sizes).astype(np.int64))
-    errors: dict[str, list[list[float]]] = {form.name: [[] for _ in counts] for form in forms}
+    errors: dict[str, list[list[float]]] = {model_type.name: [[] for _ in counts] for model_type in model_types}
     for repeat in range(repeats):
         order = random.permutation(len(values))
         test, rest = order[:tested], order[tested:]
@@ -134,23 +134,23 @@ def compare(
             if watch is not None:
                 watch("drawing curves", repeat * len(counts) + place, repeats * len(counts))
             if repeat >= 3 and count > most // 2 and count > 5000:
-                continue  # many rows hardly differ from draw to draw
+                continue  # draws of many rows hardly differ
             rows = rest[:count]
-            for form in forms:
-                with suppress(ValueError, ArithmeticError):  # too few rows to fit it to, or too much alike
-                    model = _fitted(form, found, block[rows], values[rows], seed)
-                    errors[form.name][place].append(_error(model, block[test], values[test], measure))
+            for model_type in model_types:
+                with suppress(ValueError, ArithmeticError):  # too few rows for the model, or no variance
+                    model = _fitted(model_type, found, block[rows], values[rows], seed)
+                    errors[model_type.name][place].append(_error(model, block[test], values[test], measure))
     return Comparison(
         counts,
         {name: np.array([np.mean(each) if each else np.nan for each in rows]) for name, rows in errors.items()},
         {name: np.array([_standard_error(each) for each in rows]) for name, rows in errors.items()},
-        {form.name: form.generative for form in forms},
+        {model_type.name: model_type.generative for model_type in model_types},
         measure,
         found.rows,
     )
 
 
-def _forms(schema: Schema, models: tuple[str, ...]) -> list[ModelType]:
+def _model_types(schema: Schema, models: tuple[str, ...]) -> list[ModelType]:
     if models:
         return [find_model_type(name, schema) for name in models]
     kinds = {feature.kind for feature in schema.features}
@@ -162,21 +162,23 @@ def _forms(schema: Schema, models: tuple[str, ...]) -> list[ModelType]:
 
 
 def _each_class_first(rows: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return rows in an order in which two of each class come first: no model can do without."""
+    """Return row indices with two of each class first, which every model needs."""
     first = np.concatenate([rows[values[rows] == code][:2] for code in np.unique(values)])
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 
-def _fitted(form: ModelType, found: scan.ScanResult, block: Any, values: npt.NDArray[Any], seed: int) -> Predictor:
-    """Return a model of some rows, calibrated by them as :func:`suffice.fit` does."""
-    model = make_predictor(form, found.schema.task, found.labels)
+def _fitted(
+    model_type: ModelType, found: scan.ScanResult, block: Any, values: npt.NDArray[Any], seed: int
+) -> Predictor:
+    """Return a model fitted to and calibrated on some rows, as :func:`suffice.fit` does."""
+    model = make_predictor(model_type, found.schema.task, found.labels)
     model.prepare(block)
     model.learn([(block, values)])
-    if form.is_tempered:
+    if model_type.is_tempered:
         folds = assign_folds(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = CrossValidation(block, values, folds, found.schema.task, found.labels)
-        with suppress(ValueError, ArithmeticError):  # too few rows to hold some out: a temperature of 1
-            temperature = fit_temperature(predict_held_out(form, 1.0, trial)[0], values)
+        with suppress(ValueError, ArithmeticError):  # too few rows for cross-validation: a temperature of 1
+            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial)[0], values)
             model.inner = model.inner.with_params(temperature=temperature)
     return model
 

@@ -21,26 +21,26 @@ _SIZE = 8
 
 
 class UnknownRowError(TableError):
-    """A row that a ledger does not hold, or not so often."""
+    """A row that is not in a ledger, or not as often."""
 
     def __init__(self, row: int) -> None:
         super().__init__(f"row {row} is not in the ledger")
-        self.row = row  # its place among the rows that were given
+        self.row = row  # its position among the given rows
 
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Digests of rows, sorted; a row that was learned twice is there twice.
 
-    A digest is a keyed BLAKE2b hash of the cells as the model reads them, and of the target. Whoever has the file can
-    test whether a row was learned, but not read rows from it.
+    A digest is a keyed BLAKE2b hash of the encoded cells and the target. A reader of the file can test whether a given
+    row was learned, but cannot recover rows.
 
     Parameters
     ----------
     key
-        The key of the hash. Ledgers add up where they have the same one.
+        The key of the hash; only ledgers with the same key can be merged.
     digests
-        One for each row, sorted, (n,).
+        Digests of the rows, sorted, (n,).
 
     Examples
     --------
@@ -63,15 +63,15 @@ class Ledger:
         return len(self.digests)
 
     def add_rows(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
-        """Return the ledger with some rows more, whose values are codes of the labels, or numbers."""
+        """Return the ledger with more rows, whose values are codes of the labels, or numbers."""
         return self._with(_merged(self.digests, np.sort(self._digests(block, values, labels))))
 
     def remove_rows(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Self:
-        """Return the ledger without some rows; raise UnknownRowError for the first that it does not hold."""
+        """Return the ledger without some rows; raise UnknownRowError for the first that is not in it."""
         gone = self._digests(block, values, labels)
         order = np.argsort(gone, kind="stable")
         ordered = gone[order]
-        # The second of two equal digests takes the second place of its run, the third the third.
+        # Equal digests are matched to consecutive entries of their run.
         places = np.searchsorted(self.digests, ordered) + np.arange(len(gone)) - np.searchsorted(ordered, ordered)
         held = np.append(self.digests, np.uint64(0))[np.minimum(places, len(self.digests))]
         unknown = (places >= len(self.digests)) | (held != ordered)
@@ -121,7 +121,7 @@ class Ledger:
     # Files.
 
     def contents(self) -> Contents:
-        """Return what a file holds of the ledger."""
+        """Return the contents of the ledger for a file."""
         return Contents("Ledger", {"key": self.key.hex()}, {}, {"digests": self.digests})
 
     @classmethod
@@ -134,5 +134,5 @@ class Ledger:
 
 
 def _merged(one: Digests, two: Digests) -> Digests:
-    """Return two sorted lists in one; a stable sort merges runs in linear time."""
+    """Merge two sorted arrays; a stable sort merges runs in linear time."""
     return np.sort(np.concatenate([one, two]), kind="stable")

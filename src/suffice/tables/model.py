@@ -40,8 +40,8 @@ from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Source, Watch, arrow
 from suffice.tables.synthesis import draw_rows
 
-#: With ``most_rows="auto"``, regressions are fitted to all rows where a pass takes no more products than these, and to
-#: so many drawn rows otherwise.
+#: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, and to
+#: ``DRAWN`` random rows otherwise.
 PRODUCTS = 2e9
 DRAWN = 500_000
 
@@ -49,59 +49,58 @@ DRAWN = 500_000
 class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     """Predict one column of a table from the others.
 
-    Columns are taken for what their cells suggest: numbers, counts, booleans, categories, dates, free text; identifiers
-    are left out. Missing cells are no obstacle. Beside the model that predicts, every table's model carries a
-    description of its rows, class by class, from which it samples, fills in cells, and tells rows that are unlike all
-    others.
+    The kind of each column is inferred from its cells: numeric, count, boolean, category, date or text; identifiers are
+    ignored. Cells may be missing. Beside the predictor, every model holds a naive Bayes description of the rows of each
+    class, which samples rows, imputes missing cells and detects outliers.
 
     Parameters
     ----------
     model
-        ``"auto"`` takes the one that predicts held-out rows best. Of classes: ``"nb"``, ``"gda"``, ``"gda-full"``,
-        ``"logistic"``, ``"softmax"``, ``"additive"`` (curves of the numbers), ``"local"``, ``"text"``. Of numbers:
-        ``"linear"``, ``"additive"``, ``"local"``. Of counts: ``"poisson"`` and those of numbers.
+        ``"auto"`` selects the model with the lowest cross-validated loss. For classes: ``"nb"``, ``"gda"``,
+        ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (linear splines of the numbers), ``"local"``,
+        ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and those for
+        numbers.
     columns
-        A dictionary from column to kind, where it is not what the cells suggest: "numeric", "count", "boolean",
-        "category", "date", "text" or "ignore".
+        Kinds by column, instead of the inferred ones: "numeric", "count", "boolean", "category", "date", "text" or
+        "ignore".
     task
-        Whether the target is ``"classes"``, ``"numbers"`` or ``"counts"``; by default what its cells suggest.
+        ``"classes"``, ``"numbers"`` or ``"counts"``; inferred from the target by default.
     folds
-        How many folds are held out in turn when models are compared.
+        Number of cross-validation folds.
     most_rows
-        How many rows regressions and other models that are not read from sums are fitted to, at most; they are drawn at
-        random. None: all rows. ``"auto"``: all rows where rows times parameters are no more than 2e9 (100 million rows
-        of 20 numbers), otherwise 500,000. All rows of a file are kept in a compact form while they are read: in memory
-        up to 128 MB, then in a temporary file. Of a table that its database sums, and for ``"local"``, ``"auto"`` is
-        500,000. Models that are read from sums take in every row in any case.
+        Maximum number of rows, drawn at random, that regressions and other models without sums are fitted to. None: all
+        rows. ``"auto"``: all rows if rows times parameters are at most 2e9 (100 million rows of 20 numbers), else
+        500,000. The rows of a file are kept in a compact encoding while they are read: in memory up to 128 MB, then in
+        a temporary file. For ``"local"``, and for a table whose sums are computed in its database, ``"auto"`` is
+        500,000. Models that are fitted from sums use every row in any case.
     random_state
-        The seed of the folds, and of the rows that are drawn. Rows are drawn by their contents: folds and all that is
-        chosen by them (temperatures, penalties) depend neither on the order of the rows nor on where they lie. In other
-        units, or with the columns in another order, other rows are held out, as with another seed. Only of more than
-        30,000 rows that PostgreSQL sums does the server draw the rows: read them (``in_database=False``) for the same
-        ones.
+        The seed of folds and samples. Rows are drawn by a hash of their contents: folds, temperatures and penalties do
+        not depend on the order of the rows or on the kind of source. A change of units or of the order of columns
+        changes the folds, as another seed does. Exception: if PostgreSQL computes the sums of more than 30,000 rows,
+        the server draws the sample (``in_database=False`` draws the same rows as other sources).
     in_database
-        Whether sums over rows are taken by the database that holds them, DuckDB or PostgreSQL. A server is then read
-        only the first rows and those that are drawn. By default where that is faster: of a server always, but products
-        of columns, which ``"gda"`` and ``"linear"`` sum, only of few; of DuckDB never.
+        Whether the database of the table, DuckDB or PostgreSQL, computes the sums; then only the first rows and a
+        sample are read. Default: where that is faster. For PostgreSQL always, except sums of products (``"gda"``,
+        ``"linear"``) of more than a few columns; for DuckDB never.
     ledger
-        Whether to keep a digest of each row that is learned (8 bytes a row in the model's file), so that :meth:`forget`
-        refuses rows that were never learned. Rows are then read, even of a database. Models that are not read from
-        sums cannot forget, and keep none.
+        Whether to keep a digest of each learned row (8 bytes per row in the model file), so that :meth:`forget` refuses
+        rows that were never learned. The rows of a database are then read, too. Models that are not fitted from sums
+        cannot forget, and keep no ledger.
 
     Attributes
     ----------
-    schema_ : the columns and what they are taken for
-    model_ : the form of the model
-    candidates_ : how well each form predicted held-out rows, the best first; one, where the model was given
-    classes_ : (k,), where classes are predicted
-    rows_, skipped_ : rows learnt, and rows left out because they have no target
-    fitted_rows_ : rows that the model was fitted to
-    summed_ : where sums were taken: "here", "in DuckDB", "in PostgreSQL, of words here"
-    ranges_ : the least and largest number of each numeric feature among the rows that models were compared by
-    noise_ : of numbers, how far they lie from what is expected of them: the root of the mean square
-    estimator_ : the estimator that does the work
-    description_ : naive Bayes over the rows
-    ledger_ : digests of the rows that were learned; None where none are kept
+    schema_ : the columns and their kinds
+    model_ : the name of the model
+    candidates_ : cross-validated losses of the models, the best first; one entry if the model was given
+    classes_ : (k,), if the task is classes
+    rows_, skipped_ : number of rows learned, and of rows without a target, which are skipped
+    fitted_rows_ : number of rows that the model was fitted to
+    summed_ : where sums were computed: "here", "in DuckDB", "in PostgreSQL, of words here"
+    ranges_ : the range of each numeric feature among the rows that models were compared on
+    noise_ : root mean square of the residuals, if the task is numbers
+    estimator_ : the fitted estimator
+    description_ : naive Bayes model of the rows
+    ledger_ : digests of the learned rows; None without a ledger
 
     Examples
     --------
@@ -128,11 +127,11 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     summed_: str
     summed_note_: str
     _labels: Labels  # the classes
-    _bins: Bins | None  # of the numbers, as classes of the description
-    _description: Description | None  # where the predictor is none itself
+    _bins: Bins | None  # bins of a numeric target: the classes of the description
+    _description: Description | None  # None if the predictor is naive Bayes itself
     _noise: float
-    ranges_: dict[str, tuple[float, float]]  # least and largest number of each numeric feature, and of the target
-    ledger_: Ledger | None  # of the rows that were learned, where one is kept
+    ranges_: dict[str, tuple[float, float]]  # range of each numeric feature, and of the target
+    ledger_: Ledger | None  # of the learned rows
 
     def __init__(
         self,
@@ -156,16 +155,16 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         self.ledger = ledger
 
     def fit(self, table: Any, target: Any, *, watch: Watch | None = None) -> Self:
-        """Learn to predict a column of a table from the others.
+        """Fit the model to a table.
 
         Parameters
         ----------
         table
-            What :func:`open_table` takes: a file, a folder, a database, a data frame, a source.
+            A table, as :func:`open_table` takes it: a file, a folder, a database, a data frame, a source.
         target
-            The name of the column to predict; or one value for each row of the table.
+            The name of the column to predict, or one value for each row.
         watch
-            Called now and then with what is being done, how much of it is done, and of how much, where that is known.
+            Progress callback: called with the current step, the amount done, and the total if it is known.
         """
         if self.folds < 2:
             raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
@@ -180,7 +179,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         database = None if self.ledger else choose_database(source, self.in_database, self.model)
         try:
             with closing(self._read(source, name, database, watch)) as found:
-                self._settle(found, watch)
+                self._select_and_fit(found, watch)
         finally:
             if database is not None:
                 database.close()
@@ -190,7 +189,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     def _read(
         self, source: Source, target: str, database: TableDatabase | None, watch: Watch | None
     ) -> scan.ScanResult:
-        """Go through a table: in its database, if there is one and it can; else by reading it."""
+        """Scan a table: in its database if possible, else by reading it."""
         asked, note = (target, self.columns, self.task, self._drawn, self._summed), ""
         if database is not None:
             try:
@@ -205,15 +204,15 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         )
 
     def _may_cache_rows(self) -> bool:
-        """Whether the model may be a regression that is fitted to all rows, which takes several passes over them."""
+        """Whether the model may be a regression that is fitted to all rows, in several passes."""
         named = MODEL_TYPES.get(self.model)
         return self.most_rows in (None, "auto") and (named is None or named.is_penalised)
 
     def _drawn(self, schema: Schema) -> int:
-        """Return how many rows to draw while a table is read.
+        """Return the size of the sample that is drawn while a table is read.
 
-        These are the rows that models are compared by. More are drawn where others are fitted to them, and are not
-        drawn later from rows that are kept.
+        Models are compared on the sample. It is larger if models are fitted to it, unless they are fitted to cached
+        rows.
         """
         if self._may_cache_rows() or (self.model != "auto" and find_model_type(self.model, schema).exact):
             return scan.COMPARISON_ROWS
@@ -221,52 +220,52 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _most_fitted(self) -> int | None:
-        """How many rows a model is fitted to that is neither read from sums nor fitted to all rows of a large table."""
+        """Maximum number of rows for models that are neither fitted from sums nor in passes over all rows."""
         if self.most_rows is None:
             return None
         return max(DRAWN if isinstance(self.most_rows, str) else self.most_rows, scan.COMPARISON_ROWS)
 
     def _summed(self, schema: Schema) -> ModelType | None:
-        """Return the model that can be summed while rows are read: one that was asked for, and is a sum."""
-        form = None if self.model == "auto" else find_model_type(self.model, schema)
-        return form if form is not None and form.exact and form.reads != "cells" else None
+        """Return the model whose sums are computed while rows are read: the one that the user names, if it has sums."""
+        model_type = None if self.model == "auto" else find_model_type(self.model, schema)
+        return model_type if model_type is not None and model_type.exact and model_type.reads != "cells" else None
 
-    def _settle(self, found: scan.ScanResult, watch: Watch | None) -> None:
+    def _select_and_fit(self, found: scan.ScanResult, watch: Watch | None) -> None:
         """Choose a model, and fit it to all rows."""
         schema, labels = found.schema, found.labels
         sample, values = found.comparison_sample(self.random_state)
         auto = self.model == "auto"
-        forms = candidates(schema, len(labels), found.rows) if auto else [find_model_type(self.model, schema)]
+        model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(self.model, schema)]
         self.candidates_ = evaluate_candidates(
-            forms, sample, values, schema.task, labels, self.folds, self.random_state, watch
+            model_types, sample, values, schema.task, labels, self.folds, self.random_state, watch
         )
         best = self.candidates_[0]
         if auto and best.why:
             raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
-        form = find_model_type(best.model, schema)
+        model_type = find_model_type(best.model, schema)
         if watch is not None:
-            watch(f"fitting {form.name}", 0, None)
+            watch(f"fitting {model_type.name}", 0, None)
         self.summed_, self.summed_note_ = found.where, found.note
-        self.predictor_ = self._fitted(form, best.penalty, found, sample, values)
-        if form.is_tempered:
+        self.predictor_ = self._fitted(model_type, best.penalty, found, sample, values)
+        if model_type.is_tempered:
             self.predictor_.inner = self.predictor_.inner.with_params(temperature=best.temperature)
         self._description = None if isinstance(self.predictor_, NaiveBayesPredictor) else found.description
-        self.schema_, self.model_ = schema, form.name
+        self.schema_, self.model_ = schema, model_type.name
         self._labels, self._bins = labels, found.bins
-        self.ledger_ = found.ledger if form.exact else None
+        self.ledger_ = found.ledger if model_type.exact else None
         self.rows_, self.skipped_ = found.rows, found.skipped
         self.ranges_ = numeric_ranges(sample)
         if schema.task != "classes":
             self.ranges_[schema.target] = float(values.min()), float(values.max())
         self._noise = 0.0
         if schema.task == "numbers":
-            self._noise = float(np.sqrt(np.mean((values - self.predictor_.answers(sample)) ** 2)))
+            self._noise = float(np.sqrt(np.mean((values - self.predictor_.predict(sample)) ** 2)))
 
     def _fitted(
-        self, form: ModelType, penalty: float, found: scan.ScanResult, sample: Block, values: npt.NDArray[Any]
+        self, model_type: ModelType, penalty: float, found: scan.ScanResult, sample: Block, values: npt.NDArray[Any]
     ) -> Predictor:
-        """Return the model of all rows, or of as many as it may have."""
-        predictor = make_predictor(form, found.schema.task, found.labels, penalty)
+        """Return the model fitted to all rows, or to as many as it may use."""
+        predictor = make_predictor(model_type, found.schema.task, found.labels, penalty)
         self.fitted_rows_ = found.rows
         if isinstance(predictor, NaiveBayesPredictor):
             predictor.inner = found.description
@@ -276,11 +275,11 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         predictor.prepare(sample)
         if found.rows > sample.rows:
             predictor.extend_levels(found.description)
-        if found.sums is not None and isinstance(predictor, LinearPredictor) and form.exact:
+        if found.sums is not None and isinstance(predictor, LinearPredictor) and model_type.exact:
             if self.in_database or is_faster_in_database(predictor.design.width):
                 return found.sums.fit_linear(predictor, sample, values)
             self.summed_ += f", of products {scan.HERE}"
-        if form.exact:
+        if model_type.exact:
             return predictor.learn(found.all_rows())
         if (
             isinstance(predictor, LinearPredictor)
@@ -301,13 +300,13 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def estimator_(self) -> Any:
-        """The estimator that does the work."""
+        """The fitted estimator."""
         self._check_fitted()
         return self.predictor_.inner
 
     @property
     def description_(self) -> Description:
-        """Naive Bayes over the rows, class by class."""
+        """Naive Bayes model of the rows of each class."""
         self._check_fitted()
         return self.predictor_.inner if self._description is None else self._description
 
@@ -319,9 +318,9 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     @property
     def noise_(self) -> float:
-        """How far numbers lie from what is expected of them: the root of the mean square."""
+        """Root mean square of the residuals."""
         statistics = getattr(self.estimator_, "statistics_", None)
-        if self.predictor_.form.exact and isinstance(statistics, NormalEquations):
+        if self.predictor_.model_type.exact and isinstance(statistics, NormalEquations):
             coef = np.atleast_2d(self.estimator_.coef_)[0]
             left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ coef
             return float(np.sqrt(max(left, 0.0) / max(statistics.total, 1.0)))
@@ -336,14 +335,14 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"this model predicts {self.schema_.task}, not classes: use predict")
 
     def open(self, table: Any, target: bool = False) -> Source:
-        """Return a table that has the columns that the model reads, those of names read as they are written."""
+        """Open a table, and check that it has the columns of the model; categories and texts are read as strings."""
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name, target)
         source.read_as_written(self.schema_.strings)
         return source
 
     def blocks(self, table: Any) -> Iterator[tuple[Any, Block]]:
-        """Yield the batches of a table, and what the model sees of each."""
+        """Yield the batches of a table, each with its encoded features."""
         self._check_fitted()
         source = self.open(table)
         first = 0
@@ -351,68 +350,68 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
             yield batch, Block.of(batch, self.schema_, first)
             first += batch.num_rows
 
-    def _answers(self, table: Any) -> FloatArray:
-        found = [self.predictor_.answers(block) for _, block in self.blocks(table)]
+    def _predictions(self, table: Any) -> FloatArray:
+        found = [self.predictor_.predict(block) for _, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows: there is nothing to predict")
         return np.concatenate(found)
 
     def predict(self, table: Any) -> npt.NDArray[Any]:
         """Return the most probable class, or the expected number, of each row, (n,)."""
-        answers = self._answers(table)
-        return self.named(answers) if self.schema_.task == "classes" else answers
+        predictions = self._predictions(table)
+        return self.named(predictions) if self.schema_.task == "classes" else predictions
 
     def named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
-        """Return the most probable class of each row of probabilities, (n,)."""
+        """Return the most probable class for each row of probabilities, (n,)."""
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def predict_proba(self, table: Any) -> FloatArray:
         """Return the probabilities of the classes, (n, k)."""
         self._check_classes()
-        return self._answers(table)
+        return self._predictions(table)
 
     def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
-        """Return how well the model predicts a table whose target is known.
+        """Return the measures of the predictions on a table with known targets.
 
-        Rows of a class that the model does not know are errors: see :class:`suffice.metrics.Evaluation`.
+        Rows of a class that is unknown to the model count as errors: see :class:`suffice.metrics.Evaluation`.
         """
         self._check_fitted()
         seen = Evaluation(self.schema_.task, self._labels)
-        for block, answers in self._answered(table, watch):
-            found = self.predictor_.answers(block)
+        for block, targets in self._labelled_batches(table, watch):
+            found = self.predictor_.predict(block)
             if self.schema_.task == "classes":
-                codes = answers.places(self._labels)
-                seen.add(found, codes, answers.unknown(codes))
+                codes = targets.places(self._labels)
+                seen.add(found, codes, targets.unknown(codes))
             else:
-                seen.add(found, answers.values)
+                seen.add(found, targets.values)
         if not seen.rows:
             raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
         return seen
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Return the accuracy, or R² of numbers and counts."""
+        """Return the accuracy; R² for numbers and counts."""
         source = table if y is None else with_target(table, y, self.schema_.target)[0]
         measures = self.evaluate(source).summary()
         return measures["accuracy"] if self.schema_.task == "classes" else measures["R²"]
 
     def explain(self, table: Any) -> list[Explanation]:
-        """Return an explanation of each row: what each column adds to the score."""
+        """Return an explanation of each row: the contribution of each column to the score."""
         found: list[Explanation] = []
         for batch, block in self.blocks(table):
             found.extend(explain_rows(self.predictor_, block, batch))
         return found
 
     def log_evidence(self, table: Any) -> FloatArray:
-        """Return log p(x) of each row, (n,): low for rows unlike any that were learnt."""
+        """Return log p(x) of each row, (n,); it is low for outliers."""
         found = [self.description_.log_evidence(to_cells(block)) for _, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows")
         return np.concatenate(found)
 
     def sample(self, n: int = 1, random_state: int | None = None) -> Any:
-        """Draw rows, with their target, from the description: an Arrow table.
+        """Return an Arrow table of rows, with their target, drawn from the description.
 
-        Numbers lie in the range of the rows that were observed; those drawn outside it are drawn again.
+        Numbers outside the observed range are drawn again.
         """
         self._check_fitted()
         if not isinstance(n, int | np.integer) or n < 0:
@@ -420,56 +419,56 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         return draw_rows(self, n, random_state)
 
     def impute(self, table: Any) -> Any:
-        """Return a table with its missing cells filled in by what the others of their row suggest: an Arrow table."""
+        """Return a table as Arrow, with missing cells estimated from the other cells of their row."""
         pa = arrow()
         found = [impute_batch(self, batch, block)[0] for batch, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows")
         return pa.concat_tables([pa.Table.from_batches([each]) for each in found], promote_options="permissive")
 
-    def _learnt(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield rows that have a target, with codes of the classes, or numbers."""
-        for block, answers in self._answered(table, watch):
-            yield block, self._values(answers)
+    def _labelled_rows(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield the rows with a target, each block with class codes or numbers."""
+        for block, targets in self._labelled_batches(table, watch):
+            yield block, self._values(targets)
 
-    def _answered(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Targets]]:
-        """Yield rows that have a target, with their targets."""
+    def _labelled_batches(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Targets]]:
+        """Yield the rows with a target, each block with its targets."""
         source = self.open(table, target=True)
         first, expected = 0, source.rows()
         for batch in prefetch(source.batches()):
-            block, answers = scan.encode_rows(batch, self.schema_, first)
+            block, targets = scan.encode_rows(batch, self.schema_, first)
             first += batch.num_rows
             if block.rows:
-                yield block, answers
+                yield block, targets
             if watch is not None:
                 watch("reading", first, expected)
 
-    def _values(self, answers: Targets) -> npt.NDArray[Any]:
-        return answers.into(self._labels) if self.schema_.task == "classes" else answers.values
+    def _values(self, targets: Targets) -> npt.NDArray[Any]:
+        return targets.into(self._labels) if self.schema_.task == "classes" else targets.values
 
     def _codes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the classes of the description."""
+        """Return the class codes of the description."""
         return values if self._bins is None else self._bins.codes(values)
 
     def to_sql(self, dialect: str = "duckdb", *, table: str = "data", keep: Sequence[str] = ()) -> str:
-        """Return a SELECT that gives the predictions for a table's rows, inside its database.
+        """Return a SELECT that computes the predictions inside a database.
 
         Parameters
         ----------
         dialect
             "duckdb" or "postgresql".
         table
-            The name of the table, whose columns are those that the model was fitted to, of whichever types; it is
-            quoted. Its schema may stand before it, as in ``shop.visits`` or ``"My Shop"."visits"``.
+            The name of the table, with the columns of the model, of any types; it is quoted. It may include a schema:
+            ``shop.visits`` or ``"My Shop"."visits"``.
         keep
-            Columns to be passed on, such as the key of a row.
+            Columns to copy to the result, such as a key.
 
         Returns
         -------
         str
-            The query. It gives ``prediction`` and, of classes, one column ``p_<class>`` for each, whose values are
-            those of :meth:`predict_proba`. Models of text and of rows nearby have none. A cell that :meth:`predict`
-            refuses fails the query, with the column's name.
+            The query. Its columns are ``prediction`` and, for classes, a column ``p_<class>`` each, with the values of
+            :meth:`predict_proba`. The models ``"text"`` and ``"local"`` have no query. A cell that :meth:`predict`
+            refuses makes the query fail, with the column's name.
         """
         from suffice.tables.sql_export import table_query
 
@@ -479,15 +478,15 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
     # Updates.
 
     def update(self, table: Any, watch: Watch | None = None) -> Self:
-        """Learn from more rows: the sums are exactly those of all rows, as if they had been there from the start.
+        """Add rows: the sums become exactly those of a fit to all rows.
 
-        What was chosen by held-out rows, such as the temperature of a generative model, stays. Where something is wrong
-        with the table, the model stays as it was.
+        Parameters that were chosen on held-out rows, such as the temperature of a generative model, do not change. An
+        error leaves the model unchanged.
         """
         self._refuse_unless_exact("learn more rows exactly")
         predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
         rows, ranges = 0, self.ranges_
-        for block, values in self._learnt(table, watch):
+        for block, values in self._labelled_rows(table, watch):
             predictor.add(block, values)
             ranges = _joined(ranges, numeric_ranges(block))
             if self.schema_.task != "classes":
@@ -504,27 +503,27 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         return self
 
     def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
-        """Unlearn rows exactly, and return a certificate.
+        """Subtract rows exactly, and return a certificate.
 
-        Without a ledger (``ledger=True`` at the fit) a sum cannot tell which rows it was taken over: rows that were
-        never learned are refused where counts would be negative or spreads would be, and taken out of the sums
-        otherwise. With a ledger, each row must have been learned, and as often as it is given. Where rows cannot be
-        forgotten, the model stays as it was.
+        Without a ledger (``ledger=True`` at the fit), rows that were never learned are refused only if a count or a
+        variance would become negative, and are subtracted otherwise. With a ledger, each row must have been learned, as
+        often as it is given. An error leaves the model unchanged.
 
         Returns
         -------
         dict
-            ``rows`` that were taken out, rows that are ``left``, ``digits_lost`` and ``digits_kept`` of each column's
-            spread at least, and ``verified``: whether a ledger held each of these rows.
+            ``rows``: number of rows subtracted; ``left``: number of rows that remain; ``digits_lost`` and
+            ``digits_kept``: precision of the variance of the worst column; ``verified``: whether a ledger confirmed
+            each row.
         """
         self._refuse_unless_exact("forget rows")
         predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
         lost, rows = 0.0, 0
         try:
-            for block, answers in self._answered(table, watch):
-                values = self._values(answers)
+            for block, targets in self._labelled_batches(table, watch):
+                values = self._values(targets)
                 if ledger is not None:
-                    ledger = _remove_from_ledger(ledger, block, answers, values, self._labels)
+                    ledger = _remove_from_ledger(ledger, block, targets, values, self._labels)
                 lost = max(lost, predictor.remove(block, values))
                 if description is not None:
                     gone = description.sum_block(block, self._codes(values), self._description_labels)
@@ -551,7 +550,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
 
     def _refuse_unless_exact(self, what: str) -> None:
         self._check_fitted()
-        if not self.predictor_.form.exact:
+        if not self.predictor_.model_type.exact:
             raise self.predictor_.unsupported(what)
 
     def __add__(self, other: Any) -> Self:
@@ -581,17 +580,14 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         return both
 
     def _merge_temperatures(self, one: TableModel, two: TableModel) -> None:
-        """Take the temperatures of two models together: each counts by its rows.
-
-        The sums are those of all rows; a temperature is what held-out rows of one part or the other asked for.
-        """
-        if self.predictor_.form.is_tempered:
+        """Set the temperature to the harmonic mean of those of two models, weighted by their rows."""
+        if self.predictor_.model_type.is_tempered:
             shares = [model.rows_ / model.predictor_.inner.joint_.temperature for model in (one, two)]
             inner = self.predictor_.inner
             self.predictor_.inner = inner.with_params(temperature=(one.rows_ + two.rows_) / sum(shares))
 
     def __radd__(self, other: Any) -> Self:
-        """Let ``sum(models)`` start from its 0."""
+        """Add to 0, the start value of ``sum(models)``."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     # Files.
@@ -613,7 +609,7 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
                 "predictor": {"form": self.model_, **self.predictor_.settings()},
                 "candidates": [
                     {**vars(each), "seconds": 0.0} for each in self.candidates_
-                ],  # the same fit, the same file
+                ],  # the same fit writes the same file
                 "rows": self.rows_,
                 "skipped": self.skipped_,
                 "noise": self._noise,
@@ -673,17 +669,17 @@ def fit(
     Parameters
     ----------
     table
-        A file (CSV, Parquet, Arrow, JSON lines), a folder or glob of them, a database's table, a data frame.
+        A file (CSV, Parquet, Arrow, JSON lines), a folder or glob of them, a table of a database, a data frame.
     target
         The name of the column to predict, or one value for each row.
     model
-        Which model; by default the one that predicts held-out rows best.
+        Name of the model; the one with the lowest cross-validated loss by default.
     watch
-        Told how far it is.
+        Progress callback.
     collect
-        Whether a data frame of Dask or Spark may be fetched whatever its size; see :func:`open_table`.
+        Whether a data frame of Dask or Spark of any size is fetched; see :func:`open_table`.
     settings
-        Others of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``, ``ledger``.
+        Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``, ``ledger``.
 
     Examples
     --------
@@ -700,7 +696,7 @@ def fit(
 
 
 def with_target(table: Any, target: Any, name: str = "target", strings: Any = ()) -> tuple[Source, str]:
-    """Return the table as a source that holds the target, and the target's name."""
+    """Return the table as a source with the target as a column, and the name of that column."""
     source = open_table(table, strings=strings)
     if isinstance(target, str | int):
         return source, str(target)
@@ -719,9 +715,9 @@ def with_target(table: Any, target: Any, name: str = "target", strings: Any = ()
 
 
 def _components(one: TableModel, two: TableModel) -> Any:
-    """Return the sums of another's description, whose classes stand for what they do in the first.
+    """Return the sums of the second model's description, with class labels of the first.
 
-    Fifths of the numbers of one table are not those of another's: they become classes of their own.
+    Bins of a numeric target differ between tables: those of the second model become classes of their own.
     """
     assert one._description is not None
     assert two._description is not None
@@ -734,19 +730,19 @@ def _components(one: TableModel, two: TableModel) -> Any:
 
 
 def _joined(one: dict[str, tuple[float, float]], two: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Return the ranges that hold those of both."""
+    """Return the union of ranges."""
     spans = {name: [each[name] for each in (one, two) if name in each] for name in {**one, **two}}
     return {name: (min(low for low, _ in some), max(high for _, high in some)) for name, some in spans.items()}
 
 
 def _remove_from_ledger(
-    ledger: Ledger, block: Block, answers: Targets, values: npt.NDArray[Any], labels: Labels
+    ledger: Ledger, block: Block, targets: Targets, values: npt.NDArray[Any], labels: Labels
 ) -> Ledger:
-    """Return a ledger without the rows of a block, or say which of them it does not hold."""
+    """Return a ledger without the rows of a block; raise for the first row that is not in it."""
     try:
         return ledger.remove_rows(block, values, labels)
     except UnknownRowError as error:
-        row = block.first + int(np.flatnonzero(answers.known)[error.row]) + 1
+        row = block.first + int(np.flatnonzero(targets.known)[error.row]) + 1
         raise TableError(
             f"row {row} was never learned, or is given more often than it was learned (it is not in the model's "
             "ledger): nothing was forgotten"
@@ -760,7 +756,7 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
             "ledger (model.ledger_ = None in Python)"
         )
     for what, mine, theirs in (
-        ("form", one.model_, two.model_),
+        ("type", one.model_, two.model_),
         ("target", one.schema_.target, two.schema_.target),
         ("task", one.schema_.task, two.schema_.task),
     ):
@@ -771,7 +767,7 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
         mine, theirs = (each.get(name, "ignore") for each in kinds)
         if mine != theirs:
             raise TableError(
-                f"the models take column {name!r} for {mine} and {theirs}: fit both with --kind {name}={mine} "
+                f"column {name!r} is {mine} in one model and {theirs} in the other: fit both with --kind {name}={mine} "
                 f"(columns={{{name!r}: {mine!r}}} in Python)"
             )
     if list(kinds[0]) != list(kinds[1]):

@@ -1,4 +1,4 @@
-"""Which model suits a table: candidates, generative beside discriminative, judged by rows that were held out."""
+"""Model selection for tables: generative and discriminative candidates compared by cross-validation."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ from suffice.tables.encoding import Block
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.sources.base import Watch
 
-#: Rows that may sharpen posteriors, and not only soften them.
+#: Least number of rows for a temperature below 1, which makes posteriors more confident.
 _MANY = 1000
-#: Penalties that are tried, at the ends.
+#: Least and largest penalty that is tried.
 _WEAKEST, _STRONGEST = 1e-3, 1e3
-#: With so many rows for each column, a penalty hardly matters.
+#: Rows per column from which the penalty is not tuned, as it hardly matters.
 _PLENTY = 100
-#: Rows that a model is judged by which fits anew around each of them.
+#: Largest number of rows for the comparison of local models, which fit once per row.
 _NEAR_ROWS = 500
-#: The share by which another penalty must lower the loss.
+#: Least relative improvement of the loss for another penalty.
 _WORTH = 0.005
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """How well a model predicts rows that were held out.
+    """Cross-validated loss of a model.
 
     Parameters
     ----------
     model
-        The name of its form.
+        Name of the model.
     title
-        What it is.
+        Description of the model.
     generative
-        Whether it describes the rows of each class.
+        Whether it is a generative model.
     loss
-        The mean over the rows: of -log p(y | x) for classes, the root of the mean square for numbers, the Poisson
-        deviance for counts. NaN where the model could not be fitted.
+        The loss on held-out rows: mean of -log p(y | x) for classes, root mean squared error for numbers, mean Poisson
+        deviance for counts. NaN if the model could not be fitted.
     spread
         The standard error of the loss over the folds.
     measures
         Other measures, by name.
     seconds
-        How long it took.
+        Duration of the evaluation.
     why
         Why it could not be fitted.
     temperature
-        Of a generative model: what its posteriors are softened by.
+        Temperature of the posteriors of a generative model.
     penalty
-        Of a regression: what its coefficients are held back by.
+        Penalty of the coefficients of a regression.
     columns
-        Of the matrix that it reads, where it reads one.
+        Number of columns of the design matrix, if it has one.
     """
 
     model: str
@@ -69,7 +69,7 @@ class Candidate:
     loss: float
     spread: float
     measures: dict[str, float] = field(default_factory=dict)
-    seconds: float = field(default=0.0, compare=False)  # a file does not hold it
+    seconds: float = field(default=0.0, compare=False)  # not stored in files
     why: str = ""
     temperature: float = 1.0
     penalty: float = 1.0
@@ -78,7 +78,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Rows that models are judged by."""
+    """Rows of the cross-validation."""
 
     sample: Block
     values: npt.NDArray[Any]  # codes of the classes, or numbers
@@ -91,12 +91,12 @@ class CrossValidation:
 
     @property
     def folds(self) -> list[npt.NDArray[np.int64]]:
-        """The rows of each fold."""
+        """The row indices of each fold."""
         return [np.flatnonzero(self.places == fold) for fold in range(int(self.places.max()) + 1)]
 
 
 def assign_folds(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the fold of each row, so that every fold has its share of each class, or of small and large numbers."""
+    """Return the fold of each row, stratified by class or by quantiles of numbers."""
     order = np.lexsort((random.random(len(values)), values))
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values)) % folds
@@ -104,7 +104,7 @@ def assign_folds(values: npt.NDArray[Any], folds: int, random: np.random.Generat
 
 
 def evaluate_candidates(
-    forms: Sequence[ModelType],
+    model_types: Sequence[ModelType],
     sample: Block,
     values: npt.NDArray[Any],
     task: Task,
@@ -113,36 +113,37 @@ def evaluate_candidates(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> list[Candidate]:
-    """Return how well each form predicts rows held out, the best first; those that cannot be fitted come last.
+    """Return the cross-validated losses of models, the best first; those that cannot be fitted come last.
 
-    Models that are sums are summed once for each fold, and the others' sums are added up; others are fitted anew.
+    Models that are fitted from sums are summed once per fold, and the sums of the other folds are added; others are
+    refitted for each fold.
     """
     folds = max(2, min(folds, len(values) // 2))
     random = np.random.default_rng(seed)
     trial = CrossValidation(sample, values, assign_folds(values, folds, random), task, labels)
     few = trial if len(values) <= _NEAR_ROWS else trial[np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))]
     found = []
-    for number, form in enumerate(forms):
+    for number, model_type in enumerate(model_types):
         if watch is not None:
-            watch(f"trying {form.name}", number, len(forms))
+            watch(f"trying {model_type.name}", number, len(model_types))
         start = time.perf_counter()
         try:
-            candidate = _tune_penalty(form, few if form.reads == "near" else trial)
+            candidate = _tune_penalty(model_type, few if model_type.reads == "near" else trial)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             why = (str(error) or type(error).__name__).splitlines()[0]
-            candidate = Candidate(form.name, form.title, form.generative, np.nan, np.nan, why=why)
+            candidate = Candidate(model_type.name, model_type.title, model_type.generative, np.nan, np.nan, why=why)
         found.append(replace(candidate, seconds=time.perf_counter() - start))
     return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
 
 
-def _tune_penalty(form: ModelType, trial: CrossValidation) -> Candidate:
-    """Return how well a form predicts rows held out, with the penalty that suits it best."""
-    best = _evaluate(form, 1.0, trial)
-    if not form.is_penalised or len(trial.values) >= _PLENTY * best.columns:
+def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> Candidate:
+    """Return the cross-validated loss of a model with the best penalty."""
+    best = _evaluate(model_type, 1.0, trial)
+    if not model_type.is_penalised or len(trial.values) >= _PLENTY * best.columns:
         return best
-    for step in (0.1, 10.0):  # less and less of it while that helps; if it does not, more
+    for step in (0.1, 10.0):  # decrease the penalty while that helps; if it does not, increase it
         while _WEAKEST <= best.penalty * step <= _STRONGEST:
-            other = _evaluate(form, best.penalty * step, trial)
+            other = _evaluate(model_type, best.penalty * step, trial)
             if not other.loss < best.loss * (1 - _WORTH):
                 break
             best = other
@@ -151,23 +152,23 @@ def _tune_penalty(form: ModelType, trial: CrossValidation) -> Candidate:
     return best
 
 
-def _evaluate(form: ModelType, penalty: float, trial: CrossValidation) -> Candidate:
-    answers, columns = predict_held_out(form, penalty, trial)
+def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> Candidate:
+    scores, columns = predict_held_out(model_type, penalty, trial)
     task, values, folds = trial.task, trial.values, trial.folds
     temperature = 1.0
-    if form.generative:
-        temperature = fit_temperature(answers, values)
-        answers = answers / temperature
-    per_row = row_losses(task, answers, values)
+    if model_type.generative:
+        temperature = fit_temperature(scores, values)
+        scores = scores / temperature
+    per_row = row_losses(task, scores, values)
     means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
     finish = np.sqrt if task == "numbers" else np.asarray
     loss = finish(means.pop(LOSSES[task]))
     spread = float(loss.std(ddof=1) / np.sqrt(len(folds)))
     others = {name: float(rows.mean()) for name, rows in means.items()}
     return Candidate(
-        form.name,
-        form.title,
-        form.generative,
+        model_type.name,
+        model_type.title,
+        model_type.generative,
         float(loss.mean()),
         spread,
         others,
@@ -177,28 +178,28 @@ def _evaluate(form: ModelType, penalty: float, trial: CrossValidation) -> Candid
     )
 
 
-def fit_temperature(answers: FloatArray, values: npt.NDArray[Any]) -> float:
-    """Return the temperature of a generative model by its log-scores of rows held out, (n, k), and their classes."""
-    found = best_temperature(answers, values, np.ones(len(values)))
-    return found if len(values) >= _MANY else max(found, 1.0)  # a few rows told apart are no reason to be surer
+def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
+    """Return the temperature that fits log-scores of held-out rows, (n, k), to their classes."""
+    found = best_temperature(scores, values, np.ones(len(values)))
+    return found if len(values) >= _MANY else max(found, 1.0)  # a few rows do not justify more confidence
 
 
-def predict_held_out(form: ModelType, penalty: float, trial: CrossValidation) -> tuple[FloatArray, int]:
-    """Return the answers for each row of a model of the other folds' rows, and how many columns it reads."""
+def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[FloatArray, int]:
+    """Return the predictions of each row by the model of the other folds, and the number of columns."""
     sample, values, folds = trial.sample, trial.values, trial.folds
     blocks = [sample[fold] for fold in folds]
     found: FloatArray | None = None
 
-    fresh = make_predictor(form, trial.task, trial.labels, penalty)
+    fresh = make_predictor(model_type, trial.task, trial.labels, penalty)
     fresh.prepare(sample)
 
     alone: list[Predictor] = []
-    if form.exact:
+    if model_type.exact:
         for block, fold in zip(blocks, folds, strict=True):
             alone.append(copy.deepcopy(fresh))
             alone[-1].add(block, values[fold])
     for number, fold in enumerate(folds):
-        if form.exact:
+        if model_type.exact:
             model, *others = alone[:number] + alone[number + 1 :]
             for other in others:
                 model = model.merge(other)
@@ -206,8 +207,8 @@ def predict_held_out(form: ModelType, penalty: float, trial: CrossValidation) ->
         else:
             rows = np.flatnonzero(trial.places != number)
             model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])
-        answers = model.scores(blocks[number])
-        found = np.zeros((len(values), *answers.shape[1:])) if found is None else found
-        found[fold] = answers
+        scores = model.scores(blocks[number])
+        found = np.zeros((len(values), *scores.shape[1:])) if found is None else found
+        found[fold] = scores
     assert found is not None
     return found, model.columns

@@ -1,4 +1,4 @@
-"""Rows that are unlike the others, and the columns that make them so."""
+"""Outlier detection: rows of low density, and their least probable cells."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row that is unlike those that were learnt.
+    """A row of low density under the model.
 
     Parameters
     ----------
     row
-        Its place in the table, from 0.
+        Its position in the table, from 0.
     log_evidence
-        log p(x): how probable such a row is.
+        log p(x) of the row.
     cells
-        The row itself.
+        The cells of the row.
     strange
-        The columns whose cells are least expected, with how much less probable they are than cells of that column
-        mostly are, in natural logarithms.
+        The least probable columns, each with the surprise (-log p) of its cell beyond the mean surprise of the column.
     """
 
     row: int
@@ -41,7 +40,7 @@ class Outlier:
 
 
 def outliers(model: TableModel, table: Any, n: int = 10) -> list[Outlier]:
-    """Return the n rows of a table that the model finds least probable, the strangest first."""
+    """Return the n rows of lowest density under the model, the lowest first."""
     heap: list[tuple[float, int, Any, Any]] = []
     total, rows = np.zeros(len(model.schema_.features)), 0
     source = open_table(table)
@@ -70,7 +69,7 @@ def outliers(model: TableModel, table: Any, n: int = 10) -> list[Outlier]:
 
 
 def _scored(model: TableModel, table: Any) -> Iterator[tuple[Any, Any, Any, int]]:
-    """Yield log p(x), and how improbable each cell is in the class that suits its row best."""
+    """Yield log p(x), and the surprise (-log p) of each cell in the most probable class of its row."""
     description = model.description_
     for batch, block in model.blocks(table):
         cells = to_cells(block)

@@ -1,4 +1,4 @@
-"""Reading the next batch while this one is summed."""
+"""Prefetching: a thread reads the next batches while the current one is processed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _END = object()
-#: Threads that read, and what stops them.
+#: Running reader threads, and the events that stop them.
 _READERS: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
-#: How many seconds are waited for a reader when the process ends; one that waits for standard input does not end.
+#: Seconds to wait for a reader at exit; a reader that waits for standard input does not end.
 _JOIN_SECONDS = 2.0
-#: Batches that are read before anybody asks for them.
+#: Number of batches that are read ahead.
 _PREFETCHED_BATCHES = 32
 
 
 def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
-    """Return items that another thread reads before they are asked for, so many at most; it starts at once.
+    """Iterate over items that a thread reads ahead, at most ``ahead`` of them; it starts at once.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def prefetch(items: Iterable[T], depth: int = 2) -> Generator[T, None, None]:
 
 @atexit.register
 def _stop_readers() -> None:
-    """Stop the threads that still read when the process ends, by Ctrl-C say.
+    """Stop the threads that are still reading when the process ends, as after Ctrl-C.
 
-    The interpreter would end them in the middle of native code, which aborts the process.
+    The interpreter would kill them in native code, which aborts the process.
     """
     readers = list(_READERS.items())
     for _, stopped in readers:
@@ -69,7 +69,7 @@ def _read(items: Iterable[Any], waiting: queue.Queue[Any], stopped: threading.Ev
             if not offer(item):
                 return
         offer(_END)
-    except BaseException as error:  # whoever takes the items shall see it
+    except BaseException as error:  # raised in the consumer's thread
         offer(_END, error)
 
 
@@ -92,7 +92,7 @@ def _yield_items(
 
 
 class PrefetchedSource(Source):
-    """A source whose first rows are being read already, while there is something else to do."""
+    """A source whose first rows are read ahead by another thread."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -107,7 +107,7 @@ class PrefetchedSource(Source):
         return self._schema
 
     def rows(self) -> int | None:
-        """Return how many rows there are, about."""
+        """Return the approximate number of rows."""
         return self._expected
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Rows drawn at random from a stream of unknown length, by their contents alone."""
+"""Random sample of a stream of rows that depends on the contents of the rows and a seed alone."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 Hashes = npt.NDArray[np.uint64]
 
-#: Bits of a number's mantissa that do not count: readers of text differ in the last one.
+#: Bits of a mantissa that the hash ignores: parsers of text differ in the last one.
 _LOOSE_BITS = 20
-#: Different rows that are counted, at most, to tell equal rows apart: their table takes 96 MiB.
+#: Largest number of distinct rows whose repetitions are counted: their table takes 96 MiB.
 _COUNTED = 1 << 22
 _ALL = (1 << 64) - 1
 
@@ -34,19 +34,19 @@ def _take_rows(batch: pa.RecordBatch, places: npt.NDArray[np.intp]) -> pa.Record
 class RowSample:
     """A random sample of a stream of rows that depends on their contents and a seed alone, not on their order.
 
-    Each row has a random number, derived from its hash, the seed, and how many rows of this hash came before. The rows
-    whose numbers are lowest are held: all of them while they are few. Equal rows have different numbers, so a row that
-    comes a thousand times is drawn a thousand times as often. Beyond four million different rows, equal ones among the
-    others are drawn together or not at all.
+    Each row has a pseudo-random number, derived from its hash, the seed, and the number of earlier rows with this hash.
+    The sample consists of the rows with the lowest numbers; of all rows while they are few. Equal rows have different
+    numbers, so a row that occurs a thousand times is drawn a thousand times as often. Beyond four million distinct
+    rows, further equal rows are drawn together or not at all.
 
     Parameters
     ----------
     most
-        How many rows to hold.
+        Maximum number of rows of the sample.
     seed
-        Of the random numbers.
+        Seed of the random numbers.
     take
-        Returns the rows of a batch at some places; by default of a batch of Arrow.
+        Returns the rows of a batch at given indices; by default of an Arrow batch.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class RowSample:
         self._bar = np.uint64(_ALL)
 
     def add(self, batch: Any, hashes: Hashes) -> None:
-        """Draw from a batch, given the hashes of its rows."""
+        """Add a batch to the sample, given the hashes of its rows."""
         keys = self._numbers.keys(hashes)
         places = np.flatnonzero(keys <= self._bar)
         if not len(places):
@@ -76,7 +76,7 @@ class RowSample:
             self._cut()
 
     def _cut(self) -> None:
-        """Let go of the rows that are too many."""
+        """Drop the rows beyond the maximum number."""
         if self._held <= self.most:
             return
         held = np.concatenate([keys for keys, _ in self._parts])
@@ -90,31 +90,31 @@ class RowSample:
         self._held = sum(len(keys) for keys, _ in self._parts)
 
     def parts(self) -> list[Any]:
-        """Return the rows that were drawn, in the order in which they came, batch by batch."""
+        """Return the sampled rows in order, batch by batch."""
         self._cut()
         return [part for _, part in self._parts]
 
     def table(self) -> pa.Table:
-        """Return the rows of Arrow's batches that were drawn, in the order in which they came."""
+        """Return the sampled rows of Arrow batches, in order."""
         return arrow().Table.from_batches(self.parts())
 
 
 def order_by_content(
     batches: Iterable[tuple[Block, npt.NDArray[Any]]], labels: Labels, seed: int
 ) -> npt.NDArray[np.intp]:
-    """Return a random permutation of rows that is the same in whichever order the rows are given.
+    """Return a random permutation of rows that does not depend on the order of the rows.
 
-    Rows are sorted by a hash of their cells and target. Equal rows are told apart by counting them, so the first rows
-    of the order are a sample of all rows, and not of the distinct ones.
+    Rows are sorted by a hash of their cells, target and repetition number: the first rows of the order are a sample of
+    all rows, not of the distinct ones.
 
     Parameters
     ----------
     batches
         The rows, with codes of the labels, or numbers.
     labels
-        The classes; empty where the target is a number.
+        The classes; empty if the target is a number.
     seed
-        Which of the permutations.
+        Seed of the permutation.
 
     Examples
     --------
@@ -133,14 +133,14 @@ def order_by_content(
 
 
 def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int = _LOOSE_BITS) -> Hashes:
-    """Return a hash of each row's cells and target, (n,): the same wherever the row was read from.
+    """Return a hash of the cells and the target of each row, (n,), which does not depend on the kind of source.
 
     Parameters
     ----------
     block, values, labels
-        The rows, with codes of the labels, or numbers where there are no labels.
+        The rows, with codes of the labels, or numbers if there are no labels.
     loose
-        How many of the lowest bits of a number's mantissa do not count.
+        Number of lowest bits of a mantissa that are ignored.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
 
 
 def _name_hashes(names: Iterable[str], factor: np.uint64) -> Hashes:
-    """Return the hash of each name times a factor, and 0 for missing cells, whose code is -1."""
+    """Return the hash of each name times a factor; 0 for missing cells, whose code is -1."""
     digests = (hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest() for name in names)
     return np.frombuffer(b"".join((*digests, bytes(8))), dtype="<u8").astype(np.uint64) * factor
 
 
 def _class_word(name: Any) -> str:
-    """Return the name of a class as it is hashed: no and yes of a file are false and true of a database."""
+    """Return the name of a class for its hash: no and yes of a file equal false and true of a database."""
     word = str(name)
     return str(TRUTH_WORDS.get(word.casefold(), word))

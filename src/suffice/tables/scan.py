@@ -1,4 +1,4 @@
-"""Going through a table once: what is summed, what is drawn, what is kept."""
+"""Scan of a table in one pass: sums, a random sample, and cached rows."""
 
 from __future__ import annotations
 
@@ -28,52 +28,52 @@ if TYPE_CHECKING:
 
     from suffice.tables.pushdown.sums import DatabaseSums
 
-#: Rows that models are compared by, at most.
+#: Largest number of rows that models are compared on.
 COMPARISON_ROWS = 30_000
-#: Where sums are taken of rows that are read.
+#: Where sums are computed if rows are read.
 HERE = "here"
 
 
 @dataclass
 class ScanResult:
-    """What one pass over a table leaves behind."""
+    """Result of one pass over a table."""
 
     source: Source
     schema: Schema
-    labels: Labels  # the classes; empty where the target is a number
+    labels: Labels  # the classes; empty if the target is a number
     bins: Bins | None  # of the numbers
     description: Description
-    sample: pa.Table  # rows drawn at random: all of them where they are few
-    summed: Predictor | None  # the model of all rows, where it was asked for and is a sum
+    sample: pa.Table  # random sample of rows: all of them if they are few
+    summed: Predictor | None  # the model of all rows, if the user named it and it has sums
     rows: int
     skipped: int  # rows without a target
-    sums: DatabaseSums | None = None  # what takes more sums where the rows lie
-    where: str = HERE  # where sums were taken
-    note: str = ""  # why they were not taken where the rows lie
-    ledger: Ledger | None = None  # of the rows, where one is kept
-    kept: CompactRows | None = None  # all rows, where they are needed again
+    sums: DatabaseSums | None = None  # computes further sums in the database
+    where: str = HERE  # where sums were computed
+    note: str = ""  # why they were not computed in the database
+    ledger: Ledger | None = None  # of the learned rows, if there is one
+    kept: CompactRows | None = None  # all rows, if they are read again
 
     @property
     def is_sample_complete(self) -> bool:
-        """Whether all rows were drawn."""
+        """Whether the sample has all rows."""
         return bool(self.sample.num_rows == self.rows)
 
     @property
     def has_cached_rows(self) -> bool:
-        """Whether all rows are kept in a compact form."""
+        """Whether all rows are cached."""
         return self.kept is not None and self.kept.is_complete
 
     def close(self) -> None:
-        """Delete the rows that are kept."""
+        """Delete the cached rows."""
         if self.kept is not None:
             self.kept.close()
 
     def sampled_rows(self) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield the rows that were drawn, with codes of the classes, or numbers."""
+        """Yield the sampled rows, with class codes or numbers."""
         return self._encode_batches(self.sample.to_batches(BATCH))
 
     def all_rows(self, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield all rows once more: those that were drawn or kept, where these are all; else they are read again.
+        """Yield all rows: from the sample or the cache if that has all of them, else from the source.
 
         With ``packed``, numbers may be :class:`~suffice.tables.encoding.PackedNumbers`.
         """
@@ -85,7 +85,7 @@ class ScanResult:
         return self._encode_batches(prefetch(self.source.batches([*self.schema.columns, self.schema.target])))
 
     def drawn_again(self, most: int, seed: int) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield so many rows at most, drawn from all rows, with codes of the classes, or numbers."""
+        """Yield at most this many rows, drawn from all rows, with class codes or numbers."""
         if self.rows <= most:
             return self.all_rows()
         if self.sample.num_rows == most:
@@ -96,11 +96,10 @@ class ScanResult:
         return iter(sample.parts())
 
     def comparison_sample(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
-        """Return some of the rows that were drawn, with their codes or numbers.
+        """Return the rows that models are compared on, with their class codes or numbers.
 
-        Which rows these are, and their order, depends on the contents of the drawn rows and on the seed alone: not on
-        the order in which a file, a frame or a database gives them. So folds, temperatures and penalties are the same
-        in every way of reading a table whose rows are all drawn.
+        They and their order depend on the contents of the sampled rows and on the seed alone. So folds, temperatures
+        and penalties are the same for every kind of source, if the sample has all rows.
         """
         order = order_by_content(self.sampled_rows(), self.labels, seed)
         (batch,) = self.sample.take(arrow().array(order[:COMPARISON_ROWS])).combine_chunks().to_batches()
@@ -108,24 +107,24 @@ class ScanResult:
         return found
 
     def _encode_batches(self, batches: Any) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
-        """Yield rows with codes of the classes, or numbers."""
+        """Yield rows with class codes or numbers."""
         first = 0
         for batch in batches:
-            block, answers = encode_rows(batch, self.schema, first)
-            yield block, answers.into(self.labels) if self.schema.task == "classes" else answers.values
+            block, targets = encode_rows(batch, self.schema, first)
+            yield block, targets.into(self.labels) if self.schema.task == "classes" else targets.values
             first += batch.num_rows
 
 
 def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
-    """Return the rows of a batch that have a target, and these targets."""
-    answers = Targets.of(batch.column(schema.target), schema, first)
-    if not answers.known.all():
-        batch = batch.filter(arrow().array(answers.known))
-    return Block.of(batch, schema, first), answers
+    """Return the encoded rows of a batch that have a target, and their targets."""
+    targets = Targets.of(batch.column(schema.target), schema, first)
+    if not targets.known.all():
+        batch = batch.filter(arrow().array(targets.known))
+    return Block.of(batch, schema, first), targets
 
 
 def read_head(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool]:
-    """Return the first batches, all batches, and whether the first are all."""
+    """Return the first batches, an iterator over all batches, and whether there are no others."""
     stream = source.batches()
     held: list[Any] = []
     rows = 0
@@ -138,7 +137,7 @@ def read_head(source: Source) -> tuple[list[Any], Generator[Any, None, None], bo
 
 
 def _after(held: list[Any], stream: Iterator[Any]) -> Generator[Any, None, None]:
-    """Yield what is held and then the rest, which is closed when this is."""
+    """Yield the first batches, then the rest; closing this iterator closes the rest."""
     try:
         yield from held
         yield from stream
@@ -148,15 +147,17 @@ def _after(held: list[Any], stream: Iterator[Any]) -> Generator[Any, None, None]
 
 
 class Scan(Protocol):
-    """A way of going through a table."""
+    """A scan of a table: by reading it, or in its database."""
 
     source: Source
 
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
 
-    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
-        """Sum all rows, and draw some: so many at most. ``said`` is what the user says of the target."""
+    def run(
+        self, schema: Schema, head: pa.Table, most: int, model_type: ModelType | None, given: str | None
+    ) -> ScanResult:
+        """Compute the sums of all rows, and draw at most ``most``; ``given`` is the task or kind that the user set."""
 
 
 def scan_table(
@@ -165,41 +166,41 @@ def scan_table(
     kinds: Any = None,
     task: str | None = None,
     most: Callable[[Schema], int] = lambda _: COMPARISON_ROWS,
-    form: Callable[[Schema], ModelType | None] = lambda _: None,
+    model_type: Callable[[Schema], ModelType | None] = lambda _: None,
 ) -> ScanResult:
-    """Go through a table once, or once more where the first rows misled about a column.
+    """Scan a table; scan it again if kinds that were inferred from the first rows do not fit all rows.
 
     Parameters
     ----------
     table_scan
-        The table, and where its sums are taken.
+        The scan of the table.
     target
         The column to predict.
     kinds, task
-        What the user says of columns and target.
+        Kinds of columns and the task that the user has set.
     most
-        How many rows to draw.
-    form
-        Which model to sum on the way, if any.
+        Maximum size of the sample.
+    model_type
+        Model whose sums are computed in the same pass; None for no model.
     """
     head, whole = table_scan.head()
     if not head.num_rows:
         raise TableError(f"{table_scan.source.name} has no rows: there is nothing to learn from")
     schema = infer_schema(head, target, kinds, task, whole, table_scan.source.missing, table_scan.source.categorical)
-    said = task or (kinds or {}).get(target)
-    settled = set(kinds or {})  # columns whose kind is not to be inferred again
+    given = task or (kinds or {}).get(target)
+    settled = set(kinds or {})  # columns whose kind is not inferred again
     while True:
         try:
-            found = table_scan.run(schema, head, most(schema), form(schema), said)
-        except KindError as error:  # the first rows misled: once more, as all rows are
+            found = table_scan.run(schema, head, most(schema), model_type(schema), given)
+        except KindError as error:  # the kind does not fit later rows: scan again
             if error.column in (kinds or {}):
-                raise  # the user asked for it
+                raise  # the user has set the kind
             why = f"some cells are no {schema.field(error.column).kind}"
             schema = schema.with_kind(error.column, error.cure, why)
             settled.add(error.column)
             continue
         others = {} if whole else _revise_kinds(found, settled)
-        if others:  # the first rows are not like all rows: once more
+        if others:  # the sample suggests other kinds: scan again
             found.close()
             for name, kind in others.items():
                 schema = schema.with_kind(name, kind, f"the first {head.num_rows:,} rows alone suggest another kind")
@@ -210,12 +211,12 @@ def scan_table(
         if not alike or len(alike) == len(schema.predictors):
             return found
         found.close()
-        for name, value in alike.items():  # the first rows did not tell, and the others do not either
+        for name, value in alike.items():  # neither the first rows nor the others determine the kind
             schema = schema.with_kind(name, "ignore", f"always {value}")
 
 
 def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:
-    """Return the columns of numbers that rows drawn from the whole table suggest another kind for than the first rows.
+    """Return the numeric columns whose kind, inferred from the sample, differs from that of the first rows.
 
     So the kind of a column does not depend on the order of the rows.
     """
@@ -231,9 +232,9 @@ def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:
     }
 
 
-def check_labels(labels: Labels, schema: Schema, said: str | None) -> None:
-    """Raise where a target has too many classes, or one only."""
-    if len(labels) > 4 * FEW_CLASSES and said is None and schema.field(schema.target).type == "whole":
+def check_labels(labels: Labels, schema: Schema, given: str | None) -> None:
+    """Raise if a target has too many classes, or only one."""
+    if len(labels) > 4 * FEW_CLASSES and given is None and schema.field(schema.target).type == "whole":
         raise TableError(
             f"the target {schema.target!r} takes {len(labels)} values: say whether they are classes, numbers or "
             "counts, with --task (task= in Python)"
@@ -243,22 +244,22 @@ def check_labels(labels: Labels, schema: Schema, said: str | None) -> None:
 
 
 class StreamScan:
-    """A table that is read, batch by batch.
+    """Scan of a table by reading it, batch by batch.
 
     Parameters
     ----------
     source
         The table.
     seed
-        Of the rows that are drawn.
+        Seed of the sample.
     watch
-        Told how far it is.
+        Progress callback.
     note
-        Why sums are not taken where the rows lie, where that is worth saying.
+        Why sums are not computed in the database, for the user; empty without a reason.
     ledger
-        An empty one, where rows are to be kept track of.
+        An empty ledger, or None.
     keeps_rows
-        Whether all rows are kept in a compact form, to be read again without the source.
+        Whether all rows are cached, for further passes.
     """
 
     def __init__(
@@ -283,11 +284,13 @@ class StreamScan:
         held, self._stream, whole = read_head(self.source)
         return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:HEAD_ROWS], whole
 
-    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
-        """Sum all rows while they are read, and draw some."""
+    def run(
+        self, schema: Schema, head: pa.Table, most: int, model_type: ModelType | None, given: str | None
+    ) -> ScanResult:
+        """Compute the sums while rows are read, and draw a sample."""
         with ExitStack() as stack:
             kept = stack.enter_context(CompactRows(schema.features)) if self._keeps_rows else None
-            found = self._run(schema, head, most, form, said, kept)
+            found = self._run(schema, head, most, model_type, given, kept)
             stack.pop_all()
         return found
 
@@ -296,8 +299,8 @@ class StreamScan:
         schema: Schema,
         head: pa.Table,
         most: int,
-        form: ModelType | None,
-        said: str | None,
+        model_type: ModelType | None,
+        given: str | None,
         kept: CompactRows | None,
     ) -> ScanResult:
         stream, self._stream = self._stream or self.source.batches(), None
@@ -308,7 +311,7 @@ class StreamScan:
             bins = Bins.of(Targets.of(combine_chunks(head.column(schema.target)), schema).values)
         description = Description.over(schema.features)
         expected = self.source.rows()
-        summed = None if form is None else make_predictor(form, schema.task, Labels())
+        summed = None if model_type is None else make_predictor(model_type, schema.task, Labels())
         statistics: Any = None
         ledger = self.ledger
         rows = skipped = 0
@@ -316,38 +319,38 @@ class StreamScan:
         labels = Labels()
         for batch in prefetch(stream):
             batch = batch.select(columns)
-            block, answers = encode_rows(batch, schema, rows)
-            if not answers.known.all():
-                batch = batch.filter(arrow().array(answers.known))
-            skipped += len(answers.known) - batch.num_rows
-            rows += len(answers.known)
+            block, targets = encode_rows(batch, schema, rows)
+            if not targets.known.all():
+                batch = batch.filter(arrow().array(targets.known))
+            skipped += len(targets.known) - batch.num_rows
+            rows += len(targets.known)
             if self._watch is not None:
                 self._watch("reading", rows, expected)
             if not batch.num_rows:
                 continue
-            labels = labels.union(answers.labels)[0]
+            labels = labels.union(targets.labels)[0]
             if bins is None:
-                more = description.sum_block(block, answers.values, answers.labels)
+                more = description.sum_block(block, targets.values, targets.labels)
             else:
-                more = description.sum_block(block, bins.codes(answers.values), bins.labels)
+                more = description.sum_block(block, bins.codes(targets.values), bins.labels)
             statistics = more if statistics is None else statistics + more
             if ledger is not None:
-                ledger = ledger.add_rows(block, answers.values, answers.labels)
+                ledger = ledger.add_rows(block, targets.values, targets.labels)
             if summed is not None:
                 if not prepared:
                     summed.prepare(block)
                     prepared = True
                 summed.labels = labels
-                summed.add(block, answers.into(labels) if bins is None else answers.values)
+                summed.add(block, targets.into(labels) if bins is None else targets.values)
             if kept is not None:
-                kept.add(block, answers)
-            sample.add(batch, hash_rows(block, answers.values, answers.labels))
+                kept.add(block, targets)
+            sample.add(batch, hash_rows(block, targets.values, targets.labels))
         if statistics is None:
             raise TableError(
                 f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
             )
         if bins is None:
-            check_labels(labels, schema, said)
+            check_labels(labels, schema, given)
         description.set_statistics(statistics)
         if summed is not None:
             summed.finish_update()

@@ -23,12 +23,12 @@ from suffice.tables.errors import TableError, UsageError, listed, nearest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What a date's parts are, as features.
+#: Kinds of the parts of a date.
 PARTS = {"time": "numeric", "month": "category", "weekday": "category", "hour": "category"}
 
 
 class Feature(NamedTuple):
-    """What models see of a column: the column itself, or a part of a date."""
+    """A feature of a model: a column, or a part of a date."""
 
     name: str
     kind: str  # numeric, count, boolean, category or text
@@ -38,7 +38,7 @@ class Feature(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table, and what it is taken for.
+    """A column of a table, and its kind.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class Field:
     kind
         One of :data:`KINDS`.
     type
-        What its cells are: "number", "whole", "truth", "name", "date", "moment" or "other".
+        The type of its cells: "number", "whole", "truth", "name", "date", "moment" or "other".
     why
-        Why it has its kind, where that is worth saying.
+        The reason for its kind, for the user; may be empty.
     parts
-        Of a date: which of its parts vary.
+        The parts of a date that vary.
     truth
-        Of a boolean that is written in words or numbers: how false and true are written.
+        The spelling of false and true, of a boolean column of words or numbers.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Field:
     truth: tuple[str, str] | None = None
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
-        """Return what models see of the column; no part of a date is called like another column."""
+        """Return the features of the column; the name of a part of a date differs from all columns."""
         if self.kind == "date":
             names = {part: f"{self.name}.{part}" for part in self.parts}
             names = {part: f"{self.name} ({part})" if name in taken else name for part, name in names.items()}
@@ -86,11 +86,11 @@ class Schema:
     fields: tuple[Field, ...]
     target: str
     task: Task
-    missing: tuple[str, ...] = ()  # names that stand for nothing
+    missing: tuple[str, ...] = ()  # names of missing cells
 
     @property
     def predictors(self) -> tuple[Field, ...]:
-        """The columns that say something about the target."""
+        """The columns that the target is predicted from."""
         return tuple(field for field in self.fields if field.name != self.target and field.kind != "ignore")
 
     @property
@@ -100,7 +100,7 @@ class Schema:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """What models see of the columns."""
+        """The features of the columns."""
         taken = frozenset(field.name for field in self.fields)
         return tuple(feature for field in self.predictors for feature in field.features(taken))
 
@@ -111,7 +111,7 @@ class Schema:
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """The columns of strings whose cells are names or text: numbers among them are names as they are written."""
+        """The string columns of categories and texts: they are read as strings, even if they look like numbers."""
         wanted = (field for field in self.fields if field.type == "name")
         return tuple(field.name for field in wanted if field.kind in ("category", "text") or field.name == self.target)
 
@@ -125,7 +125,7 @@ class Schema:
         return replace(self, fields=fields)
 
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
-        """Raise where a table lacks columns that the model reads."""
+        """Raise if a table lacks columns of the model."""
         have = list(names)
         wanted = [*self.columns, *([self.target] if target else [])]
         absent = [name for name in wanted if name not in have]
@@ -158,7 +158,7 @@ class Schema:
 
 #: First rows of a table that its schema is inferred from.
 HEAD_ROWS = 50_000
-#: A target of whole numbers with at most so many distinct values is a class.
+#: Largest number of distinct integers of a target that are classes.
 FEW_CLASSES = 10
 
 
@@ -242,7 +242,7 @@ def _cells_for_inference(column: Any, cell_type: CellType) -> Any:
     if cell_type in ("other", "nothing"):
         return ()
     distinct = column.drop_null().unique()
-    return (distinct if cell_type == "name" else distinct[:2]).to_pylist()  # of others, only whether they vary counts
+    return (distinct if cell_type == "name" else distinct[:2]).to_pylist()  # of others, it matters whether they vary
 
 
 def _check_wanted_kind(column: Any, name: str, wanted: str, cell_type: CellType, truth: tuple[str, str] | None) -> None:

@@ -1,4 +1,4 @@
-"""SQL export: fitted models as a SELECT that gives the same predictions inside DuckDB or PostgreSQL."""
+"""SQL export: a fitted model as a SELECT that computes the same predictions in DuckDB or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.pushdown.columns import date_part_numbers, sql_date_part, term_columns
 from suffice.tables.schema import Feature, Field, Schema
 
-#: What the column of the prediction is called, and those of probabilities begin with.
+#: Name of the prediction column, and prefix of the probability columns.
 PREDICTION = "prediction"
 PROBABILITY = "p_"
 
@@ -41,7 +41,7 @@ def to_sql(
     dialect: str = "duckdb",
     keep: Sequence[str] = (),
 ) -> str:
-    """Return a SELECT that scores the rows of a table as a fitted estimator does.
+    """Return a SELECT that computes the predictions of a fitted estimator.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ def to_sql(
         Naive Bayes (Gaussian, Bernoulli, multinomial, Poisson, categorical), a Gaussian discriminant, a linear,
         logistic or softmax regression, a generalised linear model, or a model of a table.
     table
-        The name of the table; it is quoted. Its schema may stand before it, as in ``shop.visits`` or
-        ``"My Shop"."visits"``: a part with a dot in it is written in double quotes.
+        The name of the table; it is quoted. It may include a schema: ``shop.visits`` or ``"My Shop"."visits"``. A name
+        with a dot is written in double quotes.
     columns
-        The column of each feature, in their order; by default the names that the estimator was fitted with.
+        The column of each feature; by default the feature names of the estimator.
     dialect
         "duckdb" or "postgresql".
     keep
-        Columns to be passed on, such as the key of a row.
+        Columns to copy to the result, such as a key.
 
     Returns
     -------
     str
-        The query. Of a classifier it gives ``prediction`` and one column ``p_<class>`` for each class, whose values are
-        those of ``predict_proba``; of a regression, ``prediction``.
+        The query. Its columns are ``prediction`` and, for classifiers, ``p_<class>`` for each class, with the values of
+        ``predict_proba``.
 
     Examples
     --------
@@ -108,13 +108,13 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
     Parameters
     ----------
     estimator
-        It is fitted.
+        A fitted estimator.
     scoring
-        The table, and the cells that the estimator sees of a row.
+        The table, and the features of a row.
     kinds
-        Which kind each cell is of, where they are of several.
+        The kind of each feature, if there are several kinds.
     among
-        All classes, where the estimator knows some of them only.
+        All classes, if the estimator has only some of them.
     """
     spoken, names = scoring.dialect, scoring.names()
     if hasattr(estimator, "joint_"):
@@ -131,24 +131,24 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
     if hasattr(estimator, "_linear"):
         coef, intercept = estimator._linear()
         if len(coef) != 1:
-            raise ValueError(f"a regression of {len(coef)} targets is no one SELECT: fit one for each")
+            raise ValueError(f"a regression of {len(coef)} targets cannot be written as one SELECT: fit one for each")
         (predictor,) = Scores(spoken).linear(names, coef, intercept)
         link = estimator._response().link.name if hasattr(estimator, "_response") else "identity"
         return scoring.numbers(predictor, link, PREDICTION)
-    raise ValueError(f"{type(estimator).__name__} has no scores that SQL could take: score rows here, with predict")
+    raise ValueError(f"{type(estimator).__name__} cannot be written as a SELECT: use predict")
 
 
 class Posterior(NamedTuple):
-    """What a classifier's query is made of."""
+    """Class scores of a classifier as SQL expressions."""
 
-    scores: list[str]  # of each class, without its prior
+    scores: list[str]  # score of each class, without its prior
     labels: Labels
     log_prior: FloatArray  # (k,)
     prior: FloatArray  # (k,)
     temperature: float
 
     def among(self, labels: Labels | None, dialect: Dialect) -> Posterior:
-        """Return the same over more classes, which have no rows and are never chosen."""
+        """Return the same with further classes, which have no rows and are never predicted."""
         if labels is None or labels == self.labels:
             return self
         places = labels.positions(self.labels)
@@ -169,7 +169,7 @@ def classifier_query(scoring: Scoring, found: Posterior) -> str:
 
 
 def probability_names(labels: Labels) -> dict[Any, str]:
-    """Return the name of the column of each class's probability.
+    """Return the name of the probability column of each class.
 
     Examples
     --------
@@ -179,13 +179,13 @@ def probability_names(labels: Labels) -> dict[Any, str]:
     names = {label: f"{PROBABILITY}{label}" for label in labels}
     if len(set(names.values())) == len(names):
         return names
-    return {label: f"{PROBABILITY}{place}_{label}" for place, label in enumerate(labels)}  # 1 and "1" are two classes
+    return {label: f"{PROBABILITY}{place}_{label}" for place, label in enumerate(labels)}  # 1 and "1" differ
 
 
 def class_scores(
     conditional: Conditional, cells: Sequence[str], dialect: Dialect, kinds: Sequence[str] = ()
 ) -> list[str]:
-    """Return log p(x | y) of each class, up to what all classes share."""
+    """Return log p(x | y) of each class, up to a constant that all classes share."""
     scores = Scores(dialect)
     match conditional:
         case Product():
@@ -200,9 +200,9 @@ def class_scores(
             return scores.diagonal(cells, conditional.family.mu, conditional.family.sigma2)
         case Categories():
             return scores.categories(cells, conditional.tables)
-    assert isinstance(conditional, Correlated)  # texts, which are no numbers of a table, were refused before
+    assert isinstance(conditional, Correlated)  # text columns were refused before
     whitener = conditional.family.whitener
-    if conditional.is_tied:  # about the centre of the means: at a large offset the plain form has no digits
+    if conditional.is_tied:  # centred at the mean of the class means: at a large offset, uncentred scores lose digits
         white = (conditional.family.mu - conditional.centre) @ whitener.T
         level = -0.5 * (white**2).sum(axis=1)
         return scores.linear(cells, white @ whitener, level, centre=conditional.centre)
@@ -223,7 +223,7 @@ def _linear(conditional: Linear, cells: Sequence[str], scores: Scores) -> list[s
 
 
 def _columns(estimator: Any, columns: Sequence[str] | None) -> list[str]:
-    """Return the columns of an estimator's features."""
+    """Return the columns of the features of an estimator."""
     width = int(estimator.n_features_in_)
     if columns is None:
         found = getattr(estimator, "feature_names_in_", None)
@@ -236,7 +236,7 @@ def _columns(estimator: Any, columns: Sequence[str] | None) -> list[str]:
 
 
 def _number(name: str, dialect: Dialect) -> str:
-    """Return a column as a number, NULL where it is NaN; an infinite one fails the query."""
+    """Return a column as a number, NULL for NaN; an infinite number fails the query."""
     column = quoted(name)
     number = f"{column}::float8"
     refused = dialect.refusal(f"column {name!r} is ", f"{column}::text", "; it must be finite, or missing", "float8")
@@ -269,7 +269,7 @@ def _codes(conditional: Categories, cells: Iterable[str], dialect: Dialect) -> l
 
 
 def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tuple[list[str], list[str]]:
-    """Return what naive Bayes over a table sees of its columns, and the kind of each."""
+    """Return the features of naive Bayes over a table, and the kind of each."""
     cells, kinds = [], []
     categories: Iterator[str] = iter(())
     factors = estimator.joint_.conditional.factors
@@ -290,7 +290,7 @@ def _mixed_cells(estimator: Any, names: Sequence[str], dialect: Dialect) -> tupl
 
 
 def _truth(name: str, dialect: Dialect) -> str:
-    """Return a boolean, a number or a truth word as 0 or 1, NULL where it is missing or anything else."""
+    """Return a boolean, a number or a truth word as 0 or 1; NULL for anything else."""
     words = [
         ", ".join(dialect.string(word) for word in (*words, f"{value}.0"))
         for value, words in enumerate(zip(*TRUTHS, strict=True))
@@ -300,16 +300,16 @@ def _truth(name: str, dialect: Dialect) -> str:
 
 
 def text_error(name: str) -> ValueError:
-    """Return the complaint about text, whose words a database would find otherwise."""
+    """Return the error about a text column, which a database would tokenise differently."""
     return ValueError(
-        f"column {name!r} is text, and databases find other words in it than the model does: score rows here, with "
+        f"column {name!r} is text, which databases tokenise differently from the model: use "
         "predict, or fit without the column"
     )
 
 
 # Models of tables.
 
-#: The types of columns, ``{k}``, as each database tells them. PostgreSQL's decimals are read as floats.
+#: Conditions on the type ``{k}`` of a column, by database. PostgreSQL's decimals are read as floats.
 _TYPES = {
     "duckdb": {
         "truth": "{k} = 'BOOLEAN'",
@@ -332,47 +332,44 @@ _TYPES = {
         "'time'::regtype, 'timetz'::regtype, 'interval'::regtype, 'bytea'::regtype) and right({k}::text, 2) <> '[]')",
     },
 }
-#: Numbers and dates in strings, as the reader takes them.
+#: Patterns of numbers and dates in strings that the reader accepts.
 _NUMBER = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?([nN][aA][nN]|[iI][nN][fF]([iI][nN][iI][tT][yY])?)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?"
 _ZONED = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
-#: Blanks: those of ASCII, and the others of Unicode.
+#: ASCII blanks, and other blanks of Unicode.
 _BLANKS = " \t\n\v\f\r\x1c\x1d\x1e\x1f"
 _OTHER_BLANKS = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-#: Whole numbers below this are written by a database as bigint.
+#: Integers below this are cast to bigint.
 _BIGINT = 9e18
 
 
 class _Cell(NamedTuple):
-    """Expressions of a cell."""
+    """SQL expressions of a cell."""
 
     string: str
     type: str
-    number: str  # NULL where it is none
-    plain: str  # what is NULL where the cell is
+    number: str  # NULL if it is not a number
+    plain: str  # NULL if the cell is NULL
 
 
 @dataclass(frozen=True)
 class SqlCells:
-    """What a fitted model sees of a table's columns, as SQL.
+    """Features of a fitted model as SQL expressions, for columns of any type.
 
-    A SELECT is written without knowing the types that its table's columns have: a column of numbers may lie in the
-    database as strings, one of booleans as words. So each column is taken as a string with its type beside it, and is
-    read from these as :mod:`suffice.tables.encoding` reads it; what the reader refuses fails the query, with the
-    column's name.
+    The types of the table's columns are unknown when the SELECT is written: numbers may be strings, booleans may be
+    words. So each column is cast to a string, with its type beside it, and parsed as :mod:`suffice.tables.encoding`
+    does. A cell that the reader refuses fails the query, with the column's name.
 
     Parameters
     ----------
-    schema
-        The columns.
-    dialect
-        How the database writes things.
+    schema The schema of the model. dialect
+        The SQL dialect.
     prefix
-        What names within the query begin with.
+        Prefix of names within the query.
     levels
-        Of each category: the names that the model knows.
+        Known categories by feature.
     """
 
     schema: Schema
@@ -381,10 +378,10 @@ class SqlCells:
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def steps(self, columns: Iterable[str]) -> list[list[tuple[str, str]]]:
-        """Return the steps from the columns of the table to their values, each a list of expressions and names.
+        """Return the subqueries from the columns of the table to their values, each a list of expressions and names.
 
-        DuckDB knows the types when it plans, and keeps of each expression what they need: one step will do. PostgreSQL
-        takes strings and types in the first step, and numbers in the second.
+        DuckDB knows the types when it plans, and simplifies the expressions: one subquery is enough. PostgreSQL
+        computes strings and types in the first, and numbers in the second.
         """
         strings: list[tuple[str, str]] = []
         numbers: list[tuple[str, str]] = []
@@ -409,17 +406,17 @@ class SqlCells:
         return f"{self.prefix}{letter}{place}"
 
     def _is(self, k: str, *types: str) -> str:
-        """Return the condition that a column's type is one of some."""
+        """Return the condition that the type of a column is one of a list."""
         conditions = [_TYPES[self.dialect.name][each].format(k=k) for each in types]
         return conditions[0] if len(conditions) == 1 else f"({' or '.join(conditions)})"
 
-    # The steps.
+    # Subqueries.
 
     def _type(self, column: str) -> str:
         return f"{'typeof' if self.dialect.name == 'duckdb' else 'pg_typeof'}({quoted(column)})"
 
     def _string(self, own: Field) -> str:
-        """Return a column as strings, which are compared byte by byte; dates as ISO 8601, whatever the session says."""
+        """Return a column as strings, compared byte by byte; dates as ISO 8601, whatever the session's date style."""
         column = quoted(own.name)
         if self.dialect.name == "duckdb":
             return f"({column}::varchar collate c)"
@@ -436,7 +433,7 @@ class SqlCells:
         x = cell.string
         if self.dialect.name == "duckdb":
             return f"trim({x}, {self.dialect.string(_BLANKS + _OTHER_BLANKS)})"
-        # Most strings are ASCII, for which the quick way will do. A pattern is understood in every encoding.
+        # Most strings are ASCII, for which btrim is faster. The pattern works in every encoding.
         blanks = "[\\s\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
         pattern = self.dialect.string(f"^{blanks}|{blanks}$")
         return (
@@ -450,7 +447,7 @@ class SqlCells:
         return f"{t} ~ '^({pattern})$'"
 
     def _parsed(self, cell: _Cell) -> str:
-        """Return a cell as a number; NULL where it is none."""
+        """Return a cell as a number; NULL if it is not one."""
         t, k = self._trimmed(cell), cell.type
         number = f"{self._is(k, 'name')} and {self._matches(t, _NUMBER)}"
         if self.dialect.name == "duckdb":
@@ -470,11 +467,11 @@ class SqlCells:
         return f"{t} in ({gaps})"
 
     def _is_possible(self, name: str) -> bool:
-        """Whether a string of the database may hold a name."""
+        """Whether a string of the database can contain a name."""
         return self.dialect.name == "duckdb" or "\0" not in name
 
     def _value(self, own: Field, cell: _Cell) -> str:
-        """Return the value of a cell: a number, a name, or a moment in UTC; NULL where it is missing."""
+        """Return the value of a cell: a number, a name, or a timestamp in UTC; NULL for a missing cell."""
         if own.kind == "category":
             return self._named(own, cell)
         gap = f"{self._is(cell.type, 'name')} and {self._is_gap(self._trimmed(cell))}"
@@ -505,7 +502,7 @@ class SqlCells:
     def _truth(self, own: Field, cell: _Cell) -> str:
         written = own.truth or ("false", "true")
         numbers, names = self._is(cell.type, "truth", "whole", "float"), self._is(cell.type, "name")
-        pairs = TRUTHS if own.type == "truth" else (written,)  # truth values have no spelling of their own
+        pairs = TRUTHS if own.type == "truth" else (written,)  # booleans have no spelling
         cases = []
         for value in (0, 1):
             words = ", ".join(self.dialect.string(pair[value].casefold()) for pair in pairs)
@@ -517,7 +514,7 @@ class SqlCells:
         return f"{' '.join(cases)} else {self._refused(own, 'is ', cell, cure)}"
 
     def _named(self, own: Field, cell: _Cell) -> str:
-        """Return the name of a cell, as :func:`suffice.tables.encoding.encode_values` gives it."""
+        """Return the category name of a cell, as :func:`suffice.tables.encoding.encode_values` does."""
         x, k, n, plain = cell
         text = "varchar" if self.dialect.name == "duckdb" else "text"
         infinite = self.dialect.number(np.inf)
@@ -560,25 +557,25 @@ class SqlCells:
             f"when {self._matches(t, _DATE)} then {plain} when {self._matches(t, _ZONED)} then {zoned} else {refused}"
         )
 
-    # What models see of the values.
+    # Features.
 
     def _cell(self, feature: Feature) -> str:
         value = self._name("v", feature.column)
         return value if feature.part is None else sql_date_part(value, feature.part, self.dialect)
 
     def known_number(self, feature: Feature) -> str:
-        """Return a feature as a number, NULL where it is missing."""
+        """Return a feature as a number, NULL for a missing cell."""
         return self._cell(feature)
 
     def is_missing(self, feature: Feature) -> str:
-        """Return the condition that a cell stands for nothing."""
+        """Return the condition that a cell is missing."""
         cell = self._name("v", feature.column)
         if feature.part is None and feature.kind == "category":
             return f"({cell} is null or {self._is_gap(cell)})"
         return f"{cell} is null"
 
     def _level(self, feature: Feature, level: str) -> str | None:
-        """Return a name as what a cell is compared with; None for one that no cell can have."""
+        """Return a name as an SQL literal; None for a name that no cell can have."""
         if feature.part is not None:
             number = date_part_numbers(feature.part).get(level)
             return None if number is None else str(number)
@@ -590,7 +587,7 @@ class SqlCells:
         return "false" if value is None else f"{self._cell(feature)} = {value}"
 
     def code(self, feature: Feature, names: Sequence[Any]) -> str:
-        """Return the code of a cell's name; the one after the last for a name that is none of them."""
+        """Return the code of a cell's name; the number of names for an unknown one."""
         values = [(self._level(feature, str(name)), code) for code, name in enumerate(names)]
         known = " ".join(f"when {value} then {code}" for value, code in values if value is not None)
         among = f"case {self._cell(feature)} {known} else {len(names)} end" if known else str(len(names))
@@ -598,7 +595,7 @@ class SqlCells:
 
 
 def _is_written_otherwise(level: str) -> bool:
-    """Whether a name is a number that is not written as the reader writes it: 01, or 1.0."""
+    """Whether a name is a number in another notation than the reader's: 01, or 1.0."""
     for read in (int, float):
         try:
             return encode_values([read(level)]).vocabulary.names != (level,)
@@ -608,7 +605,7 @@ def _is_written_otherwise(level: str) -> bool:
 
 
 def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
-    """Return a SELECT that scores the rows of a table as a model of a table does."""
+    """Return a SELECT that computes the predictions of a TableModel."""
     spoken, schema, predictor = dialect_of(dialect), model.schema_, model.predictor_
     _check_names(keep, model)
     if isinstance(predictor, NaiveBayesPredictor):
@@ -619,9 +616,7 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
         levels = {name: term.levels for name, term in terms.items() if isinstance(term, Levels)}
         used = tuple(feature for feature in predictor.design.features if feature.name in terms)
     else:
-        raise TableError(
-            f"a model of the form {predictor.form.name!r} cannot be written as a SELECT: score rows here, with predict"
-        )
+        raise TableError(f"the model {predictor.model_type.name!r} cannot be written as a SELECT: use predict")
     _check_features(used, schema)
     cells = SqlCells(schema, spoken, unused_prefix(keep), levels)
     if isinstance(predictor, NaiveBayesPredictor):
@@ -634,7 +629,7 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
 
 
 def _check_names(keep: Sequence[str], model: Any) -> None:
-    """Raise where a column that is kept is called like one that is made."""
+    """Raise if a kept column has the name of a result column."""
     made = {PREDICTION, *probability_names(model._labels).values()}
     clash = [name for name in keep if name in made]
     if clash:
@@ -642,19 +637,19 @@ def _check_names(keep: Sequence[str], model: Any) -> None:
 
 
 def _check_features(features: Sequence[Feature], schema: Schema) -> None:
-    """Raise where a database would read a column otherwise than it is read here."""
+    """Raise if a database would read a column differently from :mod:`suffice.tables.encoding`."""
     for feature in features:
         if feature.kind == "text":
             raise TableError(str(text_error(feature.column)))
         if feature.kind == "category" and feature.part is None and schema.field(feature.column).type == "moment":
             raise TableError(
-                f"column {feature.column!r} holds moments that are taken for names, which databases write otherwise: "
-                "score rows here, with predict, or fit it as a date"
+                f"column {feature.column!r} is a category of timestamps, which databases write differently: "
+                "use predict, or fit it as a date"
             )
 
 
 def _described(predictor: NaiveBayesPredictor, cells: SqlCells) -> list[str]:
-    """Return what naive Bayes sees of a row."""
+    """Return the features of naive Bayes."""
     conditional: Any = predictor.inner.joint_.conditional
     factors = conditional.factors
     names = iter(factors["category"].vocabularies) if "category" in factors else iter(())
@@ -665,11 +660,11 @@ def _described(predictor: NaiveBayesPredictor, cells: SqlCells) -> list[str]:
 
 
 def _designed(predictor: LinearPredictor, cells: SqlCells) -> list[str]:
-    """Return the columns of a design."""
+    """Return the columns of a design matrix."""
     features = {feature.name: feature for feature in predictor.design.features}
     return [
         expression
         for term in predictor.design.terms
-        if not isinstance(term, Words)  # one without a word, which adds no column
+        if not isinstance(term, Words)  # a text without words adds no column
         for expression in term_columns(term, features[term.feature], cells)[0]
     ]

@@ -1,4 +1,4 @@
-"""Rows drawn from what a model has learnt."""
+"""Synthetic rows drawn from a model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def draw_rows(model: TableModel, n: int, random_state: int | None) -> Any:
-    """Return rows with their target as an Arrow table: classes first, then cells; or cells first, then numbers.
+    """Draw rows with their target as an Arrow table: the class, then the cells; or the cells, then the number.
 
-    Numbers outside the range that was observed are drawn again, from the part of their distribution inside it.
+    Numbers outside the observed range are drawn again, from the distribution truncated to it.
     """
     pa = arrow()
     random = np.random.default_rng(random_state)
@@ -42,7 +42,7 @@ def draw_rows(model: TableModel, n: int, random_state: int | None) -> Any:
     columns: dict[str, Any] = {}
     for field in model.schema_.fields:
         if field.name == model.schema_.target:
-            columns[field.name] = []  # holds its place
+            columns[field.name] = []  # placeholder
         elif field.kind != "ignore":
             columns[field.name] = _column(field, features, n)
     table = pa.table({name: cells for name, cells in columns.items() if name != model.schema_.target})
@@ -63,7 +63,7 @@ def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generat
     pa = arrow()
     if model.schema_.task == "classes":
         return pa.array([model._labels.names[code] for code in codes])
-    expected = model.predictor_.answers(Block.of(table, model.schema_)) if table.num_rows else np.zeros(0)
+    expected = model.predictor_.predict(Block.of(table, model.schema_)) if table.num_rows else np.zeros(0)
     if model.schema_.task == "counts":
         return pa.array(random.poisson(np.maximum(expected, 0)))
     noise = np.full(len(expected), model.noise_)
@@ -75,7 +75,7 @@ def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generat
 def _truncate(
     span: tuple[float, float], cells: FloatArray, mu: FloatArray, sigma: FloatArray, random: np.random.Generator
 ) -> FloatArray:
-    """Return normal numbers with those outside a range drawn again from the truncated normal distribution."""
+    """Return normal numbers, with those outside a range drawn again from the truncated normal distribution."""
     low, high = span
     outside = np.flatnonzero((cells < low) | (cells > high))
     if len(outside):
@@ -83,4 +83,4 @@ def _truncate(
         at_least, at_most = ndtr((low - mu) / sigma), ndtr((high - mu) / sigma)
         cells = cells.copy()
         cells[outside] = mu + sigma * ndtri(random.uniform(at_least, at_most))
-    return np.clip(cells, low, high)  # where none of the distribution is inside: the nearer end
+    return np.clip(cells, low, high)  # if the distribution has no mass inside: the nearer end

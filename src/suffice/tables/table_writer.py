@@ -1,4 +1,4 @@
-"""Tables that are written batch by batch, and appear whole or not at all."""
+"""Tables written batch by batch, atomically."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FORMATS = {
 
 
 class Writer:
-    """Writes batches to a stream, in a format."""
+    """Writes batches to a stream in a format."""
 
     def __init__(self, stream: Any, format: str, safe: bool = False) -> None:  # noqa: A002
         self._stream = stream
@@ -42,10 +42,10 @@ class Writer:
         self._safe = safe
         self._writer: Any = None
         self.rows = 0
-        self.formulas = 0  # cells of text that a spreadsheet would run
+        self.formulas = 0  # number of cells that a spreadsheet would run as formulas
 
     def write(self, batch: Any) -> None:
-        """Write a batch; all have the same columns, and the types of the first where the format asks for that."""
+        """Write a batch; all have the same columns, and the types of the first if the format requires it."""
         self.rows += batch.num_rows
         if self._format in ("csv", "tsv"):
             batch = self._without_formulas(batch)
@@ -59,7 +59,7 @@ class Writer:
         self._writer.write_batch(batch if batch.schema.equals(self._schema) else self._cast_to_schema(batch))
 
     def _without_formulas(self, batch: Any) -> Any:
-        """Count the cells that a spreadsheet would run as formulas; put an apostrophe before them, where asked to."""
+        """Count the cells that a spreadsheet would run as formulas; if ``safe``, put an apostrophe before them."""
         pa = arrow()
         import pyarrow.compute as pc
 
@@ -80,7 +80,7 @@ class Writer:
         return batch
 
     def _cast_to_schema(self, batch: Any) -> Any:
-        """Return a batch with the types of the first."""
+        """Return a batch cast to the types of the first."""
         pa = arrow()
         columns = []
         for field, column in zip(self._schema, batch.columns, strict=True):
@@ -107,7 +107,7 @@ class Writer:
         return pyarrow.csv.CSVWriter(self._stream, schema, write_options=options)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Finish the file."""
         if self._writer is not None:
             self._writer.close()
 
@@ -117,27 +117,27 @@ def _plain(value: Any) -> Any:
 
 
 def format_of(path: str) -> tuple[str, bool]:
-    """Return the format that a file's name asks for, and whether it is compressed.
+    """Return the format of a file by its name, and whether it is compressed.
 
     Examples
     --------
-    >>> format_of("answers.csv.gz")
+    >>> format_of("predictions.csv.gz")
     ('csv', True)
     """
     place = Path(path)
     compressed = place.suffix == ".gz"
     suffix = Path(place.stem).suffix if compressed else place.suffix
     if suffix.lower() not in _FORMATS:
-        raise UsageError(f"{path} has no ending that says how to write it: use {', '.join(_FORMATS)}")
+        raise UsageError(f"{path} has no known file name extension: use {', '.join(_FORMATS)}")
     return _FORMATS[suffix.lower()], compressed
 
 
 @contextmanager
 def open_writer(path: str | None, otherwise: str = "csv", safe: bool = False) -> Iterator[Writer]:
-    """Yield a writer to a file, which appears when all is written; or to standard output, with None or "-".
+    """Yield a writer to a file, which appears when it is complete; None or "-" is standard output.
 
-    Cells are written as they are, but on a terminal, which control characters would drive; with ``safe``, cells of
-    CSV that a spreadsheet would run as formulas get an apostrophe.
+    Control characters are replaced on a terminal only. With ``safe``, CSV cells that a spreadsheet would run as
+    formulas get an apostrophe.
     """
     if path is None or path == "-":
         shown = _Terminal(sys.stdout.buffer) if sys.stdout.isatty() else _KeptOpen(sys.stdout.buffer)
@@ -158,7 +158,7 @@ def open_writer(path: str | None, otherwise: str = "csv", safe: bool = False) ->
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file that takes the place of another once it is written; what fails is said of the latter."""
+    """Yield a temporary file that replaces another when it is complete; errors name the latter."""
     check_writable(path)
     try:
         with atomic_file(path) as temporary:
@@ -170,7 +170,7 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise where a file cannot be written."""
+    """Raise if a file cannot be written."""
     place = Path(path)
     if place.is_dir():
         raise UsageError(f"{path} is a folder: name a file")
@@ -179,29 +179,29 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def describe_write_error(path: str | os.PathLike[str], error: OSError) -> str:
-    """Return what to say of a file that could not be written."""
+    """Return the message about a file that could not be written."""
     return f"{os.fspath(path)} could not be written ({error.strerror}): free some space, or write elsewhere"
 
 
 def restore_integers(batch: Any, whole: frozenset[str]) -> Any:
-    """Return a batch in which columns that are written as whole numbers are so, where they are."""
+    """Return a batch with float columns that were integers in the source converted back, if all are integers."""
     pa = arrow()
     for place, field in enumerate(batch.schema):
         if field.name in whole and pa.types.is_float64(field.type):
             try:
                 column = batch.column(place).cast(pa.int64())
-            except pa.ArrowInvalid:  # one of them has a fraction
+            except pa.ArrowInvalid:  # a cell has a fraction
                 continue
             batch = batch.set_column(place, field.name, column)
     return batch
 
 
-#: What a spreadsheet takes for a formula; a number with a sign is none.
+#: Pattern of cells that a spreadsheet reads as formulas; a signed number is not one.
 _FORMULA = r"^(?:[=@\t\r]|[+-](?s:.)*[^0-9.,%\s])"
 
 
 class _KeptOpen:
-    """A stream that outlives the writers that would close it."""
+    """A stream that ignores close()."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -212,7 +212,7 @@ class _KeptOpen:
 
 
 class _Terminal(_KeptOpen):
-    """A terminal, which shows control characters as dots."""
+    """A terminal stream that replaces control characters by dots."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(stream)

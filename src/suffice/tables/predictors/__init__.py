@@ -1,4 +1,4 @@
-"""Predictors: the fitted models of a target given the rows of a table, one module for each way of reading rows."""
+"""Predictors: models of a target given the rows of a table, one module for each encoding of the rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Effects", "EncodedRows", "Predictor", "ignore_warnings", "make_predi
 _CLASSES: tuple[type[Predictor], ...] = (NaiveBayesPredictor, LinearPredictor, TextPredictor, LocalPredictor)
 
 
-def make_predictor(form: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:
+def make_predictor(model_type: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:
     """Return an unfitted predictor of a model type."""
-    predictor = next(each for each in _CLASSES if form.reads in each.reads)(form, task, labels)
+    predictor = next(each for each in _CLASSES if model_type.reads in each.reads)(model_type, task, labels)
     predictor.penalty = penalty
     return predictor
 

@@ -1,4 +1,4 @@
-"""From rows of a table to answers: what every model of a table does, in whichever way it reads rows."""
+"""Base class of the predictors of a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EncodedRows = tuple[Block, npt.NDArray[Any]]  # rows, and codes of classes or nu
 
 
 class Effects(NamedTuple):
-    """What each feature adds to the score of each class, or to the linear predictor of a number."""
+    """Contributions of the features to the score of each class, or to the linear predictor of a number."""
 
     parts: list[FloatArray]  # of each class, (n, features)
     base: FloatArray  # (n, k)
@@ -37,67 +37,69 @@ class Predictor(ABC):
 
     Parameters
     ----------
-    form
-        Which model it is.
+    model_type
+        The model type.
     task
-        What is predicted.
+        The task.
     labels
-        The classes; empty where a number is predicted.
+        The classes; empty if a number is predicted.
     """
 
     reads: ClassVar[tuple[str, ...]]
-    inner: Any  # the estimator that does the work
-    penalty: float = 1.0  # of a regression's coefficients
-    columns: int = 0  # of the matrix that it reads
+    inner: Any  # the estimator
+    penalty: float = 1.0  # of the coefficients of a regression
+    columns: int = 0  # number of columns of the design matrix
 
-    def __init__(self, form: ModelType, task: Task, labels: Labels) -> None:
-        self.form = form
+    def __init__(self, model_type: ModelType, task: Task, labels: Labels) -> None:
+        self.model_type = model_type
         self.task = task
         self.labels = labels
 
     @abstractmethod
     def prepare(self, sample: Block) -> None:
-        """Settle how rows are read, by a sample of them."""
+        """Choose the encoding of rows from a sample."""
 
     def extend_levels(self, description: Description) -> None:  # noqa: B027  (few have to)
-        """Settle what a sample cannot tell of all rows, by their sums."""
+        """Extend the encoding by levels that are missing in the sample, from the sums of all rows."""
 
     @abstractmethod
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
-        """Learn from rows, block by block."""
+        """Fit the model to blocks of rows."""
 
     @abstractmethod
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), whose softmax is p(y | x); or expected numbers, (n,)."""
 
     def effects(self, block: Block) -> Effects:
-        """Return the scores taken apart, feature by feature."""
-        raise TableError(f"the model {self.form.name!r} has no parts to show for each column: use another to explain")
+        """Return the contribution of each feature to the scores."""
+        raise TableError(
+            f"the model {self.model_type.name!r} has no contributions of columns: use another model to explain"
+        )
 
-    def answers(self, block: Block) -> FloatArray:
+    def predict(self, block: Block) -> FloatArray:
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
         return np.asarray(softmax(scores, axis=1)) if self.task == "classes" else scores
 
-    # The algebra. Only models whose form is exact have it: others are refused before.
+    # Updates and merges, only of models that are fitted from sums.
 
     def unsupported(self, what: str) -> TableError:
-        """Return the complaint about an operation that this model does not have."""
+        """Return the error about an operation that this model does not support."""
         return TableError(
-            f"a {self.form.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums of them. "
-            "Fit it again to the rows that shall count, or use nb, gda, linear or text"
+            f"a {self.model_type.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums.  "
+            "Fit it again to the rows that should count, or use nb, gda, linear or text"
         )
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
-        """Learn from more rows, as if they had been there from the start."""
+        """Add rows."""
         raise NotImplementedError
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Unlearn rows, and return the digits that this cost."""
+        """Subtract rows, and return the number of digits lost."""
         raise NotImplementedError
 
     def finish_update(self) -> None:  # noqa: B027  (few have to)
-        """Come to rest after rows were added or removed, or models merged."""
+        """Finish after rows were added or subtracted, or models merged."""
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
@@ -106,21 +108,21 @@ class Predictor(ABC):
     # Files.
 
     def settings(self) -> dict[str, Any]:
-        """Return what a file must hold beside the inner model."""
+        """Return the settings that a file stores beside the estimator."""
         return {}
 
     def restore(self, settings: Any) -> None:  # noqa: B027  (few have to)
-        """Take up what :meth:`settings` wrote."""
+        """Set what :meth:`settings` returned."""
 
     def contents(self) -> Contents:
-        """Return what a file holds of the inner model."""
+        """Return the file contents of the estimator."""
         found: Contents = self.inner._contents()
         return found
 
 
 @contextmanager
 def ignore_warnings() -> Iterator[None]:
-    """Keep warnings back that say what a table's columns are bound to be: dependent, far apart, few."""
+    """Suppress warnings about collinear, separable or too few rows and columns, which are common in tables."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -29,54 +29,56 @@ from suffice.tables.prefetch import prefetch
 
 R = TypeVar("R")
 
-#: How far predictors may be from the optimum where a solver stops: far below what rows can tell.
+#: Tolerance of solvers: far below the standard errors.
 _CLOSE = 1e-6
-#: Newton's method is for no more parameters than these, and no more products for its curvature.
+#: Largest number of parameters for Newton's method, and of products for its Hessian.
 _NEWTON = 600
 _PRODUCTS = 1e11
-#: Second derivatives of a regression's rows by the scores of two classes, at most: 1,000 rows of 1,000 classes.
+#: Largest number of second derivatives by the scores of two classes, over all rows: 1,000 rows of 1,000 classes.
 _DERIVATIVES = 1e9
-#: With more parameters than these, passes with curvature take long beside those without.
+#: Number of parameters above which passes with a Hessian take much longer than those without.
 _FEW = 128
-#: Numbers of a matrix by which a solver finds where to start.
+#: Cells of the matrix of the rows that a solver starts from.
 _START = 1 << 23
-#: Numbers of a matrix that is made of some rows in a pass.
+#: Largest number of cells of a matrix that is encoded at a time in a pass.
 _PIECE = 1 << 20
-#: Bytes that the covariances of all classes may take.
+#: Largest size of the covariances of all classes, in bytes.
 _COVARIANCES = 1 << 30
 
 
 class LinearPredictor(Predictor):
-    """Models with linear predictors."""
+    """Models with linear predictors on a design matrix."""
 
     reads = ("design", "curves")
     design: Design
 
     def prepare(self, sample: Block) -> None:
-        """Settle which columns the matrix has."""
-        sums = self.form.exact
-        self.design = build_design(sample, curves=self.form.reads == "curves", text=not sums, apart=sums)
+        """Choose the columns of the design matrix."""
+        sums = self.model_type.exact
+        self.design = build_design(sample, curves=self.model_type.reads == "curves", text=not sums, apart=sums)
         self._check_width()
-        self.inner = _estimator(self.form, self.task, self.penalty)
+        self.inner = _estimator(self.model_type, self.task, self.penalty)
         self.columns = self.design.width
 
     def _check_width(self) -> None:
-        if self.form.exact and self.design.is_sparse:
-            raise TableError(f"{self.form.name} would need {self.design.width} columns, which are too many for it")
+        if self.model_type.exact and self.design.is_sparse:
+            raise TableError(
+                f"{self.model_type.name} would need {self.design.width} columns, which are too many for it"
+            )
         needed = 8.0 * len(self.labels) * self.design.width**2
-        if self.form.name == "gda-full" and needed > _COVARIANCES:
+        if self.model_type.name == "gda-full" and needed > _COVARIANCES:
             raise TableError(
                 f"gda-full would hold {len(self.labels):,} covariances of {self.design.width:,} columns, "
                 f"{needed / 2**30:.1f} GiB: gda shares one"
             )
 
     def extend_levels(self, description: Description) -> None:
-        """Give columns to levels and gaps that the sample lacks."""
+        """Add columns for levels and missing cells that are not in the sample."""
         self.design = self.design.extend(description.levels(), description.gaps())
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
-        """Learn from rows: block by block where the model is a sum, from all of them where it is not."""
-        if self.form.exact:
+        """Fit to rows: block by block if the model has sums, else to the matrix of all rows."""
+        if self.model_type.exact:
             for block, values in rows:
                 self.add(block, values)
             self.finish_update()
@@ -92,34 +94,34 @@ class LinearPredictor(Predictor):
         return self
 
     def learn_in_passes(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> Self:
-        """Learn from rows that a solver goes through several times, and that are never all in memory as a matrix.
+        """Fit in several passes over rows that are never in memory as one matrix.
 
         Parameters
         ----------
         read
-            Starts a pass over them.
+            Starts a pass over the rows.
         rows
-            How many there are.
+            Number of rows.
         """
         pieces = partial(self._pieces, read)
         self._start_from_some(read, rows)
         with closing(pieces()) as started:
             head = next(started)
         with ignore_warnings():
-            if self.design.has_words:  # these take long to be found: the matrix is kept in a temporary file
+            if self.design.has_words:  # encoding words takes long: the matrix is kept in a temporary file
                 self.inner.fit(StreamDataset(lambda: prefetch(pieces()), is_read_once=True, head=head))
             else:
                 self.inner.fit(_EncodedInEachPass(lambda: prefetch(pieces()), head=head))
         if "warm_start" in self.inner.get_params():
             self.inner.set_params(warm_start=False, solver="auto")
-        if self.task == "classes":  # it was given codes
+        if self.task == "classes":  # it was fitted to codes
             self.inner = _with_contents(
                 self.inner, Labels(tuple(self.labels.names[code] for code in self.inner.classes_)), {}
             )
         return self
 
     def _start_from_some(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> None:
-        """Fit to some rows, whose theta is near that of all rows: Newton's method then takes two or three passes."""
+        """Fit to a sample of rows for a warm start: Newton's method then takes two or three passes."""
         parameters = (self.design.width + 1) * max(len(self.labels) - 1, 1)
         if self.task == "numbers" or self.design.is_sparse or parameters > _FEW:
             return
@@ -131,58 +133,58 @@ class LinearPredictor(Predictor):
 
     @property
     def _is_mostly_zero(self) -> bool:
-        """Whether the matrix is CSR where a solver goes through it: most cells of many categories are 0.
+        """Whether the matrix is CSR in passes of a solver, since most cells of many categories are 0.
 
-        Second derivatives of few columns are summed over dense rows.
+        Hessians of few columns are summed over dense rows.
         """
         return self.design.is_sparse or (self.design.width > _FEW and 2 * self.design.stored <= self.design.width)
 
     @property
     def _row_size(self) -> int:
-        """How many numbers are stored of each row of that matrix, words apart."""
+        """Number of entries that are stored for each row of that matrix, without words."""
         return self.design.stored if self._is_mostly_zero else self.design.width
 
     def _pieces(self, read: Callable[[], Iterator[EncodedRows]]) -> Generator[Piece, None, None]:
-        """Yield rows as matrices of a million numbers at most, with their codes or numbers."""
+        """Yield rows as matrices of at most a million cells, with their targets."""
         is_sparse = self._is_mostly_zero
         most = max(1, _PIECE // max(self._row_size, 16))
         for block, values in read():
-            step = -(-block.rows // -(-block.rows // most))  # pieces of about as many rows
+            step = -(-block.rows // -(-block.rows // most))  # matrices of about equally many rows
             for start in range(0, block.rows, step):
                 some = slice(start, start + step)
                 yield {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
 
     def row_products(self, sample: Block) -> float:
-        """Return how many products a row takes in one pass of a solver."""
+        """Return the number of products per row in one pass of a solver."""
         matrix = self.design.encode(sample)
         return max(len(self.labels) - 1, 1) * float(matrix.size) / max(sample.rows, 1)
 
     def _check_classes(self, rows: int) -> None:
-        """Raise where a regression has more classes than it can be fitted to in reasonable time."""
+        """Raise if a regression has too many classes to be fitted in reasonable time."""
         classes = len(self.labels)
         if float(rows) * classes**2 > _DERIVATIVES:
             raise TableError(
-                f"{self.form.name} would take {rows * classes**2:.1g} second derivatives for {classes:,} classes and "
-                f"{rows:,} rows, of which {_DERIVATIVES:.0g} are the most: nb and gda have no such limit"
+                f"{self.model_type.name} would take {rows * classes**2:.1g} second derivatives for {classes:,} classes "
+                f"and {rows:,} rows, of which {_DERIVATIVES:.0g} are the most: nb and gda have no such limit"
             )
 
     def _is_quick(self, matrix: Any) -> bool:
-        """Whether Newton's few steps are the shortest way: curves bend close by, and slopes alone tell little."""
+        """Whether Newton's method is fastest: nearly collinear columns of splines slow down first-order solvers."""
         parameters = matrix.shape[1] * max(len(self.labels) - 1, 1)
         products = float(matrix.shape[0]) * parameters**2
         return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
 
     def learn_from_sums(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
-        """Learn from sums over all rows that another takes, over the columns of this design.
+        """Fit from sums over all rows that a database computes, over the columns of this design.
 
         Parameters
         ----------
         sums
-            Takes them: of what :class:`NormalEquations` is, or of what a function of the classes makes.
+            Computes them: :class:`NormalEquations`, or the statistics that a function of the classes returns.
         sample
-            Some rows, by which the estimator gets to know its columns.
+            Some rows, from which the estimator takes its features.
         values
-            Their codes or numbers.
+            Their targets.
         """
         with ignore_warnings():
             self.inner.partial_fit(self.design.encode(sample), self._targets(values))
@@ -196,7 +198,7 @@ class LinearPredictor(Predictor):
         matrix = self.design.encode(block)
         if self.task != "classes":
             return np.asarray(self.inner.predict(matrix))
-        if self.form.generative:
+        if self.model_type.generative:
             joint = self.inner.joint_
             found = self.inner.score_rows([joint], matrix, "joint")[0] / joint.temperature
         else:
@@ -207,9 +209,9 @@ class LinearPredictor(Predictor):
         return np.asarray(scores)
 
     def effects(self, block: Block) -> Effects:
-        """Return the scores taken apart, feature by feature."""
+        """Return the contribution of each feature to the scores."""
         matrix = self.design.encode(block)
-        if self.form.generative:
+        if self.model_type.generative:
             joint = self.inner.joint_
             parts, base = joint.contributions(matrix)
             return Effects(
@@ -222,17 +224,17 @@ class LinearPredictor(Predictor):
         parts = [self.design.sum_by_feature(_times(matrix, row)) for row in coef]
         return Effects(parts, np.tile(intercept, (block.rows, 1)))
 
-    # The algebra.
+    # Updates and merges.
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
-        """Learn from more rows, which may have levels and gaps that no row had before."""
+        """Add rows, which may have new levels and missing cells."""
         self._change_design(self.design.extend_to_rows(block))
         self._check_width()
         with ignore_warnings():
             self.inner.partial_fit(self.design.encode(block), self._targets(values))
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Unlearn rows exactly, and the levels and gaps that no other row has."""
+        """Subtract rows exactly, and drop levels and missing indicators that no other row has."""
         if self.design.extend_to_rows(block) is not self.design:
             raise TableError(
                 "some of these rows have cells that were never learned: forget only rows that were learned"
@@ -252,11 +254,11 @@ class LinearPredictor(Predictor):
         return float(self.inner.digits_lost_)
 
     def finish_update(self) -> None:
-        """Read the sums in the units that all rows suggest, in whichever parts they came."""
+        """Restandardise the sums by the means and variances of all rows."""
         self._change_design(self.design.restandardise(*_totals(self.inner.statistics_)))
 
     def _change_design(self, design: Design) -> None:
-        """Have the sums over the columns of another design."""
+        """Transform the sums to the columns of another design."""
         if design is self.design or design.terms == self.design.terms:
             return
         if self.inner.__sklearn_is_fitted__():
@@ -264,8 +266,8 @@ class LinearPredictor(Predictor):
         self.design = design
 
     def merge(self, other: Any) -> Predictor:
-        """Return the model of the rows of both, in a design that says the columns of either."""
-        both = LinearPredictor(self.form, self.task, self.labels.union(other.labels)[0])
+        """Return the model of the rows of both, in the union of their designs."""
+        both = LinearPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
         both.design = self.design.union(other.design)
         both.inner = _with_design(self.inner, self.design, both.design) + _with_design(
             other.inner, other.design, both.design
@@ -273,7 +275,7 @@ class LinearPredictor(Predictor):
         return both
 
     def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the targets as the inner model takes them."""
+        """Return the targets as the estimator takes them."""
         return values if self.task != "classes" else np.asarray(np.array(self.labels.names)[values])
 
     # Files.
@@ -283,15 +285,15 @@ class LinearPredictor(Predictor):
         return {"design": self.design.to_plain()}
 
     def restore(self, settings: Any) -> None:
-        """Take up the design."""
+        """Set the design."""
         self.design = Design.from_plain(settings["design"])
 
 
 class _EncodedInEachPass(StreamDataset):
-    """Rows that are encoded as a matrix in each pass, which takes less time than to read the matrix from a file."""
+    """Rows that are encoded as a matrix in each pass, which is faster than reading the matrix from a file."""
 
     def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
-        """Return the same rows, and a function of each part, added up."""
+        """Return the same rows, and the sum of a function over their parts."""
         return self, self.map_parts(function).reduce(add)
 
 
@@ -300,7 +302,7 @@ def _times(matrix: Any, row: FloatArray) -> Any:
 
 
 def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
-    """Return the number of rows, and the mean and variance of each column over all of them."""
+    """Return the number of rows, and the mean and variance of each column."""
     if isinstance(statistics, NormalEquations):
         rows = statistics.total
         return rows, statistics.mean_x, np.diagonal(statistics.xx) / max(rows, 1e-300)
@@ -313,7 +315,7 @@ def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
 
 
 def _with_design(inner: Any, design: Design, target: Design) -> Any:
-    """Return a model with its sums over the columns of another design."""
+    """Return a model with its sums transformed to the columns of another design."""
     if design.terms == target.terms:
         return inner
     A, b = design.map_to(target)
@@ -324,7 +326,7 @@ def _with_design(inner: Any, design: Design, target: Design) -> Any:
 
 
 def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
-    """Return a model that has learnt something else: these classes, if it has any, and these sums."""
+    """Return the model with other classes, if it has any, and other sums."""
     contents = inner._contents()
     settings = dict(contents.settings)
     if "classes" in settings:
@@ -332,10 +334,10 @@ def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statisti
     return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
 
 
-def _estimator(form: ModelType, task: Task, penalty: float) -> Any:
+def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
     from suffice import discriminative, generative
 
-    match form.name:
+    match model_type.name:
         case "gda":
             return generative.GDA(covariance="tied", shrinkage="oas")
         case "gda-full":
@@ -351,7 +353,7 @@ def _estimator(form: ModelType, task: Task, penalty: float) -> Any:
     return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)
 
 
-#: Bytes of a matrix that is held in memory.
+#: Largest size of a matrix in memory, in bytes.
 MEMORY = 1 << 30
 
 
@@ -359,7 +361,7 @@ MEMORY = 1 << 30
 def stack_rows(
     parts: Iterable[tuple[Any, npt.NDArray[Any]]], memory: int = MEMORY
 ) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
-    """Yield the rows of several matrices in one, and their targets; beyond ``memory`` bytes, in a temporary file.
+    """Yield matrices stacked in one, and their targets; beyond ``memory`` bytes, in a temporary file.
 
     Examples
     --------
@@ -390,14 +392,14 @@ def stack_rows(
 
 
 def _put(held: list[Any], file: IO[bytes]) -> None:
-    """Write matrices to a file, and hold them no longer."""
+    """Write matrices to a file, and clear the list."""
     for matrix in held:
         np.ascontiguousarray(matrix).tofile(file)
     held.clear()
 
 
 def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
-    """Return the sums over rows A x + b, of the sums over rows x: moments of classes, or normal equations.
+    """Return the sums over rows A x + b, given the sums over rows x: moments of classes, or normal equations.
 
     Examples
     --------
@@ -419,7 +421,7 @@ def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -
 
 
 def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return means of rows A x + b; those within rounding of 0 are 0, so that a class of zeros has no mean of noise."""
+    """Return means of rows A x + b; means within rounding error of 0 are set to 0."""
     moved = mean @ A.T + b
     return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
 

@@ -14,7 +14,7 @@ from suffice.tables.errors import TableError
 from suffice.tables.predictors.base import EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.linear import stack_rows
 
-#: In more columns than these, all rows are far from each other.
+#: Largest number of columns for distances between rows.
 _NEAR = 10
 
 
@@ -25,15 +25,15 @@ class LocalPredictor(Predictor):
     design: Design
 
     def prepare(self, sample: Block) -> None:
-        """Settle the scales of distances."""
+        """Choose the columns and the scales of distances."""
         from suffice.discriminative import LocallyWeightedRegression
 
         if len(self.labels) > 2:
-            raise TableError(f"the model 'local' tells two classes apart; the target has {len(self.labels)}")
+            raise TableError(f"the model 'local' predicts two classes; the target has {len(self.labels)}")
         self.design = build_design(sample)
         if self.design.width > _NEAR:
             raise TableError(
-                f"the model 'local' would measure distances in {self.design.width} columns, of which {_NEAR} are the "
+                f"the model 'local' would measure distances in {self.design.width} columns, and {_NEAR} are the  "
                 "most: leave some out, or use another model"
             )
         family: Any = "bernoulli" if self.task == "classes" else "gaussian"
@@ -60,5 +60,5 @@ class LocalPredictor(Predictor):
         return {"design": self.design.to_plain()}
 
     def restore(self, settings: Any) -> None:
-        """Take up the design."""
+        """Set the design."""
         self.design = Design.from_plain(settings["design"])

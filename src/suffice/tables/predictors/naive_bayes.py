@@ -1,4 +1,4 @@
-"""Naive Bayes over a table, which reads cells as they are; every TableModel carries one as its description."""
+"""Naive Bayes over a table; every TableModel has one as the description of its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENGINE = ThreadEngine()
 
 
 def to_cells(block: Block) -> Cells:
-    """Return rows as naive Bayes reads them, kind by kind."""
+    """Return rows as MixedNB takes them, grouped by kind."""
     places = {
         kind: tuple(place for place, feature in enumerate(block.features) if feature.kind == kind)
         for kind in FEATURE_KINDS
@@ -42,7 +42,7 @@ def _part(kind: str, block: Block, places: tuple[int, ...]) -> Any:
         vocabularies = tuple(column.vocabulary for column in columns)
         codes = np.stack([column.codes for column in columns]).T
         return Coded(codes, vocabularies, tuple(map(len, vocabularies)))
-    return np.stack(columns).T  # column after column, as they lie
+    return np.stack(columns).T  # in column order, as they are in memory
 
 
 class Description(MixedNB):
@@ -50,7 +50,7 @@ class Description(MixedNB):
 
     @classmethod
     def over(cls, features: tuple[Feature, ...]) -> Self:
-        """Return a model of these features that has learned nothing yet."""
+        """Return an unfitted model of these features."""
         model = cls()
         model._hold_parameters()
         model.column_kinds_ = {feature.name: feature.kind for feature in features}
@@ -70,15 +70,15 @@ class Description(MixedNB):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was learned yet."""
+        """Whether no row was learned."""
         return "_memory" not in vars(self)
 
     def levels(self) -> dict[str, tuple[str, ...]]:
-        """Return the categories of each feature that has some."""
+        """Return the categories of each categorical feature."""
         return {str(name): tuple(map(str, found)) for name, found in self.categories_.items()}
 
     def known(self) -> dict[str, FloatArray]:
-        """Return in how many rows of each class each feature is known; texts are always."""
+        """Return the number of rows of each class in which each feature is known; texts are never missing."""
         found: dict[str, FloatArray] = {}
         for part in self.statistics_.parts:
             kind = kind_of(part)
@@ -91,7 +91,7 @@ class Description(MixedNB):
         return found
 
     def constants(self) -> dict[str, str]:
-        """Return the features that have one value in all rows, and that value."""
+        """Return the features that are constant, with their value."""
         found: dict[str, str] = {}
         for part in self.statistics_.parts:
             kind = kind_of(part)
@@ -107,23 +107,23 @@ class Description(MixedNB):
         return found
 
     def gaps(self) -> dict[str, bool]:
-        """Return which features were ever missing."""
+        """Return which features have missing cells."""
         rows = self._class_weights(self.statistics_).sum()
         return {name: bool(known.sum() < rows) for name, known in self.known().items()}
 
 
 class NaiveBayesPredictor(Predictor):
-    """Naive Bayes, which reads cells as they are."""
+    """Naive Bayes on the cells, without a design matrix."""
 
     reads = ("cells",)
     inner: Description
 
     def prepare(self, sample: Block) -> None:
-        """Nothing is to be settled."""
+        """Do nothing: there is no encoding to choose."""
         self.inner = Description.over(sample.features)
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
-        """Learn from rows, block by block."""
+        """Fit the model to blocks of rows."""
         for block, codes in rows:
             self.add(block, codes)
         return self
@@ -135,30 +135,30 @@ class NaiveBayesPredictor(Predictor):
         return scores / joint.temperature
 
     def effects(self, block: Block) -> Effects:
-        """Return the scores taken apart, feature by feature."""
+        """Return the contribution of each feature to the scores."""
         joint = self.inner.joint_
         conditional: Any = joint.conditional
         parts, base = joint.contributions(conditional.readable(to_cells(block)))
         return Effects([part / joint.temperature for part in parts], base / joint.temperature)
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
-        """Learn from more rows."""
+        """Add rows."""
         more = self.inner.sum_block(block, values, self.labels)
         self.inner.set_statistics(more if self.inner.is_empty else self.inner.statistics_ + more)
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Unlearn rows exactly."""
+        """Subtract rows exactly."""
         return subtract_statistics(self.inner, self.inner.sum_block(block, values, self.labels))
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
-        both = NaiveBayesPredictor(self.form, self.task, self.labels.union(other.labels)[0])
+        both = NaiveBayesPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
         both.inner = self.inner + other.inner
         return both
 
 
 def subtract_statistics(description: Description, gone: Statistics) -> float:
-    """Take a sum out of a description, and return the digits that this cost; say in which column too many are lost."""
+    """Subtract a sum from a description, and return the digits lost; raise with the column if they are too many."""
     try:
         removal = description.statistics_.remove(gone)
     except LostDigitsError as error:
@@ -177,7 +177,7 @@ def _find_overflow(block: Block) -> str | None:
 
 
 def _column(description: Description, place: tuple[int, ...]) -> str:
-    """Return the column at a place of a description's sums."""
+    """Return the column at an index of the description's sums."""
     kind = kind_of(description.statistics_.parts[place[0]])
     names = [str(name) for name, each in description.column_kinds_.items() if each == kind]
     return names[place[1]] if len(place) > 1 else ", ".join(names)

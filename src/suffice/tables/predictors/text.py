@@ -16,12 +16,12 @@ from suffice.tables.predictors.base import EncodedRows, Predictor
 
 
 class TextPredictor(Predictor):
-    """Text classifiers, which read words."""
+    """Text classifiers."""
 
     reads = ("text",)
 
     def prepare(self, sample: Block) -> None:
-        """See that there is text."""
+        """Raise if there is no text column."""
         from suffice.text import TextClassifier
 
         if not any(feature.kind == "text" for feature in sample.features):
@@ -29,14 +29,14 @@ class TextPredictor(Predictor):
         self.inner = TextClassifier()
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
-        """Learn from rows, block by block."""
+        """Fit the model to blocks of rows."""
         for block, codes in rows:
             self.add(block, codes)
         return self
 
     @staticmethod
     def texts(block: Block) -> list[str]:
-        """Return the text of each row, of all columns that hold some."""
+        """Return the joined text columns of each row."""
         columns = [
             column for feature, column in zip(block.features, block.columns, strict=True) if feature.kind == "text"
         ]
@@ -51,16 +51,16 @@ class TextPredictor(Predictor):
         return scores
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
-        """Learn from more rows."""
+        """Add rows."""
         self.inner.partial_fit(self.texts(block), np.array(self.labels.names)[values])
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Unlearn rows exactly."""
+        """Subtract rows exactly."""
         self.inner.forget(self.texts(block), np.array(self.labels.names)[values])
         return 0.0
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
-        both = TextPredictor(self.form, self.task, self.labels.union(other.labels)[0])
+        both = TextPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
         both.inner = self.inner + other.inner
         return both

@@ -1,4 +1,4 @@
-"""A table's columns as expressions of SQL: what models see of each, where its rows stay in their database."""
+"""Features of a table as SQL expressions."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from suffice.tables.pushdown.database import PushdownError
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources.base import arrow
 
-#: The weekdays as databases number them, Monday first.
+#: Weekdays in the numbering of databases, Monday first.
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MICROSECONDS = 86400e6
 
 
 @dataclass
 class SqlColumns:
-    """What models see of a table's columns, as SQL.
+    """Features of a table as SQL expressions.
 
     Parameters
     ----------
     schema
-        What the columns are.
+        The schema of the table.
     types
-        What their cells are held as, in Arrow's words, by name.
-    dialect
-        How the database writes things.
+        Arrow types of the columns by name.
+    dialect The SQL dialect.
     """
 
     schema: Schema
     types: dict[str, Any]
     dialect: Dialect
-    #: Of features that are grouped by: the cells that stand for each name, and for nothing.
+    #: For grouped features: the SQL literals of the cells of each name; those of missing cells under None.
     cells: dict[str, dict[str | None, list[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,7 +47,7 @@ class SqlColumns:
                 self._check(feature)
 
     def _check(self, feature: Feature) -> None:
-        """Raise where a database would read cells otherwise than they are read here."""
+        """Raise if a database would read cells differently from :mod:`suffice.tables.encoding`."""
         kind = cell_type(self.types[feature.column])
         wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
         if feature.part is not None and kind not in ("date", "moment"):
@@ -71,7 +70,7 @@ class SqlColumns:
         return self.schema.field(feature.column)
 
     def raw(self, feature: Feature) -> str:
-        """Return a feature as it is grouped by: the cell itself, or the number of a date's part."""
+        """Return the expression that a feature is grouped by: the cell, or the number of a part of a date."""
         column = quoted(feature.column)
         if feature.part is None:
             return column
@@ -82,7 +81,7 @@ class SqlColumns:
         return f"({column} at time zone 'UTC')" if getattr(self.types[feature.column], "tz", None) else column
 
     def number(self, feature: Feature) -> str:
-        """Return a feature as a number: 0 and 1 for false and true."""
+        """Return a feature as a number: 0 for false, 1 for true."""
         if feature.kind == "boolean":
             return self._truth(feature)
         raw = self.raw(feature)
@@ -91,7 +90,7 @@ class SqlColumns:
         return raw
 
     def known_number(self, feature: Feature) -> str:
-        """Return a feature as a number, or NULL where that is NaN."""
+        """Return a feature as a number, NULL for NaN."""
         number = self.number(feature)
         floats = (
             cell_type(self.types[feature.column]) == "number" and feature.part is None and feature.kind != "boolean"
@@ -107,19 +106,19 @@ class SqlColumns:
         return f"case {' '.join(cases)} end" if cases else "null::int"
 
     def _among(self, raw: str, cells: Iterable[Any]) -> str:
-        """Return the condition that a cell is one of some."""
+        """Return the condition that a cell is one of a list."""
         values = [self.dialect.value(cell) for cell in cells if cell is not None]
         return f"{raw} in ({', '.join(values)})" if values else "false"
 
     def is_missing(self, feature: Feature) -> str:
-        """Return the condition that a cell that is grouped by stands for nothing."""
+        """Return the condition that a grouped cell is missing."""
         raw = self.raw(feature)
         return f"({raw} is null or {self._among(raw, self.cells[feature.name].get(None, []))})"
 
-    # Cells that are grouped by.
+    # Grouped cells.
 
     def names(self, feature: Feature, cells: list[Any]) -> CodedColumn:
-        """Return distinct cells as names, as they are here; which cell stands for which is kept."""
+        """Return distinct cells as category names, and store the cells of each name."""
         if feature.part is not None:
             shown = [None if cell is None else date_part_name(feature.part, int(cell)) for cell in cells]
         else:
@@ -135,13 +134,13 @@ class SqlColumns:
         return found
 
     def _names_of_truths(self, feature: Feature, cells: list[Any]) -> CodedColumn:
-        """Return cells of a boolean as the names 0 and 1."""
+        """Return boolean cells as the names 0 and 1."""
         pa, kind = arrow(), cell_type(self.types[feature.column])
         column = pa.array([_plain(cell) for cell in cells], type=pa.string() if kind == "name" else None)
         try:
             values = encode_truths(column, self.field(feature), cell_type(column.type), 0, self.schema.missing)
         except KindError as error:
-            before, _, after = str(error).partition(" in row ")  # distinct cells have no rows
+            before, _, after = str(error).partition(" in row ")  # distinct cells have no row numbers
             raise KindError(f"{before}{after.lstrip('0123456789')}", error.column, error.cure) from None
         codes = np.where(np.isnan(values), -1, values).astype(np.int64)
         return CodedColumn(Labels(("0", "1")), codes)
@@ -152,24 +151,24 @@ class SqlColumns:
 
 
 class SqlFeatures(Protocol):
-    """What a matrix's columns are made of, as SQL."""
+    """Features of a design matrix as SQL expressions."""
 
     @property
     def dialect(self) -> Dialect:
-        """How the database writes things."""
+        """The SQL dialect."""
 
     def known_number(self, feature: Feature) -> str:
-        """Return a feature as a number, NULL where it is missing."""
+        """Return a feature as a number, NULL for missing cells."""
 
     def is_level(self, feature: Feature, level: str) -> str:
         """Return the condition that a cell has a name."""
 
     def is_missing(self, feature: Feature) -> str:
-        """Return the condition that a cell stands for nothing."""
+        """Return the condition that a cell is missing."""
 
 
 def term_columns(term: Term, feature: Feature, cells: SqlFeatures) -> tuple[list[str], list[bool]]:
-    """Return the columns that a term has in a matrix, and which of them are 0 or 1 and nothing else."""
+    """Return the columns of a term in the design matrix, and which of them are indicators (0 or 1)."""
     number = cells.dialect.number
     if isinstance(term, Number):
         known = cells.known_number(feature)
@@ -186,7 +185,7 @@ def term_columns(term: Term, feature: Feature, cells: SqlFeatures) -> tuple[list
 
 
 def sql_date_part(moment: str, part: str, dialect: Dialect) -> str:
-    """Return a part of a date as a number; its time is in days since 1970, to the last digit as it is here."""
+    """Return a part of a date as a number; the time is in days since 1970, equal to the last digit to Python's."""
     since = (
         f"epoch_us({moment}::timestamp)"
         if dialect.name == "duckdb"
@@ -201,7 +200,7 @@ def sql_date_part(moment: str, part: str, dialect: Dialect) -> str:
 
 
 def date_part_numbers(part: str) -> dict[str, int]:
-    """Return the number of each name that a date's part may have.
+    """Return the number of each name of a part of a date.
 
     Examples
     --------
@@ -213,10 +212,10 @@ def date_part_numbers(part: str) -> dict[str, int]:
 
 
 def date_part_name(part: str, number: int) -> str:
-    """Return the name of a date's part."""
+    """Return the name of a part of a date."""
     return _DAYS[number - 1] if part == "weekday" else f"{number:02d}"
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as Arrow holds it."""
+    """Return a cell as Arrow represents it."""
     return cell if cell is None or isinstance(cell, str | int | float | bool) else float(cell)

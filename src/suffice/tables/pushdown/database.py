@@ -1,4 +1,4 @@
-"""Databases that sum a table's rows where they lie, and when that is the faster way."""
+"""Databases that compute sums over the rows of a table, and when that is faster."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
     from suffice.tables.sources.base import Source
 
-# When sums are taken where the rows lie, and nobody has said. DuckDB hands rows over as fast as it sums them, and they
-# are read anyway for the sample that models are compared by: of 1e6 rows and 20 columns of Parquet, naive Bayes takes
-# 1.4 seconds of processor by reading and 2.1 by DuckDB's sums. A server's rows come over a wire: naive Bayes is always
-# summed there, and so are products of few columns, which grow as the square of the columns while reading grows as their
-# number (of 1e6 rows, 10 columns take 4.4 beside 3.6, and 20 take 17.7 beside 5.4). What counts is the columns of the
-# matrix: a date becomes 18 of them, and a moment 41.
+# Default of in_database. DuckDB reads rows as fast as it sums them, and rows are read anyway for the sample that models
+# are compared on: for 1e6 rows and 20 columns of Parquet, naive Bayes takes 1.4 s of CPU time by reading and 2.1 s by
+# sums in DuckDB. Rows of a server come over the network: naive Bayes is always summed there, and so are products of few
+# columns. Their cost grows as the square of the number of columns, that of reading as the number (1e6 rows: 10 columns
+# take 4.4 s against 3.6 s, 20 columns 17.7 s against 5.4 s). The columns of the matrix count: a date has 18 of them, a
+# timestamp 41.
 
-#: Products of so many columns of a matrix, and no more, are summed by a server sooner than rows arrive.
+#: Largest number of matrix columns whose products a server sums faster than its rows are read.
 NARROW = 10
-#: What a date and a moment become in a matrix: their time, and a column for each month, weekday and hour but one.
+#: Matrix columns of a date and of a timestamp: the time, and a column for each month, weekday and hour but one.
 _DATE_COLUMNS = {"date": 1 + 11 + 6, "moment": 1 + 11 + 6 + 23}
 
 
 class PushdownError(TableError):
-    """Why the rows of a table cannot be summed where they lie."""
+    """The database of a table cannot compute the sums; the message says why."""
 
 
 def choose_database(source: Source, wanted: bool | None, model: str = "auto") -> TableDatabase | None:
-    """Return the database that sums a table: where that is wanted, or nothing is said and it is faster."""
+    """Return the database that computes the sums of a table: if the user wants it, or by default if it is faster."""
     if wanted is False:
         return None
     database = source.database()
@@ -51,16 +51,16 @@ def choose_database(source: Source, wanted: bool | None, model: str = "auto") ->
         return None
     products = model in MODEL_TYPES and MODEL_TYPES[model].exact and MODEL_TYPES[model].reads == "design"
     wide = products and not is_faster_in_database(matrix_columns(source.schema()) - 1)
-    return None if wide else database  # one reading takes all sums, where some must be taken here
+    return None if wide else database  # one pass computes all sums if some must be computed here
 
 
 def is_faster_in_database(columns: int) -> bool:
-    """Whether products of so many columns of a matrix are summed by a server sooner than by reading rows."""
+    """Whether a server sums products of this many matrix columns faster than its rows are read."""
     return columns <= NARROW
 
 
 def matrix_columns(schema: pa.Schema) -> int:
-    """Return how many columns a table has in a matrix; a column of names counts once, as its levels are not known.
+    """Return the number of matrix columns of a table; a category counts once, as its levels are not known.
 
     Examples
     --------
@@ -72,39 +72,39 @@ def matrix_columns(schema: pa.Schema) -> int:
 
 
 class TableDatabase(ABC):
-    """A table in its database: what :class:`suffice.kernels.sql.SqlEngine` asks.
+    """A table in its database, which :class:`suffice.kernels.sql.SqlEngine` queries.
 
     Parameters
     ----------
     select
-        A query that gives the table.
+        A query that returns the table.
     """
 
     dialect: Dialect
-    is_server: bool  # whether rows come over a wire
+    is_server: bool  # whether rows come over a network
 
     def __init__(self, select: str) -> None:
         self.select = select
 
     @property
     def source(self) -> str:
-        """What stands after FROM."""
+        """The expression after FROM."""
         return f"({self.select}\n) as data"
 
     @abstractmethod
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives."""
+        """Return the result of a query as rows."""
 
     @abstractmethod
     def arrow(self, sql: str) -> pa.Table:
-        """Return what a query gives as an Arrow table."""
+        """Return the result of a query as an Arrow table."""
 
     @abstractmethod
     def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
-        """Yield the rows of a query that so many are to be drawn from by their contents, a known share of all.
+        """Yield rows of a query, from which this share is drawn by their contents.
 
-        These are all rows; where rows come over a wire, somewhat more than are wanted, drawn there at random.
+        All rows; or, of a server, a random sample that is somewhat larger than the share.
         """
 
     def close(self) -> None:  # noqa: B027  (few have to)
-        """Let go of the table."""
+        """Close the connection."""

@@ -1,4 +1,4 @@
-"""Going through a table inside its database: sums are taken there, and only some rows are read."""
+"""Scan of a table inside its database: sums are computed there, and only a sample of rows is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseScan:
-    """A table gone through by its database; what :class:`suffice.tables.scan.StreamScan` does by reading."""
+    """Scan of a table by its database; :class:`suffice.tables.scan.StreamScan` reads the rows instead."""
 
     def __init__(self, source: Source, database: TableDatabase, seed: int = 0, watch: Watch | None = None) -> None:
         self.source = source
@@ -34,19 +34,21 @@ class DatabaseScan:
         self._seed = seed
         self._watch = watch
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         if self._watch is not None:
             self._watch(f"{what} {self.where}", 0, None)
 
     def head(self) -> tuple[pa.Table, bool]:
-        """Return the first rows, and whether these are all."""
-        self._say("looking at first rows")
+        """Return the first rows, and whether the table has no others."""
+        self._report("reading the first rows")
         found = self.database.arrow(f"select * from {self.database.source} limit {HEAD_ROWS + 1}")
         return found[:HEAD_ROWS], bool(found.num_rows <= HEAD_ROWS)
 
-    def run(self, schema: Schema, head: pa.Table, most: int, form: ModelType | None, said: str | None) -> ScanResult:
-        """Sum the rows, and draw some; a model that is a sum of products is summed once its columns are settled."""
-        self._say("summing")
+    def run(
+        self, schema: Schema, head: pa.Table, most: int, model_type: ModelType | None, given: str | None
+    ) -> ScanResult:
+        """Compute the sums, and draw a sample; sums of products follow once the matrix columns are chosen."""
+        self._report("summing")
         types = {field.name: field.type for field in head.schema}
         bins = None
         if schema.task != "classes":
@@ -58,11 +60,11 @@ class DatabaseScan:
                 f"no row of {self.source.name} has a target in {schema.target!r}: there is nothing to learn from"
             )
         if bins is None:
-            check_labels(target.labels, schema, said)
+            check_labels(target.labels, schema, given)
         sums = DatabaseSums(self.database, columns, target)
         description = Description.over(schema.features)
         description.set_statistics(self._described(sums))
-        self._say("drawing rows")
+        self._report("drawing rows")
         sample = self._drawn(schema, target, most)
         return ScanResult(
             self.source,
@@ -79,7 +81,7 @@ class DatabaseScan:
         )
 
     def _described(self, sums: DatabaseSums) -> Parts:
-        """Return what naive Bayes sums; words are counted here, of texts that are read for it."""
+        """Return the sums of naive Bayes; text columns are read, and their words counted here."""
         parts = sums.parts()
         texts = [feature for feature in sums.columns.schema.features if feature.kind == "text"]
         return parts if not texts else Parts((*parts.parts, self._words(sums, texts)))
@@ -92,15 +94,15 @@ class DatabaseScan:
         counter = Description.over(narrow.features)
         total: Any = None
         for batch in prefetch(self.source.batches([*narrow.columns, narrow.target])):
-            block, answers = encode_rows(batch, narrow)
-            codes = answers.into(target.labels) if target.bins is None else target.bins.codes(answers.values)
+            block, targets = encode_rows(batch, narrow)
+            codes = targets.into(target.labels) if target.bins is None else target.bins.codes(targets.values)
             more = counter.sum_block(block, codes, target.labels)
             total = more if total is None else total + more
         words: Statistics = total.parts[0]
         return words
 
     def _drawn(self, schema: Schema, target: SqlTarget, most: int) -> pa.Table:
-        """Return rows that have a target, drawn at random; all of them where they are few."""
+        """Return a random sample of the rows with a target; all of them if they are few."""
         columns = ", ".join(map(quoted, [*schema.columns, schema.target]))
         where = f" where {target.known}" if target.skipped else ""
         select = f"select {columns} from {self.database.source}{where}"
@@ -108,6 +110,6 @@ class DatabaseScan:
             return self.database.arrow(select)
         sample = RowSample(most, self._seed)
         for batch in prefetch(self.database.draw(select, most / target.rows, most, self._seed)):
-            block, answers = encode_rows(batch, schema)
-            sample.add(batch, hash_rows(block, answers.values, answers.labels))
+            block, targets = encode_rows(batch, schema)
+            sample.add(batch, hash_rows(block, targets.values, targets.labels))
         return sample.table()

@@ -1,4 +1,4 @@
-"""The sums over a table's rows that its database takes."""
+"""Sums over the rows of a table that its database computes."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ from suffice.tables.pushdown.database import TableDatabase
 from suffice.tables.schema import Feature, Schema
 from suffice.tables.sources.base import arrow
 
-#: The kinds of features that are grouped by.
+#: Kinds of features that are grouped.
 _GROUPED = ("category", "boolean")
 
 
 @dataclass(frozen=True)
 class SqlTarget:
-    """The column that is predicted, as SQL."""
+    """The target column as SQL expressions."""
 
-    labels: Labels  # the classes, or those of the description where numbers are predicted
-    code: str  # an expression of the code of a row's class
-    value: str  # of a number, as a number
-    known: str  # the condition that a row has a target
-    rows: int  # that have one
+    labels: Labels  # the classes; bins of the description if the target is a number
+    code: str  # expression of the class code of a row
+    value: str  # expression of a numeric target
+    known: str  # condition that a row has a target
+    rows: int  # number of rows with a target
     skipped: int
     bins: Bins | None
 
 
 def read_target(database: TableDatabase, schema: Schema, types: dict[str, Any], bins: Bins | None) -> SqlTarget:
-    """Return the target as SQL, its cells checked to be what the schema says."""
+    """Return the target as SQL; raise for a cell that does not fit the task."""
     dialect, column = database.dialect, quoted(schema.target)
     if bins is None:
         groups = database.ask(f"select {column}, count(*) from {database.source} group by 1")
         cells = [cell for cell, _ in groups]
         weights = np.array([count for _, count in groups], dtype=np.int64)
-        answers = Targets.of(arrow().array([_arrow_cell(cell) for cell in cells]), schema)
+        targets = Targets.of(arrow().array([_arrow_cell(cell) for cell in cells]), schema)
         codes = np.full(len(cells), -1)
-        codes[answers.known] = answers.values
+        codes[targets.known] = targets.values
         pairs = [(dialect.value(_arrow_cell(cell)), int(code)) for cell, code in zip(cells, codes, strict=True)]
         cases = " ".join(f"when {cell} then {code}" for cell, code in pairs if code >= 0)
         known = f"{column} in ({', '.join(cell for cell, code in pairs if code >= 0)})"
-        rows = int(weights[answers.known].sum())
-        return SqlTarget(answers.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
+        rows = int(weights[targets.known].sum())
+        return SqlTarget(targets.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
     number = dialect.known(f"{column}::float8")
     counts = schema.task == "counts"
     bad = dialect.is_infinite("t") + (" or t < 0 or t <> floor(t)" if counts else "")
@@ -82,12 +82,12 @@ def read_target(database: TableDatabase, schema: Schema, types: dict[str, Any], 
 
 
 def _arrow_cell(cell: Any) -> Any:
-    """Return a cell of a target as a plain value."""
+    """Return a target cell as a plain value."""
     return cell if cell is None or isinstance(cell, str | int | float | bool | Decimal) else str(cell)
 
 
 class DatabaseSums:
-    """The sums over a table's rows that its database takes."""
+    """Sums over the rows of a table that its database computes."""
 
     def __init__(self, database: TableDatabase, columns: SqlColumns, target: SqlTarget) -> None:
         self.database = database
@@ -113,7 +113,7 @@ class DatabaseSums:
     # Naive Bayes.
 
     def parts(self) -> Parts:
-        """Return what naive Bayes sums over all columns but texts."""
+        """Return the sums of naive Bayes over all columns except texts."""
         labels = self.target.labels
         parts: list[Statistics] = []
         counted = self._grouped()
@@ -144,11 +144,11 @@ class DatabaseSums:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """How many rows each class has, (k,)."""
+        """Number of rows of each class, (k,)."""
         return self.engine.kernels.class_weights(self._batch([], []), self._classes)
 
     def _grouped(self) -> dict[str, tuple[Labels, FloatArray]]:
-        """Return the names of each feature that has some, and how often each occurs in each class, (k, names)."""
+        """Return the categories of each grouped feature, and their counts in each class, (k, names)."""
         features = [feature for feature in self.columns.schema.features if feature.kind in _GROUPED]
         if not features:
             return {}
@@ -161,12 +161,12 @@ class DatabaseSums:
             names = self.columns.names(feature, values)
             counts = np.zeros((self._classes, len(names.vocabulary) + 1))
             for code, value, weight in groups:
-                counts[code, names.codes[places[value]]] += weight  # what is missing, -1, comes last
+                counts[code, names.codes[places[value]]] += weight  # missing cells, -1, are the last column
             found[feature.name] = names.vocabulary, counts[:, :-1]
         return found
 
     def _check_counts(self, features: list[Feature]) -> None:
-        """Raise where a column of counts holds what is none."""
+        """Raise if a count column has a negative number or a fraction."""
         cells = [self.columns.known_number(feature) for feature in features]
         wrong = [f"min(case when {cell} < 0 or {cell} <> floor({cell}) then {cell} end)" for cell in cells]
         (found,) = self.database.ask(f"select {', '.join(wrong)} from {self._source}")
@@ -182,11 +182,11 @@ class DatabaseSums:
     # Matrices.
 
     def fit_linear(self, predictor: LinearPredictor, sample: Block, values: npt.NDArray[Any]) -> LinearPredictor:
-        """Return a model with a linear predictor whose columns are settled, by sums over all rows."""
+        """Fit a model with a linear predictor, whose columns are chosen, from sums over all rows."""
         return predictor.learn_from_sums(lambda what: self._sum_design(what, predictor.design), sample, values)
 
     def _sum_design(self, what: Any, design: Design) -> Statistics:
-        """Return sums over the rows of a design."""
+        """Return the sums over the rows of the design matrix."""
         by_name = {feature.name: feature for feature in design.features}
         expressions: list[str] = []
         zero_or_one: list[bool] = []
@@ -201,7 +201,7 @@ class DatabaseSums:
         return self._summed(what(self.target.labels), batch)
 
     def _summed(self, what: Callable[..., Statistics], batch: Batch) -> Statistics:
-        """Return a sum, or say what is wrong with a column as other complaints about tables do."""
+        """Return a sum; an error about a cell becomes a TableError that names the column."""
         try:
             return self.engine.accumulate(what, batch)
         except OverflowError as error:

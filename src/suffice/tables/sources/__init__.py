@@ -26,22 +26,22 @@ def open_table(
     Parameters
     ----------
     table
-        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed), a folder, a glob or a list of such
-        files, where folders called ``column=value`` are columns (Hive partitions); a URL of them (``s3://``, ``gs://``,
-        ``file://``); "-" for standard input; "file.duckdb::name" or "file.sqlite::name" for a table of a database,
-        "postgresql://...::name" too; a data frame of any library, a lazy frame of Polars, a dataset of pyarrow; or a
-        source. An iterator over data frames or batches of Arrow is kept, in a temporary file where it is large; a
-        function that returns such an iterator is called for each pass. Rows of Dask's and Spark's data frames are
-        fetched, with a :class:`FetchWarning` that says how many.
+        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed); a folder, a glob or a list of such
+        files, where folders named ``column=value`` are columns (Hive partitions); a URL of them (``s3://``, ``gs://``,
+        ``file://``); "-" for standard input; a table of a database: "file.duckdb::name", "file.sqlite::name" or
+        "postgresql://...::name"; a data frame of any library, a lazy frame of Polars, a dataset of pyarrow; or a
+        source. An iterator over data frames or Arrow batches is stored, in a temporary file if it is large; a function
+        that returns such an iterator is called for each pass. Rows of data frames of Dask and Spark are fetched, with a
+        :class:`FetchWarning` that says how many.
     query
-        A SELECT over the table, which is called ``data`` in it; over a database, a SELECT over its tables.
+        A SELECT over the table, which is named ``data``; for a database, a SELECT over its tables.
     dialect
-        How delimited text is written, where that must be said.
+        The format of delimited text; detected by default.
     strings
-        Columns of delimited text to be read as they are written.
+        Columns of delimited text that are read as strings.
     collect
-        Whether a cluster's data frame may be fetched whatever its size, and without a warning; otherwise, more than
-        100 million cells are refused.
+        Whether a data frame of Dask or Spark of any size is fetched without a warning; otherwise, more than 100 million
+        cells are refused.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every table is: a stream of Arrow batches that can be read again."""
+"""Base class of table sources: streams of Arrow batches that can be read several times."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
     from suffice.tables.pushdown.database import TableDatabase
 
-#: Told what is being done, how much of it is done, and of how much, where that is known.
+#: Progress callback: the current step, the amount done, and the total if it is known.
 Watch = Callable[[str, int, int | None], None]
 
-#: Rows of a batch: enough for threads to share, few enough to hold several.
+#: Rows of a batch: enough for several threads, few enough for several batches in memory.
 BATCH = 1 << 17
 
 
 class Source(ABC):
-    """A table that can be read, batch by batch, as often as it is asked for."""
+    """A table that is read batch by batch, any number of times."""
 
     name: str
-    missing: tuple[str, ...] = ()  # names that stand for nothing
+    missing: tuple[str, ...] = ()  # names of missing cells
     categorical: frozenset[str] = frozenset()  # columns of a categorical type of a data frame
-    whole: frozenset[str] = frozenset()  # columns that looked like whole numbers, and are read as any numbers
+    whole: frozenset[str] = frozenset()  # columns of integers in the first rows, which are read as floats
 
     @abstractmethod
     def schema(self) -> pa.Schema:
@@ -37,18 +37,18 @@ class Source(ABC):
         """Yield the rows in their order, of all columns or of some."""
 
     def rows(self) -> int | None:
-        """Return how many rows there are, about; None where nobody knows before they were read."""
+        """Return the approximate number of rows; None if it is unknown before they are read."""
         return None
 
     def read_as_written(self, columns: Iterable[str]) -> None:  # noqa: B027  (only text has a choice)
-        """Read columns as the strings that they are written as, where the types of columns are found out by reading."""
+        """Read columns as strings, if the source infers the types of columns."""
 
     def columns_by_file(self) -> Iterable[tuple[str, Sequence[str]]]:
-        """Return the columns of each of several files, or data frames, that the table is put together of."""
+        """Return the columns of each of the files, or data frames, of the table."""
         return ()
 
     def check_same_columns(self) -> None:
-        """Raise where files of the table have other columns than the first; cells are missing there otherwise."""
+        """Raise if a file of the table has other columns than the first, since its cells would be missing."""
         first: tuple[str, Sequence[str]] | None = None
         for file, names in self.columns_by_file():
             first = first or (file, names)
@@ -61,12 +61,12 @@ class Source(ABC):
                 )
 
     def database(self) -> TableDatabase | None:
-        """Return what can sum the rows where they lie; None where they must be read."""
+        """Return the database that can compute sums over the rows; None if they must be read."""
         return None
 
 
 class ArrowSource(Source):
-    """A table of which Arrow can say the schema: data frames, Arrow's own files, results of other databases."""
+    """A table with an Arrow schema: data frames, Arrow files, results of other databases."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ArrowSource(Source):
 
 
 def arrow() -> Any:
-    """Return pyarrow, or say how to install it."""
+    """Import pyarrow; raise with the command that installs it."""
     try:
         import pyarrow
     except ImportError:
@@ -108,7 +108,7 @@ def arrow() -> Any:
 
 
 def find_table(file: str, table: str, names: Sequence[str]) -> str:
-    """Return a table's name: the one that is asked for, or the only one."""
+    """Return the name of a table of a database: the given one, or the only one."""
     if not table and len(names) == 1:
         table = names[0]
     if table not in names:

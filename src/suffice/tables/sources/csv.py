@@ -1,4 +1,4 @@
-"""Delimited text: how DuckDB is told to read it, and what is said where it cannot."""
+"""Delimited text, read by DuckDB: detection of the format, and error messages."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from suffice.kernels.sql.dialect import quoted
 from suffice.tables.errors import TableError, UsageError, kind_cure
 from suffice.tables.sources.duckdb import DuckSource, _duckdb, literal
 
-#: Cells that hold nothing, as people write it.
+#: Common spellings of missing cells.
 MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
-#: What DuckDB may take a column for. Truth values stay as they are written, so that classes keep their names.
+#: Column types that DuckDB may detect. Booleans stay strings, so that classes keep their names.
 _TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOKED_AT = 1 << 16
-#: Whole numbers up to this are exact as any number.
+#: Integers up to this are exact floats.
 _EXACT = 2**53
 _ANONYMOUS = re.compile(r"column\d+")
-#: Encodings that DuckDB reads; files in others are written anew.
+#: Encodings that DuckDB reads; files in others are converted.
 DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
-#: How files start that are not delimited text, what they are, and what to do with them.
+#: First bytes of files that are not delimited text, and the format with the advice for the user.
 _NOT_TEXT = (
     (b"PK\x03\x04", "a ZIP archive: unpack it, and name the table inside"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the sheet as CSV"),
@@ -50,18 +50,18 @@ _WORKBOOK = "an Excel workbook: save the sheet as CSV, or pass pandas.read_excel
 
 @dataclass(frozen=True)
 class Dialect:
-    """How delimited text is written; what is None is found out.
+    """Format of delimited text; None is detected.
 
     Parameters
     ----------
     delimiter
-        The one character between cells.
+        The character between cells.
     header
-        Whether the first line holds names.
+        Whether the first line has column names.
     encoding
-        "utf-8", "utf-16", "latin-1" or any other that Python knows.
+        "utf-8", "utf-16", "latin-1" or any other codec of Python.
     missing
-        Cells that stand for nothing, beside the usual ones.
+        Further spellings of missing cells.
     """
 
     delimiter: str | None = None
@@ -71,12 +71,12 @@ class Dialect:
 
     @property
     def missing_marks(self) -> tuple[str, ...]:
-        """All cells that stand for nothing."""
+        """All spellings of missing cells."""
         return tuple(dict.fromkeys((*MISSING, *self.missing)))
 
     @property
     def codec(self) -> str:
-        """The encoding by the name that Python and DuckDB have for it."""
+        """The normalised name of the encoding."""
         try:
             name = codecs.lookup(self.encoding).name
         except LookupError:
@@ -86,8 +86,8 @@ class Dialect:
     def arguments(self, files: Sequence[str], types: Mapping[str, str], gaps: Sequence[str]) -> str:
         """Return the arguments of ``read_csv`` in SQL.
 
-        The types of some columns may be given. Every gap that DuckDB shall know costs it time in every cell, so
-        that it is told only of those that were found; in columns of names they are taken out later.
+        The types of some columns may be given. DuckDB compares every cell with every spelling of missing cells, so it
+        gets only those that occur; those of string columns are replaced later.
         """
         parts: dict[str, Any] = {
             "delim": self.delimiter or guess_delimiter(files[0], self.codec),
@@ -104,43 +104,43 @@ class Dialect:
 
 
 def guess_delimiter(path: str, encoding: str) -> str | None:
-    """Return what separates the cells of the first lines; None where nothing of the usual does.
+    """Return the delimiter of the first lines; None if it is none of the usual ones.
 
-    It is what occurs in each of them outside quotes, as often in one as in the other, and more often than others do.
+    It is the candidate that occurs equally often in each line, outside quotes, and most often.
     """
     text = read_start(path, encoding)
     if text is None:
-        return None  # DuckDB says it better
+        return None  # DuckDB's error is clearer
     lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:20] if line.strip()]
     best, most = None, (False, 0)
     for each in _DELIMITERS:
-        counts = [line.count(each) for line in lines[:-1] or lines]  # the last may be cut
+        counts = [line.count(each) for line in lines[:-1] or lines]  # the last line may be incomplete
         if counts and counts[0] and (rank := (min(counts) == max(counts), counts[0])) > most:
             best, most = each, rank
     return best
 
 
 def escaped_line_end(path: str, encoding: str) -> str | None:
-    r"""Return how the first lines of a file end, as DuckDB spells it; None where they do not all end alike.
+    r"""Return the line end of the first lines of a file, in DuckDB's notation; None if they differ.
 
-    A line break inside a quoted name would mislead DuckDB about it.
+    DuckDB would detect the line break inside a quoted name instead.
     """
     found = _line_ends(path, encoding)
     return found.pop().encode("unicode_escape").decode() if len(found) == 1 else None
 
 
 def _line_ends(path: str, encoding: str) -> set[str]:
-    text = (read_start(path, encoding) or "").removesuffix("\r")  # which may be half of a line's end
+    text = (read_start(path, encoding) or "").removesuffix("\r")  # which may be half of a line end
     return set(re.findall(r"\r\n|\r|\n", re.sub(r'"[^"]*("|$)', "", text)))
 
 
 def detect_encoding(path: str, dialect: Dialect) -> str:
-    """Return the encoding of a file of delimited text: the one that is given, or UTF-16 where its first bytes say so.
+    """Return the encoding of delimited text: the given one, or UTF-16 if the file has its byte order mark.
 
     Raises
     ------
     TableError
-        Where the file is something else: an archive, a workbook, a database.
+        If the file has another format: an archive, a workbook, a database.
     """
     if path.endswith((".gz", ".zst")):
         return dialect.encoding
@@ -159,12 +159,12 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
                 f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)"
             )
         line = start[: start.index(b"\0")].count(b"\n") + 1
-        raise TableError(f"line {line} of {path} holds a NUL byte, which text does not: is it a table? Remove it if so")
+        raise TableError(f"line {line} of {path} holds a NUL byte: check that the file is a table, and remove the byte")
     return dialect.encoding
 
 
 def read_start(path: str, encoding: str) -> str | None:
-    """Return the beginning of a file; None where it cannot be read so."""
+    """Return the first bytes of a file; None if it cannot be read."""
     try:
         with _opened(path, encoding) as file:
             return file.read(_LOOKED_AT)
@@ -181,10 +181,10 @@ def _opened(path: str, encoding: str) -> IO[str]:
 
 
 def find_missing_marks(path: str, dialect: Dialect) -> list[str]:
-    """Return the cells that stand for nothing, as they are written in the first lines of a file."""
+    """Return the spellings of missing cells that occur in the first lines of a file."""
     text = read_start(path, dialect.codec)
     if text is None:
-        return list(dialect.missing_marks)[1:]  # compressed, or damaged: DuckDB looks for all of them
+        return list(dialect.missing_marks)[1:]  # compressed or damaged: DuckDB gets all spellings
     between = "[,;|\\t\r\n]" if dialect.delimiter is None else f"[{re.escape(dialect.delimiter)}\r\n]"
     cells = {cell.removeprefix('"').removesuffix('"') for cell in re.split(between, text)}
     wanted = set(dialect.missing_marks) - {""}
@@ -192,13 +192,13 @@ def find_missing_marks(path: str, dialect: Dialect) -> list[str]:
 
 
 def unexpected_missing_mark(error: Exception, dialect: Dialect) -> str | None:
-    """Return the cell that stands for nothing and that DuckDB took for something, if that is what an error says."""
+    """Return the missing cell that DuckDB could not convert, if that is the cause of an error."""
     found = re.search(r'Could not convert string "(.*?)" to', str(error))
     return found.group(1) if found and found.group(1).strip() in dialect.missing_marks else None
 
 
 def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) -> TableError:
-    """Return one sentence for what DuckDB says in many lines."""
+    """Return DuckDB's error as one sentence."""
     text = str(error)
     where = files[0] if len(files) == 1 else "the files"
     line = re.search(r"CSV Error on Line: (\d+)", text)
@@ -216,9 +216,9 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
             f"--missing {cell!r} (Dialect(missing=...)) if that stands for nothing"
         )
     if "gzip" in text.casefold() or (where.endswith(".gz") and read_start(files[0], "latin-1") is None):
-        return TableError(f"{where} is no gzip file, or a damaged one: write it anew")
+        return TableError(f"{where} is not a gzip file, or is damaged: write it again")
     if where.endswith(".zst"):
-        return TableError(f"{where} is no zstd file of delimited text, or a damaged one: write it anew")
+        return TableError(f"{where} is not a zstd file of delimited text, or is damaged: write it again")
     ragged = find_ragged_line(files, dialect)
     if ragged is not None:
         return TableError(ragged)
@@ -233,7 +233,7 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
 
 
 def find_ragged_line(files: Sequence[str], dialect: Dialect) -> str | None:
-    """Return what is wrong with the first line whose cells are not as many as the first line's, in any of the files."""
+    """Return the error about the first line with another number of cells than the header, in any of the files."""
     return next(filter(None, (_ragged_line_in(path, dialect) for path in files)), None)
 
 
@@ -255,7 +255,7 @@ def _ragged_line_in(path: str, dialect: Dialect) -> str | None:
 
 
 class CsvSource(DuckSource):
-    """Delimited text, as DuckDB reads it."""
+    """Delimited text, read by DuckDB."""
 
     def __init__(
         self,
@@ -277,14 +277,14 @@ class CsvSource(DuckSource):
         self._gaps = sorted({gap for file in files[:8] for gap in find_missing_marks(file, dialect)})
         self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
         self._found: dict[str, Any] | None = None
-        self._partitions = list(partitions)  # columns that the names of folders hold
+        self._partitions = list(partitions)  # columns of Hive partitions
         super().__init__(name, "", files, query, hidden=hidden)
         self._detect_format()
 
     def _detect_format(self) -> None:
-        """Find out once how the text is written, and what its columns hold.
+        """Detect the format and the column types, once.
 
-        Whole numbers are read as any numbers: one of them may have a fraction further down, which would be rounded.
+        Integers are read as floats: a later one may have a fraction, which would be rounded.
         """
         if len(self._files) == 1:
             self._found = self._sniff()
@@ -292,8 +292,8 @@ class CsvSource(DuckSource):
         found = self.connection.sql("from data")
         types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
         names = [name for name in types if name not in self._partitions]
-        if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops at the break without a word
-            raise TableError(f"{self._files[0]} is no zstd file, or a damaged one: write it anew")
+        if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops there without an error
+            raise TableError(f"{self._files[0]} is not a zstd file, or is damaged: write it again")
         ragged = find_ragged_line(self._suspects(names), self._dialect)
         if ragged is not None:
             raise TableError(self._named(ragged))
@@ -313,7 +313,7 @@ class CsvSource(DuckSource):
             self._update_view()
 
     def _infinite(self, names: Sequence[str]) -> list[str]:
-        """Return columns of numbers that DuckDB takes for strings, because the first cell is infinite."""
+        """Return numeric columns that DuckDB reads as strings, since their first cell is infinite."""
         try:
             found = self.connection.sql("from data limit 1")
             cells = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -327,19 +327,19 @@ class CsvSource(DuckSource):
                 return []
             numbers = (f"bool_and({quoted(n)} is null or try_cast({quoted(n)} as DOUBLE) is not null)" for n in names)
             (are_numbers,) = self.connection.sql(f"select {', '.join(numbers)} from (from data limit 20000)").fetchall()
-        except _duckdb().Error:  # a line that cannot be read is named later
+        except _duckdb().Error:  # a line that cannot be read raises later
             return []
         return [name for name, is_number in zip(names, are_numbers, strict=True) if is_number]
 
     def _suspects(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the files in which DuckDB may have passed over lines, or a header, because another line is ragged."""
+        """Return the files in which DuckDB may have skipped lines, or a header, because of a ragged line."""
         anonymous = sum(_ANONYMOUS.fullmatch(name) is not None for name in names)
         if len(names) == 1 or anonymous == len(names):
             return self._files[:1]
         return self._files if anonymous and len(self._files) > 1 else ()
 
     def read_as_written(self, columns: Iterable[str]) -> None:
-        """Read columns as the strings that they are written as; a query keeps what it was written for."""
+        """Read columns as strings, unless there is a query."""
         names = set() if self._query else set(self.connection.sql("from data").columns) - set(self._partitions)
         wanted = [name for name in columns if name in names and self._types.get(name) != "VARCHAR"]
         if wanted:
@@ -348,7 +348,7 @@ class CsvSource(DuckSource):
             self._update_view()
 
     def _sniff(self) -> dict[str, Any]:
-        """Return how DuckDB would read a file, in the words of ``read_csv``."""
+        """Return the format that DuckDB detects, as arguments of ``read_csv``."""
         try:
             found = self.connection.sql(f"from sniff_csv({self._dialect.arguments(self._files, {}, self._gaps)})")
             (row,) = found.fetchall()
@@ -358,7 +358,7 @@ class CsvSource(DuckSource):
         seen = dict(zip(found.columns, values, strict=True))
         return {
             "delim": seen["Delimiter"],
-            "quote": seen["Quote"] or '"',  # the first quote may be further down
+            "quote": seen["Quote"] or '"',  # the first quote may be in a later line
             "escape": seen["Escape"] or '"',
             "comment": seen["Comment"],
             "skip": seen["SkipRows"],
@@ -370,11 +370,11 @@ class CsvSource(DuckSource):
         }
 
     def _relation_of(self, file: str) -> str:
-        """Return what one of the files holds, in SQL."""
+        """Return one of the files as an SQL relation."""
         return f"read_csv({self._dialect.arguments([file], {}, self._gaps)})"
 
     def _update_view(self) -> None:
-        """Have the text read as it was found to be written."""
+        """Create the view that reads the text in the detected format."""
         hive = f"hive_partitioning = {literal(bool(self._partitions))}"
         if self._found is None:
             self._create_view(f"read_csv({self._dialect.arguments(self._files, self._types, self._gaps)}, {hive})")
@@ -386,13 +386,13 @@ class CsvSource(DuckSource):
         self._create_view(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
 
     def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
-        """Return copies of files that DuckDB can read."""
+        """Return copies of files in UTF-8, which DuckDB can read."""
         folder = tempfile.mkdtemp(prefix="suffice-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         copies = []
         for number, file in enumerate(files):
             if file.endswith((".gz", ".zst")):
-                raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it anew in utf-8")
+                raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it again in utf-8")
             copy = Path(folder, *(part for part in Path(file).parts[:-1] if "=" in part), f"{number}.csv")
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -405,7 +405,7 @@ class CsvSource(DuckSource):
         return copies, Dialect(dialect.delimiter, dialect.header, "utf-8", dialect.missing)
 
     def rows(self) -> int | None:
-        """Return about how many rows there are, by the length of the first lines; None where files are compressed."""
+        """Estimate the number of rows from the length of the first lines; None if files are compressed."""
         if self._query or any(file.endswith((".gz", ".zst")) for file in self._files):
             return None
         text = read_start(self._files[0], self._dialect.codec)
@@ -415,7 +415,7 @@ class CsvSource(DuckSource):
         return round(sum(Path(file).stat().st_size for file in self._files) / length)
 
     def _recovers_from(self, error: Exception) -> bool:
-        """Whether a gap was found that had not shown itself before."""
+        """Whether the error was a spelling of missing cells that is now known."""
         gap = unexpected_missing_mark(error, self._dialect)
         if gap is None or gap in self._gaps:
             return False
@@ -430,5 +430,5 @@ class CsvSource(DuckSource):
         return TableError(self._named(str(translate_error(error, self._files, self._dialect))))
 
     def _named(self, sentence: str) -> str:
-        """Return a sentence about a file with the name that the user has for it."""
+        """Return a message with the user's name of a file."""
         return sentence.replace(self._files[0], self.name) if len(self._files) == 1 else sentence

@@ -1,4 +1,4 @@
-"""Tables that DuckDB reads: files of many formats, databases of its own, queries over both."""
+"""Tables that DuckDB reads: files of many formats, DuckDB databases, queries over both."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @cache
 def _instance(process: int) -> Any:
-    """Return the instance of DuckDB that all tables of a process share, as long as each has a connection of its own.
+    """Return the instance of DuckDB that all tables of a process share; each has its own connection.
 
-    To start one takes longer than to read a small file. Its threads do not survive a fork: a process has its own, and
-    does not close that of its parent, which would wait for these threads. It keeps nothing of files, which may change
-    before they are read again.
+    Starting an instance takes longer than reading a small file. Its threads do not survive a fork: each process has its
+    own instance, and does not close that of its parent, which would wait for these threads. Files are not cached, since
+    they may change between reads.
     """
     connection = _duckdb().connect()
     connection.sql("set autoinstall_known_extensions = false")
@@ -30,12 +30,12 @@ def _instance(process: int) -> Any:
     return connection
 
 
-#: The file systems of fsspec that DuckDB reads URLs by, by process and scheme.
+#: fsspec file systems for URLs, by process and scheme.
 _file_systems: dict[tuple[int, str], Any] = {}
 
 
 def _register(connection: Any, file_system: Any) -> None:
-    """Let DuckDB read URLs by a file system of fsspec, in the place of one with other settings."""
+    """Register an fsspec file system with DuckDB, replacing one with other settings."""
     scheme = file_system.protocol if isinstance(file_system.protocol, str) else file_system.protocol[0]
     key = os.getpid(), scheme
     if _file_systems.get(key) is file_system:
@@ -47,26 +47,26 @@ def _register(connection: Any, file_system: Any) -> None:
 
 
 class DuckSource(Source):
-    """A table that DuckDB reads: a query over files, or over a database of its own.
+    """A table that DuckDB reads: a query over files, or over a DuckDB database.
 
     Parameters
     ----------
     name
-        What it is called in messages.
+        Name of the table in messages.
     relation
-        What is read, in SQL, and called ``data``.
+        The SQL relation, which is named ``data``.
     files
         The files of the relation.
     query
         A SELECT over ``data``, or over the tables of the database.
     database
-        A file of DuckDB's own.
+        A DuckDB file.
     frame
-        What is called ``data`` in the place of a relation: a table or a dataset of Arrow.
+        A table or dataset of Arrow, which is named ``data``, instead of a relation.
     file_system
-        What reads the files, where they are URLs.
+        The file system of the files, if they are URLs.
     hidden
-        Columns of the relation that are not columns of the table.
+        Columns of the relation that are not in the table.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class DuckSource(Source):
             else:
                 self.connection = duckdb.connect(database, read_only=True)
                 self.connection.sql("set autoinstall_known_extensions = false")
-            # Setting it fails in Jupyter where ipywidgets is missing, even if there is no bar to be switched off.
+            # Setting it fails in Jupyter without ipywidgets, even if the bar is off.
             if self.connection.sql("select current_setting('enable_progress_bar')").fetchall()[0][0]:
                 self.connection.sql("set enable_progress_bar = false")
         except duckdb.Error as error:
@@ -110,7 +110,7 @@ class DuckSource(Source):
             self._rows = int(self.connection.sql(counted).fetchall()[0][0])
 
     def _create_view(self, relation: str) -> None:
-        """Call a relation ``data``, without the columns that are hidden."""
+        """Create the view ``data`` of a relation, without the hidden columns."""
         columns = f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"
         try:
             self.connection.sql(f"create or replace temp view data as select {columns} from {relation}")
@@ -123,11 +123,11 @@ class DuckSource(Source):
             yield file, self.connection.sql(f"select * from {self._relation_of(file)} limit 0").columns
 
     def _relation_of(self, file: str) -> str:
-        """Return what one of the files holds, in SQL."""
+        """Return one of the files as an SQL relation."""
         return self._relation.replace(literal(self._files), literal([file]))
 
     def ask(self, query: str) -> None:
-        """Read what a query gives."""
+        """Set the query."""
         self._query = query
 
     def schema(self) -> pa.Schema:
@@ -150,39 +150,39 @@ class DuckSource(Source):
         return self.stream(f"select {names} from ({self._sql()}\n)")
 
     def stream(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that a query over the table gives, in their order."""
+        """Yield the result of a query over the table, in order."""
         done = 0
         while True:
-            rest = f" offset {done}" if done else ""  # which would keep DuckDB to one thread
+            rest = f" offset {done}" if done else ""  # with which DuckDB would use one thread
             with self._reader(f"{sql}{rest}") as reader:
                 try:
                     for batch in reader:
                         done += batch.num_rows
                         yield batch
                     return
-                except (OSError, _duckdb().Error) as error:  # Arrow hands DuckDB's errors on as its own
+                except (OSError, _duckdb().Error) as error:  # Arrow wraps DuckDB's errors
                     failure = error
             if not self._recovers_from(failure):
                 raise self._translate_error(failure) from None
 
     def _recovers_from(self, error: Exception) -> bool:
-        """Whether what went wrong will not again."""
+        """Whether a retry can succeed after an error."""
         return False
 
     def rows(self) -> int | None:
-        """Return how many rows there are, where that is known without reading them."""
+        """Return the number of rows, if it is known without reading them."""
         return self._rows
 
     def count_rows(self) -> None:
-        """Find out how many rows a table of DuckDB's own has."""
+        """Count the rows of a table of a DuckDB database."""
         ((self._rows,),) = self.fetch(f"select count(*) from ({self._sql()}\n)")
 
     def database(self) -> DuckDatabase:
-        """Return DuckDB, which can sum the rows where they lie."""
+        """Return DuckDB, which can compute sums over the rows."""
         return DuckDatabase(self.fetch, self.stream, self._sql())
 
     def fetch(self, sql: str, arrow: bool = False) -> Any:
-        """Return what a query over the table gives: rows, or an Arrow table."""
+        """Return the result of a query over the table: rows, or an Arrow table."""
         while True:
             try:
                 found = self.connection.sql(sql)
@@ -203,16 +203,16 @@ class DuckSource(Source):
 
 
 class DuckDatabase(TableDatabase):
-    """DuckDB, as what sums a table.
+    """DuckDB as the database that computes the sums of a table.
 
     Parameters
     ----------
     asked
-        Returns what a query gives.
+        Returns the result of a query.
     streamed
-        Yields what a query gives, batch by batch.
+        Yields the result of a query, batch by batch.
     select
-        A query that gives the table.
+        A query that returns the table.
     """
 
     dialect = DUCKDB
@@ -226,12 +226,12 @@ class DuckDatabase(TableDatabase):
         self._streamed = streamed
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives."""
+        """Return the result of a query as rows."""
         rows: list[tuple[Any, ...]] = self._asked(sql)
         return rows
 
     def arrow(self, sql: str) -> pa.Table:
-        """Return what a query gives as an Arrow table."""
+        """Return the result of a query as an Arrow table."""
         return self._asked(sql, arrow=True)
 
     def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
@@ -248,7 +248,7 @@ def _duckdb() -> Any:
 
 
 def literal(value: Any) -> str:
-    """Return a value as SQL writes it.
+    """Return a value as an SQL literal.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _COMPRESSED = (".gz", ".zst")
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are read."""
+    """Options for reading files."""
 
     query: str | None
     dialect: Dialect
@@ -89,7 +89,7 @@ def open_list(locations: list[str], how: FileOptions) -> Source:
 
 
 def _open_files(name: str, files: list[str], how: FileOptions, folder: str = "") -> Source:
-    """Open files of one format; folders below ``folder`` that are called ``column=value`` are columns."""
+    """Open files of one format; folders below ``folder`` that are named ``column=value`` are columns."""
     partitions = _partitions(files, folder)
     hidden = _hidden(folder, partitions)
     kind = _format(files[0])
@@ -103,23 +103,23 @@ def _open_files(name: str, files: list[str], how: FileOptions, folder: str = "")
 
 
 def _relation(files: list[str], partitions: Sequence[str]) -> str:
-    """Return what files of Parquet or JSON lines hold, in SQL."""
+    """Return Parquet or JSON lines files as an SQL relation."""
     function, union = ("read_json", "") if _format(files[0]) == "json" else ("read_parquet", ", union_by_name = true")
     return f"{function}({literal(files)}{union}, hive_partitioning = {literal(bool(partitions))})"
 
 
 def _hidden(folder: str, partitions: Sequence[str]) -> list[str]:
-    """Return the columns that folders above a folder stand for, which are none of the table in it."""
+    """Return the partition columns of folders above the named folder, which are not columns of the table."""
     return [key for key in _keys(Path(folder).parts) if key not in partitions] if partitions else []
 
 
 def _keys(parts: Sequence[str]) -> list[str]:
-    """Return the columns that folders called ``column=value`` stand for."""
+    """Return the partition columns of a path: folders named ``column=value``."""
     return [part.partition("=")[0] for part in parts if part.partition("=")[0] and "=" in part]
 
 
 def _partitions(files: Sequence[str], folder: str) -> list[str]:
-    """Return the columns that the folders of files stand for, which must be the same for all."""
+    """Return the partition columns of files; raise if they differ."""
     found: dict[tuple[str, ...], str] = {}
     for file in files:
         below = PurePosixPath(Path(file).as_posix().removeprefix(Path(folder).as_posix()) if folder else file)
@@ -138,7 +138,7 @@ def _said(keys: Sequence[str]) -> str:
 
 
 def _files(path: str) -> list[str]:
-    """Return the files that a path, a folder or a glob stands for."""
+    """Return the files of a path, a folder or a glob."""
     place = Path(path)
     if place.is_dir():
         found = _tables(path, _files_below(place))
@@ -153,7 +153,7 @@ def _files(path: str) -> list[str]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the files of a folder, and of folders in it that are called ``column=value``."""
+    """Yield the files of a folder, and of its subfolders named ``column=value``."""
     for each in sorted(folder.iterdir()):
         if each.is_file():
             yield str(each)
@@ -162,17 +162,17 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 
 def _tables(path: str, files: Iterator[str]) -> list[str]:
-    """Return those of the files of a folder that are tables."""
+    """Return the files of a folder that are tables."""
     found = [file for file in files if _format(file, None) and not PurePosixPath(file).name.startswith(("_", "."))]
     plain = [file for file in found if not file.endswith((".txt", ".data"))]
-    found = plain or found  # notes beside tables are no tables
+    found = plain or found  # notes beside tables are not tables
     if not found:
         raise TableError(f"{path} is a folder without tables (.csv, .parquet, .arrow, .jsonl ...): name another")
     return found
 
 
 def _kinds(path: str, files: Sequence[str]) -> set[str | None]:
-    """Return the only format of files; raise where there are several."""
+    """Return the format of files; raise if there are several."""
     kinds = {_format(file) for file in files}
     if len(kinds) > 1:
         raise TableError(
@@ -182,7 +182,7 @@ def _kinds(path: str, files: Sequence[str]) -> set[str | None]:
 
 
 def _open_remote(locations: list[str], how: FileOptions) -> Source:
-    """Open files of an object store: Parquet is read where it is, and others are copied to this machine."""
+    """Open files of an object store: Parquet is read in place, other formats are downloaded."""
     url, _, inner = locations[0].partition("::")
     places = [_remote(each.partition("::")[0]) for each in locations]
     if any(place.files is not places[0].files for place in places):
@@ -223,7 +223,7 @@ def _remote(url: str) -> RemotePath:
 
 
 def _remote_files(place: RemotePath) -> tuple[list[str], str]:
-    """Return the tables that a URL stands for, as its file system spells them, and the folder, if it is one."""
+    """Return the paths of the tables of a URL in its file system, and the folder, if it is one."""
     files = place.find()
     if not files:
         raise FileNotFoundError(f"there is no file {place.url}: check its name and folder")
@@ -235,9 +235,9 @@ def _remote_files(place: RemotePath) -> tuple[list[str], str]:
 
 
 def _copied(place: RemotePath, files: Sequence[str], folder: str, to: str) -> list[str]:
-    """Copy files to a folder of this machine, in folders of the same names; return the copies."""
+    """Download files to a local folder, with their subfolders, and return the copies."""
     strange = next((file for file in files if ".." in PurePosixPath(file).parts), None)
-    if strange is not None:  # it would be written elsewhere
+    if strange is not None:  # it would be written outside the folder
         raise TableError(f"{place.url_of(strange)} has '..' in its name: copy it to another name")
     copies = [Path(to, file.removeprefix(folder).lstrip("/")) for file in files]
     for file, copy in zip(files, copies, strict=True):
@@ -247,14 +247,14 @@ def _copied(place: RemotePath, files: Sequence[str], folder: str, to: str) -> li
 
 
 def _format(file: str, otherwise: str | None = "csv") -> str | None:
-    """Return which format a file's name says it has."""
+    """Return the format of a file by its name."""
     path = Path(file)
     suffix = Path(path.stem).suffix if path.suffix.lower() in _COMPRESSED else path.suffix
     return _FORMATS.get(suffix.lower(), otherwise)
 
 
 def _open_arrow(name: str, files: list[str], query: str | None, partitions: Sequence[str], folder: str) -> Source:
-    """Open files of Arrow: of its file format, which Feather is too, or of its stream format (.arrows)."""
+    """Open Arrow files: the file format, which is also Feather's, or the stream format (.arrows)."""
     pa = arrow()
     import pyarrow.dataset as ds
 
@@ -277,7 +277,7 @@ def _open_arrow(name: str, files: list[str], query: str | None, partitions: Sequ
             name, data, query, [(file, found.names) for file, found in zip(files, schemas, strict=True)]
         )
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise TableError(f"{name} is no Arrow file, or a damaged one ({error})") from None
+        raise TableError(f"{name} is not an Arrow file, or is damaged ({error})") from None
 
 
 def _is_arrow_stream(file: str) -> bool:
@@ -286,7 +286,7 @@ def _is_arrow_stream(file: str) -> bool:
 
 
 def _open_arrow_streams(name: str, files: list[str], query: str | None) -> Source:
-    """Open files of Arrow's stream format."""
+    """Open files of the Arrow stream format."""
     pa = arrow()
 
     def batches() -> Iterator[Any]:
@@ -336,7 +336,7 @@ _STARTS = (
 
 
 def _copy_standard_input() -> str:
-    """Return a temporary file with all that standard input holds: it is read more than once."""
+    """Copy standard input to a temporary file, since it is read more than once."""
     if sys.stdin is None or sys.stdin.isatty():
         raise TableError("standard input is a terminal: pipe a table into it, or name a file")
     start = sys.stdin.buffer.read(16)

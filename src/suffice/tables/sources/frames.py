@@ -14,7 +14,7 @@ from suffice.tables.sources.base import BATCH, ArrowSource, Source, arrow
 from suffice.tables.sources.duckdb import DuckSource
 from suffice.user_warnings import warn_user
 
-#: A cluster's data frame with more cells than this (0.8 GB of numbers) is not fetched without being asked to.
+#: Largest number of cells (0.8 GB of numbers) that is fetched from a cluster without ``collect=True``.
 MAX_FETCHED_CELLS = 100_000_000
 
 
@@ -45,7 +45,7 @@ def open_frame(table: Any, query: str | None, collect: bool) -> Source:
 
 
 def _categorical_columns(table: Any) -> frozenset[str]:
-    """Return the columns of a categorical type of a data frame; in an Arrow table, a dictionary is but an encoding."""
+    """Return the columns of a categorical type of a data frame; a dictionary of an Arrow table is only an encoding."""
     import narwhals as nw
 
     frame = nw.from_native(table, pass_through=True)
@@ -63,12 +63,12 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _arrow_dataset(table: Any) -> Any:
     """Return a dataset of pyarrow; None for anything else."""
-    module = sys.modules.get("pyarrow.dataset")  # whoever has one has imported it
+    module = sys.modules.get("pyarrow.dataset")  # if pyarrow is not imported, there is none
     return table if module is not None and isinstance(table, module.Dataset) else None
 
 
 def _open_batches(table: Any) -> Source | None:
-    """Open data frames that come one after another; None for anything else."""
+    """Open a stream of data frames; None for anything else."""
     if isinstance(table, Iterator):
         return _spill_frames(table)
     if callable(getattr(table, "collect_batches", None)):  # a lazy frame of Polars
@@ -80,7 +80,7 @@ def _open_batches(table: Any) -> Source | None:
 
 
 def _collect_frames(table: Any) -> Any:
-    """Return data frames that come one after another as one table; anything else as it is."""
+    """Return a list of data frames as one table; anything else unchanged."""
     if not isinstance(table, Iterator) and (not callable(table) or hasattr(table, "__arrow_c_stream__")):
         return table
     source = _open_batches(table)
@@ -89,7 +89,7 @@ def _collect_frames(table: Any) -> Any:
 
 
 def _spill_frames(frames: Iterator[Any]) -> Source:
-    """Keep data frames that can be read once: in memory while they are small, else in a temporary file."""
+    """Store data frames that can be read only once: in memory if they are small, else in a temporary file."""
     spill = Spill()
     try:
         schemas, rows = _survey(frames, spill)
@@ -109,7 +109,7 @@ def _spill_frames(frames: Iterator[Any]) -> Source:
 
 
 def _survey(frames: Iterator[Any], spill: Spill | None = None) -> tuple[list[Any], int]:
-    """Return the schemas of data frames, and how many rows they have; keep them, where a spill is given."""
+    """Return the schemas of data frames and their number of rows; with a spill, store them."""
     schemas: dict[Any, None] = {}
     rows = 0
     for batch in _record_batches(frames):
@@ -121,7 +121,7 @@ def _survey(frames: Iterator[Any], spill: Spill | None = None) -> tuple[list[Any
 
 
 def _packed(batch: Any) -> Any:
-    """Return a batch as bytes, which hold no more than its rows."""
+    """Serialise a batch, without other rows of its buffers."""
     import numpy as np
 
     pa = arrow()
@@ -136,18 +136,18 @@ def _unpacked(data: Any) -> Any:
 
 
 class BatchSource(Source):
-    """Data frames that come one after another, each time that a function is called.
+    """A stream of data frames, which a function starts for each pass.
 
     Parameters
     ----------
     name
-        What it is called in messages.
+        Name of the table in messages.
     start
-        Returns an iterator over data frames, or batches of Arrow, each time with the same rows.
+        Returns an iterator over data frames or Arrow batches, with the same rows at each call.
     schemas
-        The columns of all of these: each has some of them.
+        The distinct schemas of the data frames.
     rows
-        How many rows there are, where that is known.
+        Number of rows, if it is known.
     """
 
     def __init__(self, name: str, start: Callable[[], Any], schemas: Sequence[Any], rows: int | None = None) -> None:
@@ -161,7 +161,7 @@ class BatchSource(Source):
         try:
             self._schema = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise TableError(f"the data frames of {name} do not go together ({error}): give columns one type") from None
+            raise TableError(f"the data frames of {name} differ ({error}): give each column one type") from None
         _check_names(self._schema.names)
 
     def schema(self) -> Any:
@@ -179,7 +179,7 @@ class BatchSource(Source):
             yield batch if columns is None else batch.select(list(columns))
 
     def rows(self) -> int | None:
-        """Return how many rows there are, where that is known."""
+        """Return the number of rows, if it is known."""
         return self._rows
 
     def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
@@ -198,7 +198,7 @@ def _start_stream(start: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _record_batches(frames: Iterator[Any]) -> Iterator[Any]:
-    """Yield the rows of data frames as batches of Arrow."""
+    """Yield the rows of data frames as Arrow batches."""
     for number, frame in enumerate(frames):
         with numbered(number):
             yield from (batch for batch in _arrow_table(frame, False).to_batches(BATCH) if batch.num_rows)
@@ -231,7 +231,7 @@ def _arrow_table(table: Any, collect: bool) -> Any:
 
 
 def _check_fetch_size(frame: Any, kind: type) -> None:
-    """Say how much of a cluster's data frame is fetched, and refuse where that is much."""
+    """Warn how much of a cluster's data frame is fetched; raise if it is too much."""
     library = {"dask": "Dask", "pyspark": "Spark", "sqlframe": "Spark"}.get(kind.__module__.partition(".")[0])
     if library is None:
         return
@@ -255,7 +255,7 @@ def _check_fetch_size(frame: Any, kind: type) -> None:
 
 
 def _pandas_to_arrow(frame: Any) -> Any:
-    """Return a pandas frame without its index; columns of mixed types as they are written."""
+    """Return a pandas frame without its index as Arrow; columns of mixed types become strings."""
     pa = arrow()
     repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if repeated:
@@ -273,7 +273,7 @@ def _pandas_to_arrow(frame: Any) -> Any:
 def dataset_source(
     name: str, data: Any, query: str | None, columns: Sequence[tuple[str, Sequence[str]]] = ()
 ) -> Source:
-    """Return a dataset of pyarrow as a source; its rows are counted where files hold their number."""
+    """Return a dataset of pyarrow as a source; rows are counted if files store their number."""
     if query:
         return DuckSource(name, "", query=query, frame=data)
     counted = getattr(getattr(data, "format", None), "default_extname", "") in ("parquet", "feather", "ipc", "arrow")

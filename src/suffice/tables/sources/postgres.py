@@ -21,7 +21,7 @@ from suffice.tables.sources.base import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: What types are read as that the driver hands on as they are: decimals as numbers, names of all kinds as strings.
+#: Types that are cast on reading: decimals to floats, other scalar types to strings.
 _READ_AS = {"numeric": "::float8", "money": "::numeric::float8", "uuid": "::text", "citext": "::text"}
 
 
@@ -29,7 +29,7 @@ class PostgresSource(Source):
     """A table of a PostgreSQL server, or a query that it runs."""
 
     def __init__(self, location: str, query: str | None) -> None:
-        host = re.match(r"\w+://[^/]*\]", location)  # an IPv6 host such as [::1] ends here
+        host = re.match(r"\w+://[^/]*\]", location)  # the end of an IPv6 host such as [::1]
         start = host.end() if host else 0
         place, _, table = location[start:].partition("::")
         address = location[:start] + place
@@ -41,7 +41,7 @@ class PostgresSource(Source):
 
     @contextmanager
     def _answer(self, sql: str) -> Iterator[Any]:
-        """Yield the batches that a query gives, over a connection of its own."""
+        """Yield the result of a query in batches, over a new connection."""
         with (
             translate_errors(self.name, self._address),
             _driver().connect(self._address) as connection,
@@ -53,7 +53,7 @@ class PostgresSource(Source):
 
     @cached_property
     def _described(self) -> tuple[str, pa.Schema]:
-        """The query that gives the table, its columns of types that Arrow can hold; and these types."""
+        """The query that returns the table, cast to types that Arrow has; and these types."""
         with (
             translate_errors(self.name, self._address),
             _driver().connect(self._address) as connection,
@@ -75,7 +75,7 @@ class PostgresSource(Source):
             return select, schema(select)
 
     def _given(self, cursor: Any) -> str:
-        """Return the query that gives the table as it is; schema.table is a table of a schema, if none is called so."""
+        """Return the query without casts; ``schema.table`` is a table of a schema, unless a table has that name."""
         if self._query is not None:
             return self._query
         table, parts = quoted(self.name), quoted_path(self.name, POSTGRESQL)
@@ -87,7 +87,7 @@ class PostgresSource(Source):
 
     @property
     def select(self) -> str:
-        """The query that gives the table, its columns of types that Arrow can hold."""
+        """The query that returns the table, cast to types that Arrow has."""
         return self._described[0]
 
     def schema(self) -> pa.Schema:
@@ -101,14 +101,14 @@ class PostgresSource(Source):
             yield from reader
 
     def database(self) -> PostgresDatabase:
-        """Return the server, which can sum the rows where they lie."""
+        """Return the server, which can compute sums over the rows."""
         return PostgresDatabase(self._address, self.select, self.name)
 
 
 class PostgresDatabase(TableDatabase):
-    """A PostgreSQL server, as what sums a table.
+    """A PostgreSQL server as the database that computes the sums of a table.
 
-    All queries see the table as it was at the first of them, whatever is written to it meanwhile.
+    All queries see the table as of the first query, whatever is written to it meanwhile.
     """
 
     dialect = POSTGRESQL
@@ -121,50 +121,51 @@ class PostgresDatabase(TableDatabase):
 
     @cached_property
     def _connection(self) -> Any:
-        connection = _driver().connect(self._address, autocommit=True)  # the one transaction is begun and kept here
+        connection = _driver().connect(self._address, autocommit=True)  # the transaction is started and kept below
         weakref.finalize(self, _close, connection)
         with connection.cursor() as cursor:
             cursor.execute("begin isolation level repeatable read read only")
-            # Compiling hundreds of aggregates takes longer than it saves: seconds, for the products of 20 columns.
+            # JIT compilation of hundreds of aggregates costs more than it saves: seconds for the products of 20
+            # columns.
             cursor.execute("set local jit = off")
         return connection
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives."""
-        rows: list[tuple[Any, ...]] = self._answered(sql, lambda cursor: list(cursor.fetchall()))
+        """Return the result of a query as rows."""
+        rows: list[tuple[Any, ...]] = self._run(sql, lambda cursor: list(cursor.fetchall()))
         return rows
 
     def arrow(self, sql: str) -> pa.Table:
-        """Return what a query gives as an Arrow table."""
-        return self._answered(sql, lambda cursor: cursor.fetch_arrow_table())
+        """Return the result of a query as an Arrow table."""
+        return self._run(sql, lambda cursor: cursor.fetch_arrow_table())
 
-    def _answered(self, sql: str, fetched: Callable[[Any], Any]) -> Any:
+    def _run(self, sql: str, fetched: Callable[[Any], Any]) -> Any:
         with translate_errors(self._name, self._address), self._connection.cursor() as cursor:
             cursor.execute("savepoint question")
             try:
                 cursor.execute(sql)
                 return fetched(cursor)
             except _driver().Error:
-                with suppress(_driver().Error, OSError):  # so that others can be asked, if the server is still there
+                with suppress(_driver().Error, OSError):  # so that later queries can run, if the server is still there
                     cursor.execute("rollback to savepoint question")
                 raise
 
     def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
-        """Yield somewhat more rows than are wanted, drawn by the server: reading all takes as long as summing them."""
+        """Yield a random sample that the server draws, somewhat larger than the share: reading all rows is slow."""
         self.ask(f"select setseed({np.random.default_rng(seed).random()})")
         most = min(1.0, share + 5 * float(np.sqrt(share / max(rows, 1))))
         found = self.arrow(f"select * from ({select}) as rows where random() < {most!r}")
         return list(found.to_batches())
 
     def close(self) -> None:
-        """Let go of the table, which others may wait to change."""
+        """End the transaction, for which others may wait to change the table."""
         if "_connection" in vars(self):
             _close(self._connection)
 
 
 @contextmanager
 def translate_errors(name: str, address: str) -> Iterator[None]:
-    """Turn what the driver raises into one sentence about a table, without the password of the address."""
+    """Raise errors of the driver as a TableError of one sentence, without the password of the URL."""
     error_type = _driver().Error
     try:
         yield
@@ -179,7 +180,7 @@ def translate_errors(name: str, address: str) -> Iterator[None]:
 
 
 def _secrets(address: str) -> list[str]:
-    """Return the passwords that an address holds, as they are written and as they are read."""
+    """Return the passwords of a URL, percent-encoded and decoded."""
     userinfo = address.partition("://")[2].rpartition("@")[0]
     written = [userinfo.partition(":")[2], *re.findall(r"password=([^&\s]+)", address)]
     return sorted({each for text in written if text for each in (text, unquote(text))}, key=len, reverse=True)
@@ -194,11 +195,11 @@ def _driver() -> Any:
 
 
 def _close(connection: Any) -> None:
-    with suppress(Exception):  # it is gone already
+    with suppress(Exception):  # the connection is closed already
         connection.close()
 
 
 def _read_as(field: Any) -> str:
-    """Return how a column's type is changed on reading."""
+    """Return the cast of a column on reading."""
     kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
     return "::text" if kind.startswith("unnamed<oid") else _READ_AS.get(kind, "")

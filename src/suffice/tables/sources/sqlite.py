@@ -1,4 +1,4 @@
-"""SQLite's files, read by Python's own module: cells have types there, columns hardly."""
+"""SQLite files, read by Python's sqlite3; types belong to cells there, not to columns."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class SqliteSource(Source):
             with closing(self._connect()) as connection:
                 found = connection.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
         except sqlite3.Error as error:
-            raise TableError(f"{self._file} is no SQLite file that can be read, or a damaged one ({error})") from None
+            raise TableError(f"{self._file} is not a readable SQLite file, or is damaged ({error})") from None
         return [name for (name,) in found if not name.startswith("sqlite_")]
 
     def schema(self) -> pa.Schema:
-        """Return the names and types of the columns, which the first rows decide."""
+        """Return the names and types of the columns, inferred from the first rows."""
         first = next(self.batches(), None)
         if first is None:
             raise TableError(f"{self.name} has no rows: there is nothing to learn from")
@@ -58,7 +58,7 @@ class SqliteSource(Source):
                 raise TableError(f"the query cannot be run by SQLite ({error})") from None
 
     def _array(self, name: str, cells: list[Any]) -> Any:
-        """Return a column's cells as the type that its first rows had, or else as strings."""
+        """Return the cells of a column in the type of its first rows, else as strings."""
         pa = arrow()
         known = self._types.get(name)
         try:
