@@ -181,7 +181,7 @@ def test_models_must_be_alike(
     assert "'sold_fast' and 'garden'" in refused("merge", nb, other, "-o", whole, code=1)
     done("fit", houses, "-t", "sold_fast", "-m", "nb", "--kind", "built=category", "-o", other)
     sentence = refused("merge", nb, other, "-o", whole, code=1)
-    assert "'built' for numeric and category" in sentence
+    assert "'built' is numeric in one model and category in the other" in sentence
     assert not whole.exists()
 
 

@@ -235,9 +235,9 @@ def test_models_that_differ_cannot_be_added() -> None:
         model + fitted(B, "gda")
     with pytest.raises(TableError, match="of the target 'sold' and 'garden' cannot be merged"):
         model + suffice.fit(A[PREDICTORS], "garden", "nb")
-    with pytest.raises(TableError, match="column 'rooms' for count and numeric: fit both with"):
+    with pytest.raises(TableError, match="column 'rooms' is count in one model and numeric in the other: fit both"):
         model + suffice.fit(A[[*PREDICTORS, "sold"]], "sold", "nb", columns={**KINDS, "rooms": "numeric"})
-    with pytest.raises(TableError, match=r"column 'price' for .* and numeric"):
+    with pytest.raises(TableError, match=r"column 'price' is .* in one model and numeric"):
         model + suffice.fit(A, "sold", "nb", columns=KINDS)
     with pytest.raises(TypeError, match="unsupported operand"):
         model + 1

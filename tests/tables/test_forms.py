@@ -242,7 +242,7 @@ def test_a_few_cells_far_out_do_not_make_posteriors_uniform(form: str) -> None:
     ("form", "table", "target", "message"),
     [
         ("text", TABLE, "sold", "reads text, and no column holds any"),
-        ("local", TABLE, "street", "two classes apart; the target has 3"),
+        ("local", TABLE, "street", "predicts two classes; the target has 3"),
     ],
 )
 def test_forms_that_cannot_be_are_refused(form: str, table: pd.DataFrame, target: str, message: str) -> None:

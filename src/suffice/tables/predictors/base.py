@@ -86,7 +86,7 @@ class Predictor(ABC):
     def unsupported(self, what: str) -> TableError:
         """Return the error about an operation that this model does not support."""
         return TableError(
-            f"a {self.model_type.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums.  "
+            f"a {self.model_type.name!r} model cannot {what}: it is fitted to the rows themselves and keeps no sums. "
             "Fit it again to the rows that should count, or use nb, gda, linear or text"
         )
 

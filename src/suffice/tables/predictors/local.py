@@ -33,7 +33,7 @@ class LocalPredictor(Predictor):
         self.design = build_design(sample)
         if self.design.width > _NEAR:
             raise TableError(
-                f"the model 'local' would measure distances in {self.design.width} columns, and {_NEAR} are the  "
+                f"the model 'local' would measure distances in {self.design.width} columns, and {_NEAR} are the "
                 "most: leave some out, or use another model"
             )
         family: Any = "bernoulli" if self.task == "classes" else "gaussian"
