@@ -21,9 +21,9 @@ from suffice.data.sample import draw_rows, merge_samples, take_rows
 from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
 from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, taken
 from suffice.kernels.protocol import Kernels
-from suffice.statistics.base import Statistics
+from suffice.statistics.base import Addable
 
-S = TypeVar("S", bound=Statistics)
+S = TypeVar("S", bound=Addable)
 A = TypeVar("A")
 R = TypeVar("R")
 

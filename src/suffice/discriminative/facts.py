@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
-from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.engine import default_engine
-from suffice.kernels.libraries import is_foreign
 from suffice.solvers import Newton
-from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
 
 #: Families whose log-likelihood is taken at the deviance over the rows as the dispersion, as in R.
@@ -96,21 +93,21 @@ def facts_of(
     gaussian that is where it is largest), that of others with a dispersion at the one of standard errors.
     Quasi-likelihoods, of counts or classes with a dispersion, have none.
     """
-    response, pinned = likelihood.response, likelihood.pinned(theta)
+    response, pinned = likelihood.response, likelihood.pinned(theta) if likelihood.symmetric else theta
     check_dispersion(response, dispersion)
     wanted = response.likelihood.has_dispersion or dispersion == "pearson"
     what = partial(_terms, response, pinned, likelihood.intercept, weights, wanted)
-    terms = reduce(_Terms.plus, likelihood.data.map(what))
+    terms = likelihood.data.sum(what)
     best = terms.saturated if response.likelihood.has_deviance else np.nan
     null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
-    deviance, null_deviance = (float(np.maximum(2 * (best - each), 0.0)) for each in (value, null))
+    deviance, null_deviance = np.maximum(2 * (best - np.array([value, null])), 0.0).tolist()
     if response.family is Gaussian:
         # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
         deviance = terms.pearson
         if not likelihood.intercept:
             null_deviance = _at_zero(likelihood, pinned, Response.deviance)
         elif not terms.offset:
-            null_deviance = float(terms.targets.spread[0, 0])
+            null_deviance = float(terms.spread[0])
     free = terms.rows - rank
     estimated = terms.pearson / free if free > 0 else np.nan
     known = dispersion if isinstance(dispersion, int | float) else None
@@ -168,16 +165,19 @@ def _null_value(likelihood: NegativeLogLikelihood, terms: _Terms) -> float:
     response, counts = likelihood.response, terms.counts
     if not terms.offset and response.family is Multinomial:
         return float((counts[counts > 0] * np.log(counts[counts > 0] / counts.sum())).sum())
-    mean = terms.targets.mean[0]
-    if not terms.offset and len(mean) == 1 and response.predictors(1) == 1:
-        start = response.start(mean[0])  # the value is linear in y: one row with the mean stands for all
+    mean = terms.mean
+    if not terms.offset and likelihood.predictors == len(mean) == 1:
+        # The value is linear in y: one row with the mean stands for all.
+        if mean[0] >= 0 or response.link.name == "identity":
+            return likelihood.weight * float(response.saturated(mean)[0])
+        start = response.start(mean[0])  # other links have no negative means
         return likelihood.weight * float(response.curve(start[None, :], mean).value[0])
     targets = len(counts) if response.family is Multinomial else len(mean)
     start = np.zeros((1, response.predictors(targets)))
     only = NegativeLogLikelihood(likelihood.data.transform(_without_features), response, intercept=True)
     if response.family is not Multinomial:
         each = mean if response.vector_targets else mean[0]
-        start[0] = response.start(each, (terms.targets.spread[0] / terms.targets.weight).reshape(np.shape(each)))
+        start[0] = response.start(each, (terms.spread / terms.weight).reshape(np.shape(each)))
     return -Newton().minimise(only, start).value
 
 
@@ -186,10 +186,13 @@ def _without_features(batch: Batch, _: Any) -> Batch:
     return Batch(np.empty((batch.x.shape[0], 0)), batch.y, batch.weight, batch.offset, batch.start, batch.stop)
 
 
-class _Terms(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Terms:
     """What the rows of a fit add up to."""
 
-    targets: DiagonalMoments  #: of y, one class
+    weight: float  #: of the rows
+    mean: FloatArray  #: (k,), of y
+    spread: FloatArray  #: (k,), the sum of the squares of y about its mean
     counts: FloatArray  #: the weight of each class, of a multinomial family
     offset: bool  #: whether rows have offsets
     rows: float  #: the weight of the rows, each of several trials counted once
@@ -199,12 +202,25 @@ class _Terms(NamedTuple):
     log_weight: float  #: the sum of the logs of weights that are precisions, of a gaussian family
     pearson: float  #: the squares of what is left of y over V(mean), where a dispersion is estimated
 
-    def plus(self, other: _Terms) -> _Terms:
+    def __add__(self, other: _Terms) -> _Terms:
         """Return the terms of both."""
+        weight = self.weight + other.weight
+        away, share = other.mean - self.mean, other.weight / weight if weight > 0 else 0.0
         longest = max(len(self.counts), len(other.counts))
         mine, theirs = (np.pad(each.counts, (0, longest - len(each.counts))) for each in (self, other))
-        sums = [one + two for one, two in zip(self[3:], other[3:], strict=True)]
-        return _Terms(self.targets + other.targets, mine + theirs, self.offset or other.offset, *sums)
+        return _Terms(
+            weight=weight,
+            mean=self.mean + share * away,
+            spread=self.spread + other.spread + share * self.weight * away**2,
+            counts=mine + theirs,
+            offset=self.offset or other.offset,
+            rows=self.rows + other.rows,
+            saturated=self.saturated + other.saturated,
+            base=self.base + other.base,
+            logs=self.logs + other.logs,
+            log_weight=self.log_weight + other.log_weight,
+            pearson=self.pearson + other.pearson,
+        )
 
 
 def _terms(
@@ -213,20 +229,22 @@ def _terms(
     """Return the terms of a batch."""
     name = response.family.name
     y, weights = part.y[part.start : part.stop], None if part.weight is None else part.weight[part.start : part.stop]
-    classes, there = name == "multinomial", is_foreign(part.y)
+    classes, there = name == "multinomial", not isinstance(part.y, np.ndarray)
     if there and name not in ("bernoulli", "multinomial"):
         y, there = to_host(y), False
-    columns = np.zeros((y.shape[0], 1)) if classes else y if y.ndim == 2 else y[:, None]
-    if not there:
-        columns = np.asarray(columns, dtype=np.float64)
-    moments = kernels if there and not classes else default_engine().kernels
+    weight = float(y.shape[0] if weights is None else weights.sum())
+    mean = variance = np.zeros(y.shape[1:])
+    if weight > 0 and not classes:
+        mean, variance = target_moments(y, weights)
     counts: npt.NDArray[Any] = np.empty(0)
     if classes:
         counts = kernels.class_weights(part, theta.shape[1] + 1) if there else np.bincount(y, weights=weights)
     trials = None if part.trials is None else to_host(part.trials[part.start : part.stop])
     often = weights if trials is None or weights is None else to_host(weights) / trials
     terms = _Terms(
-        targets=DiagonalMoments.of(Batch(columns, None, weights), moments),
+        weight=weight,
+        mean=np.atleast_1d(mean),
+        spread=np.atleast_1d(variance * weight),
         counts=counts.astype(np.float64),
         offset=part.offset is not None,
         rows=float(y.shape[0] if often is None else often.sum()),
@@ -245,9 +263,8 @@ def _terms(
     z = z if isinstance(z, np.ndarray) else to_host(z)
     if part.offset is not None:
         z = z + part.offset[part.start : part.stop].reshape(len(y), -1)
-    mean = np.asarray(response.mean(z))
     y, weights = to_host(y), None if weights is None else to_host(weights)
-    return terms._replace(pearson=_total(response.pearson(mean, y), weights))
+    return replace(terms, pearson=_total(response.pearson(np.asarray(response.mean(z)), y), weights))
 
 
 def _total(values: FloatArray, weights: FloatArray | None) -> float:

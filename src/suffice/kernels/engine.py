@@ -20,9 +20,9 @@ import numpy as np
 
 from suffice.kernels.libraries import is_foreign, joined
 from suffice.kernels.protocol import Kernels
-from suffice.statistics.base import Cost, Statistics, Summariser
+from suffice.statistics.base import Addable, Cost, Summariser
 
-S = TypeVar("S", bound=Statistics)
+S = TypeVar("S", bound=Addable)
 R = TypeVar("R")
 A = TypeVar("A")
 

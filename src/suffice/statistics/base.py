@@ -6,7 +6,7 @@ import dataclasses
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ S = TypeVar("S", bound="Statistics")
 
 #: Subtraction may cost this many of float64's 15.9 decimal digits; past it, it refuses.
 DIGITS_ALLOWED = 9.0
+
+
+class Addable(Protocol):
+    """A value whose sum over parts of the rows is that of all rows: a statistic, or the like."""
+
+    def __add__(self, other: Self, /) -> Self: ...
 
 
 class NegativeEvidenceError(ValueError):
