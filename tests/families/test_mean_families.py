@@ -130,8 +130,10 @@ def test_what_a_family_is_not():
         Tweedie(2)
     with pytest.raises(ValueError, match=r"power is 2.5; it must be above 1 and below 2$"):
         Tweedie(2.5)
-    with pytest.raises(ValueError, match=r"'negative_binomial' has parameters: give NegativeBinomial\(theta=...\)"):
-        as_family("negative_binomial")
+    with pytest.raises(ValueError, match=r"'tweedie' has parameters: give Tweedie\(power=...\)"):
+        as_family("tweedie")
+    with pytest.raises(ValueError, match="theta of NegativeBinomial is not known: give it, or let GLM estimate it"):
+        NegativeBinomial().variance_function([1.0])
     with pytest.raises(TypeError, match=r"the family Tweedie needs arguments .*: give Tweedie\(power=...\)"):
         as_family(Tweedie)
     with pytest.raises(TypeError, match="family must be a name, or a class or an instance of Family; got 3"):
@@ -197,3 +199,12 @@ def test_canonical_names_the_link_under_which_the_predictor_is_eta():
     np.testing.assert_allclose(Response.of(family, "canonical").mean(eta[:, None]), MEANS, rtol=1e-12)
     with pytest.raises(ValueError, match="there is no response beta/canonical; there are: gaussian/identity"):
         Response.of("beta", "canonical")
+
+
+@pytest.mark.parametrize("theta", [0.3, 2.0, 500.0])
+def test_the_score_of_theta_is_the_derivative_of_the_log_likelihood(theta):
+    y, mean, h = np.array([0.0, 1.0, 5.0, 40.0]), np.array([0.5, 3.0, 4.0, 20.0]), 1e-3 * theta
+    before, at, after = (NegativeBinomial(theta + step).log_likelihood(y, mean) for step in (-h, 0.0, h))
+    score, information = NegativeBinomial(theta).score(y, mean)
+    np.testing.assert_allclose(score, (after - before) / (2 * h), rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(information, (2 * at - before - after) / h**2, rtol=1e-3, atol=1e-9)

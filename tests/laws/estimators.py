@@ -227,6 +227,7 @@ zeros_and_ones = target(lambda random, z: (random.random(ROWS) < 1 / (1 + np.exp
 three_classes = target(lambda random, z: NAMES[np.argmax(np.c_[z, 0 * z, -z] + random.gumbel(size=(ROWS, 3)), axis=1)])
 separable = target(lambda random, z: np.where(z > 0.2, "yes", "no"))
 events = target(lambda random, z: random.poisson(np.exp(z)).astype(float))
+overdispersed = target(lambda random, z: random.poisson(random.gamma(0.8, np.exp(z + 1.5) / 0.8)).astype(float))
 positive = target(lambda random, z: random.gamma(4.0, np.exp(z) / 4))
 shares = target(lambda random, z: random.beta(2 + np.exp(z), 3.0))
 compositions = target(
@@ -478,6 +479,13 @@ ITERATIVE = [
     regression("PoissonRegression, offset, HC0", made(PoissonRegression, covariance="HC0"), with_offset, y="counts"),
     regression("GammaRegression", GammaRegression, positive, y="positive"),
     regression("GLM negative binomial", made(GLM, NegativeBinomial(theta=2)), events, y="counts"),
+    regression(
+        "GLM negative binomial, theta estimated",
+        made(GLM, NegativeBinomial()),
+        overdispersed,
+        y="counts",
+        refuses={"batch_by_batch": "partial_fit does not estimate theta"},
+    ),
     regression("GLM Tweedie", made(GLM, Tweedie(power=1.5)), positive, y="positive"),
     regression("GLM gaussian", GLM, real, y="numbers"),
     regression(

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from suffice import partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, length, model_for_parts, read_again
-from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
 from suffice.discriminative.regression import Regression, drop_rows_without_weight
 from suffice.estimator import row_wise, scored_dataset
-from suffice.families import Family, Response
+from suffice.families import Family, NegativeBinomial, Response, as_family
 from suffice.families.links import Link
 from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside
 from suffice.solvers import Newton
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
+
+#: Where theta of a negative binomial starts, and how near its steps come to the maximum, relative to theta.
+FIRST_THETA, THETA_PRECISION, THETA_STEPS = 1.0, 1e-10, 60
+#: Relative to the mean, a larger theta is that of a Poisson distribution: its score is rounding error.
+LARGEST_THETA, SMALLEST_THETA = 1e5, 1e-6
 
 
 class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
@@ -182,12 +192,21 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             mine = float(partitioned.sum_over(rows, partial(_deviance, model))[0])
         return float(1 - mine / its) if its > 0 else float(mine == 0)
 
+    def _forget_facts(self) -> None:
+        super()._forget_facts()
+        for name in ("family_", "family_error_"):
+            self.__dict__.pop(name, None)
+
     def _more_settings(self) -> dict[str, Any]:
         classes = getattr(self, "classes_", None)
-        return {"parts": self._parts, "classes": None if classes is None else classes.tolist()}
+        found: dict[str, Any] = {"parts": self._parts, "classes": None if classes is None else classes.tolist()}
+        return {**found, "theta": [self.family_.theta, self.family_error_]} if hasattr(self, "family_") else found
 
     def _restore(self, settings: Any) -> None:
         self._parts = int(settings["parts"])
+        estimated = settings.get("theta")
+        if estimated is not None:
+            self.family_, self.family_error_ = NegativeBinomial(estimated[0]), float(estimated[1])
         if settings["classes"] is not None:
             self.classes_ = validation.classes_array(Labels.of(np.asarray(settings["classes"])))
 
@@ -227,8 +246,9 @@ class GLM(NumberRegression):
     ----------
     family
         ``"gaussian"``, ``"bernoulli"`` (or ``"binomial"``), ``"poisson"``, ``"exponential"``, ``"gamma"``,
-        ``"inverse_gaussian"``, ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of :mod:`suffice.families`, as
-        ``NegativeBinomial(theta=2)`` and ``Tweedie(power=1.5)``; or a :class:`~suffice.families.Family` of your own.
+        ``"inverse_gaussian"``, ``"negative_binomial"``, ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of
+        :mod:`suffice.families`, as ``NegativeBinomial(theta=2)`` and ``Tweedie(power=1.5)``; or a
+        :class:`~suffice.families.Family` of your own. Theta of a negative binomial is estimated unless it is given.
     link
         The canonical one by default; of the inverse Gaussian, of families with parameters and of your own the log or
         another that keeps the mean in its range. ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
@@ -280,6 +300,8 @@ class GLM(NumberRegression):
     solution_ : where the solver stopped, why, and its trace
     separation_ : what separates the classes, or counts of 0, if something does; else None
     facts_ : likelihoods and deviances
+    family_ : the family with its estimated ``theta``, where the family was ``NegativeBinomial()``
+    family_error_ : the standard error of this theta
 
     Examples
     --------
@@ -336,7 +358,89 @@ class GLM(NumberRegression):
         self.link = link
 
     def _response(self) -> Response:
-        return Response.of(self._params.family, self._params.link)
+        family = as_family(self._params.family)
+        if _is_incomplete(family):
+            family = getattr(self, "family_", NegativeBinomial(FIRST_THETA))
+        return Response.of(family, self._params.link)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if _is_incomplete(as_family(self.family)) and self.link == "canonical":
+            raise ValueError("the canonical link depends on theta, which is not known: give theta, or another link")
+
+    def _check_family(self, what: str) -> None:
+        if _is_incomplete(as_family(self.family)):
+            raise ValueError(f"{what} does not estimate theta: use fit, or give NegativeBinomial(theta)")
+
+    def _estimate_family(
+        self, likelihood: NegativeLogLikelihood, start: FloatArray
+    ) -> tuple[NegativeLogLikelihood, FloatArray]:
+        if not _is_incomplete(as_family(self.family)):
+            return likelihood, start
+        coefficients, theta = start, FIRST_THETA
+        # The information about theta and about the coefficients is orthogonal: they are found in turns.
+        for _ in range(self.max_iter):
+            before = theta
+            coefficients = self._solve(likelihood, coefficients, hessian=False)[0].theta
+            theta, error = estimate_theta(likelihood, coefficients, theta)
+            likelihood = replace(likelihood, response=Response.of(NegativeBinomial(theta), self.link))
+            if abs(np.log(theta / before)) <= self.tol:
+                break
+        else:
+            words = f"GLM: theta of the negative binomial did not settle in {self.max_iter} rounds: raise max_iter"
+            warn_user(words, ConvergenceWarning)
+        self.family_, self.family_error_ = NegativeBinomial(theta), error
+        return likelihood, coefficients
+
+    def _shapes(self) -> int:
+        return int(hasattr(self, "family_"))
+
+    def _inference(self) -> Inference:
+        found = super()._inference()
+        if not hasattr(self, "family_"):
+            return found
+        note = f"theta = {self.family_.theta:.6g} was estimated, with a standard error of {self.family_error_:.3g}"
+        return replace(found, notes=(note, *found.notes))
+
+
+def _is_incomplete(family: Any) -> bool:
+    """Whether a family has a parameter that is estimated with the coefficients."""
+    return not isinstance(family, type) and bool(family.unknown)
+
+
+def estimate_theta(likelihood: NegativeLogLikelihood, coefficients: FloatArray, start: float) -> tuple[float, float]:
+    """Return the theta of the negative binomial with the largest likelihood, and its standard error.
+
+    Newton's method in log theta, for given coefficients; each step is a pass over the rows.
+    """
+    log_theta = float(np.log(start))
+    for _ in range(THETA_STEPS):
+        theta = float(np.exp(log_theta))
+        what = partial(_theta_sums, likelihood.response, coefficients, likelihood.intercept, NegativeBinomial(theta))
+        score, information, counts, weight = likelihood.data.reduce(what)
+        slope, curvature = theta * score, theta * theta * information - theta * score
+        step = float(np.clip(slope / curvature if curvature > 0 else np.sign(slope), -1.0, 1.0))
+        log_theta += step
+        if log_theta > np.log(LARGEST_THETA * max(counts / weight, 1.0)):
+            raise ValueError(
+                "theta of NegativeBinomial has no finite estimate: the counts vary no more than those of a Poisson "
+                "distribution; use the family 'poisson', or give theta"
+            )
+        if log_theta < np.log(SMALLEST_THETA):
+            raise ValueError("theta of NegativeBinomial has no estimate above 0: hardly a count is above 0; give theta")
+        if abs(step) <= THETA_PRECISION:
+            break
+    return float(np.exp(log_theta)), float(1 / np.sqrt(information)) if information > 0 else np.nan
+
+
+def _theta_sums(
+    response: Response, coefficients: FloatArray, intercept: bool, family: NegativeBinomial, rows: Batch, engine: Engine
+) -> FloatArray:
+    """Return the sums of theta's score and information, of the counts, and of the weights."""
+    mean = response.mean(predictors_of(coefficients, intercept, rows, engine))
+    y = to_host(rows.y)[rows.start : rows.stop]
+    weight = np.ones(len(y)) if rows.weight is None else to_host(rows.weight)[rows.start : rows.stop]
+    return np.array([weight @ column for column in (*family.score(y, mean), y, np.ones(len(y)))])
 
 
 @cache

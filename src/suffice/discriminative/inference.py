@@ -93,6 +93,7 @@ class Inference:
     covariance_kind: str = "classical"  #: or a robust one of :data:`~suffice.discriminative.robust.COVARIANCES`
     notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
     intercept: bool = True  #: whether the model has one; if not, the null model predicts 0, as in R
+    shapes: int = 0  #: how many parameters of the family were estimated, as theta of a negative binomial
     density: bool = False  #: whether the likelihood is that of a density, which may be larger than 1
     estimates_dispersion: bool = False  #: whether AIC and BIC count the dispersion as a parameter, as in R
     least_squares: bool = False  #: whether it is of a gaussian response under the identity: R² and an F test are known
@@ -139,7 +140,7 @@ class Inference:
     @property
     def n_parameters(self) -> int:
         """How many parameters AIC and BIC count: the rank, and an estimated dispersion, as R's ``logLik`` does."""
-        return self.rank + self.targets * self.estimates_dispersion
+        return self.rank + self.targets * self.estimates_dispersion + self.shapes
 
     @property
     def aic(self) -> float:

@@ -259,6 +259,7 @@ class Regression(LinearPredictor):
                     "'classical', l2=0, or SoftmaxRegression"
                 )
             start = self._start(objective, targets, layout)
+            objective, start = self._estimate_family(objective, start)
             solution, penalty = self._solve(objective, start, self._wants_information(objective))
             self._report(objective, layout, solution, penalty)
         except ValueError:
@@ -287,6 +288,15 @@ class Regression(LinearPredictor):
             free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
         return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free, predictors)
+
+    def _check_family(self, what: str) -> None:
+        """Raise where the family has a parameter that a method does not estimate."""
+
+    def _estimate_family(
+        self, likelihood: NegativeLogLikelihood, start: FloatArray
+    ) -> tuple[NegativeLogLikelihood, FloatArray]:
+        """Return the objective whose family has no unknown parameter, and where its solver starts."""
+        return likelihood, start
 
     def _wants_information(self, likelihood: NegativeLogLikelihood) -> bool:
         """Whether the Hessian at the optimum is computed, for standard errors."""
@@ -574,6 +584,7 @@ class Regression(LinearPredictor):
 
     def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
+        self._check_family("partial_fit")
         first = not self.__sklearn_is_fitted__()
         with self._learning(anew=first):
             data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
@@ -759,6 +770,7 @@ class Regression(LinearPredictor):
         ratio
             The share of l1: 1 is the lasso.
         """
+        self._check_family("path")
         model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
         model._check_settings()
         data, targets = model._encode(as_dataset(X, y=y, sample_weight=sample_weight, offset=offset))
@@ -801,6 +813,10 @@ class Regression(LinearPredictor):
             self._covariance = self._layout.covariance_outward(inverse) * self.facts_.dispersion
         return self._covariance
 
+    def _shapes(self) -> int:
+        """Return how many parameters of the family were estimated, besides the dispersion."""
+        return 0
+
     def _inference(self) -> Inference:
         if not hasattr(self, "facts_"):
             raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
@@ -839,6 +855,7 @@ class Regression(LinearPredictor):
             density=not response.likelihood.is_discrete,
             estimates_dispersion=dispersed,
             least_squares=response.name == "gaussian/identity" and not self._params._penalised(),
+            shapes=self._shapes(),
         )
 
     # The file.

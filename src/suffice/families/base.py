@@ -186,6 +186,11 @@ class Family(ABC):
         return np.where(inside, (values * eta - self.log_partition(eta)) / dispersion + base, -np.inf)
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """The names of parameters that a regression estimates; by default none."""
+        return ()
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The known parameters, by name: the arguments of ``__init__``."""
         names = list(inspect.signature(type(self)).parameters)

@@ -56,9 +56,11 @@ def as_family(family: Any) -> Any:
     if isinstance(family, str):
         name = ALIASES.get(family, family)
         if name in PARAMETRIC:
-            raise ValueError(
-                f"the family {family!r} has parameters: give {_call(PARAMETRIC[name])} of suffice.families"
-            )
+            try:
+                return PARAMETRIC[name]()
+            except TypeError:
+                call = _call(PARAMETRIC[name])
+                raise ValueError(f"the family {family!r} has parameters: give {call} of suffice.families") from None
         if name not in NAMED:
             known = ", ".join((*NAMED, *(_call(each) for each in PARAMETRIC.values())))
             raise ValueError(f"there is no regression for {family!r}; there is for: {known}")
@@ -143,7 +145,10 @@ class Response:
     @property
     def title(self) -> str:
         """The same with the parameters of the family, as in ``NegativeBinomial(theta=2.0)/log``."""
-        return self.name if isinstance(self.family, type) else f"{self.family!r}/{self.link.name}"
+        if isinstance(self.family, type):
+            return self.name
+        parameters = ", ".join(f"{name}={_in_short(value)}" for name, value in self.family.parameters.items())
+        return f"{type(self.family).__name__}({parameters})/{self.link.name}"
 
     def predictors(self, targets: int = 1) -> int:
         """Return the number of linear predictors of a row.
@@ -323,6 +328,11 @@ class Response:
             count = "one predictor" if expected == 1 else f"{expected} predictors"
             raise ValueError(f"{self.name} has {count} per row; got {columns}")
         return xp, self.link, z, xp.astype(y, xp.float64, copy=False)
+
+
+def _in_short(value: Any) -> str:
+    """Return a parameter as text, a number with 6 digits at most."""
+    return repr(float(f"{value:.6g}")) if isinstance(value, float) else repr(value)
 
 
 def _held(predictor: Any) -> tuple[Any, Any]:

@@ -134,6 +134,8 @@ def check_scalar(family: Any) -> None:
     ...
     ValueError: T(x) of the family gaussian is not x: its members are not told by their mean; use GaussianNB
     """
+    if not isinstance(family, type) and family.unknown:
+        raise ValueError(f"naive Bayes does not estimate {family.unknown[0]} of {family!r}: give it")
     if family.has_dispersion:
         raise ValueError(f"the family {family.name} has a dispersion, which naive Bayes does not estimate: use GLM")
     one = np.full(1, 0.5)
