@@ -39,16 +39,20 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if isinstance(x, NamedMatrix):
         return _named(model, x, reset)
-    least = getattr(model, "_least_features", 1)
-    if least == 0 and hasattr(x, "iloc") and x.ndim == 2 and x.shape[1] == 0:
-        x = np.empty(x.shape)  # a data frame that has an index alone
-    if not isinstance(x, np.ndarray) and is_in_parts(x):
-        raise refused_in_parts("rows in memory", type(model).__name__, x)
-    if not isinstance(x, np.ndarray) and is_sparse(x):
-        if x.ndim == 2:  # a sparse matrix may have more columns than there is memory for one number each
-            check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
-        x = intact_sparse(x)
-    if _is_plain(x, least) and not (not reset and hasattr(model, "feature_names_in_")):
+    if not isinstance(x, np.ndarray):
+        if hasattr(x, "iloc") and x.ndim == 2 and x.shape[1] == 0 and getattr(model, "_least_features", 1) == 0:
+            x = np.empty(x.shape)  # a data frame that has an index alone
+        elif is_in_parts(x):
+            raise refused_in_parts("rows in memory", type(model).__name__, x)
+        elif is_sparse(x):
+            if x.ndim == 2:  # a sparse matrix may have more columns than there is memory for one number each
+                check_host_memory(x.shape, "a coefficient for each column and its slope", 2, x.shape[1])
+            x = intact_sparse(x)
+    is_plain, least = _is_plain(x, 1), 1
+    if not is_plain:
+        least = getattr(model, "_least_features", 1)
+        is_plain = least == 0 and _is_plain(x, least)
+    if is_plain and not (not reset and hasattr(model, "feature_names_in_")):
         if reset:
             model.n_features_in_ = x.shape[1]
             _forget_names(model)
@@ -82,14 +86,25 @@ def naming_cells() -> Iterator[None]:
     try:
         yield
     except NonFiniteError as error:
-        if error.argument != "x":
-            raise
-        kind = "NaN" if np.isnan(error.value) else "infinity"
-        cell = NonFiniteError("X", error.position, error.value).entry
-        said = ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in")
-        for note in getattr(error, "__notes__", []):
-            said.add_note(note)
-        raise said from None
+        raise cell_error(error) from None
+
+
+def cell_error(error: NonFiniteError) -> ValueError:
+    """Return the error of a kernel about NaN or infinity in x with scikit-learn's wording, about X; others as they are.
+
+    Examples
+    --------
+    >>> cell_error(NonFiniteError("x", (2, 0), float("nan")))
+    ValueError('Input X contains NaN: X[2, 0] is nan; drop the row or the column, or fill the cell in')
+    """
+    if error.argument != "x":
+        return error
+    kind = "NaN" if np.isnan(error.value) else "infinity"
+    cell = NonFiniteError("X", error.position, error.value).entry
+    named = ValueError(f"Input X contains {kind}: {cell}; drop the row or the column, or fill the cell in")
+    for note in getattr(error, "__notes__", []):
+        named.add_note(note)
+    return named
 
 
 def check_finite(x: Any) -> None:

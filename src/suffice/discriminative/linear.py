@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -43,6 +44,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
 from suffice.kernels.engine import engine_for
+from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
@@ -213,29 +215,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             The cluster of each row, (n,), by a number or a string: for ``covariance="clustered"``.
         """
         with self._learning(anew=True):
-            return self._fit(as_dataset(X, y=y, sample_weight=sample_weight, groups=groups))
-
-    def _fit(self, given: Dataset) -> Self:
-        self._forget_the_rows()
-        self.__dict__.pop("digits_lost_", None)
-        sums_suffice = self.solver == "normal" and self._covariance_kind == "classical"
-        data = given if sums_suffice else given.rereadable()
-        try:
-            batches = self._encode(data, reset=True)
-            self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
-            self._say_dependent()
-            if not sums_suffice or (data.is_rereadable and self._lacks_digits()):
-                self._look_again(EncodedDataset.of_parts(batches, self._engine))
-        finally:
-            if data is not given:
-                data.release()
-        if self.solver == "normal":
-            self.solution_ = self._as_solution()
-        _ = self.coef_  # what cannot be read from the sums is said now, not at the first prediction
+            self._forget_the_rows()
+            self.__dict__.pop("digits_lost_", None)
+            sums_suffice = self.solver == "normal" and self._covariance_kind == "classical"
+            given = as_dataset(X, y=y, sample_weight=sample_weight, groups=groups)
+            with nullcontext(given) if sums_suffice else read_again(given) as data:
+                batches = self._encode(data, reset=True)
+                self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
+                self._say_dependent()
+                if not sums_suffice or (self._lacks_digits() and data.is_rereadable):
+                    self._look_again(EncodedDataset.of_parts(batches, self._engine))
+            if self.solver == "normal":
+                self.solution_ = self._as_solution()
+            _ = self.coef_  # raises now for sums that the model cannot be estimated from
         return self
 
     def _look_again(self, data: EncodedDataset) -> None:
-        """Ask the rows what their sums do not tell: a solver's way, a small residual, and robust covariances."""
+        """Read the rows again for what sums do not tell: another solver's theta, a small residual, robust errors."""
         try:
             if self.solver != "normal":
                 self._find(data)
@@ -264,8 +260,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _encode(self, data: Dataset, reset: bool) -> Dataset:
         """Return rows as batches; the number and names of the features are set (reset), or compared."""
-        if data.in_memory is not None:
-            part = data.in_memory
+        part = data.in_memory
+        if part is not None:
             check_groups(self.covariance if reset else "classical", part.get("groups"))
             return ArrayDataset(
                 self._rows(part["X"], part.get("y"), part.get("sample_weight"), part.get("groups"), reset)
@@ -284,17 +280,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     ) -> tuple[NormalEquations, Observations | None]:
         """Return the normal equations of all rows, computed by a database where there is one, and their number."""
         found: _Summed | None
-        if aggregates is None or self.weights != "frequency":
-            with validation.naming_cells():
-                found = batches.map_parts(partial(_sum_part, engine_for_parts(batches, self._engine))).reduce(
-                    _Summed.plus
-                )
-        else:
-            found = _Summed(aggregates.sum_targets(NormalEquations.over()), True, None)
+        rows = batches.in_memory
+        try:
+            if rows is not None:
+                found = _sum_rows(engine_for(self._engine, rows.x), rows)
+            elif aggregates is not None and self.weights == "frequency":
+                found = _Summed(aggregates.sum_targets(NormalEquations.over()), True, None)
+            else:
+                engine = engine_for_parts(batches, self._engine)
+                found = batches.map_parts(partial(_sum_part, engine)).reduce(_Summed.plus)
+        except NonFiniteError as error:
+            raise validation.cell_error(error) from None
         if found is None:
             raise no_rows()
         sums, one_target, observations = found
-        validation.check_weight(sums.weight)
+        validation.check_weight(sums.total)
         if reset:
             self._one_target = one_target
         return sums, observations
@@ -585,7 +585,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _solved(self) -> LeastSquares:
         """Return the solution of the normal equations, which is computed once."""
         if self._solution is None:
-            self._check_fitted()
+            if "_memory" not in vars(self):
+                self._check_fitted()
             params = self._params
             known = params.dispersion if isinstance(params.dispersion, int | float) else None
             self._solution = solve_normal_equations(
@@ -605,7 +606,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _counted(self) -> Observations:
         """Return how many observations there are, by what the weights mean."""
         if self._params.weights == "frequency":
-            return Observations(self._memory.weight, 0.0)
+            return Observations(self._memory.total, 0.0)
         if self._observations is None:
             raise ValueError(
                 f"weights={self._params.weights!r} need the number of rows, which the sums of a database, or of an "
@@ -626,7 +627,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         value = 0.5 * float(np.trace(found.residual)) + 0.5 * self._params.l2 * float((coef**2).sum())
         step = Step(1.0, value, 0.0, 0.0, theta)
         reason = "the normal equations are solved" if found.solved else "the conditions for a minimum do not hold"
-        return Solution(theta, value, np.zeros_like(theta), found.solved, reason, (step,), weight=self._memory.weight)
+        return Solution(theta, value, np.zeros_like(theta), found.solved, reason, (step,), weight=self._memory.total)
 
     @property
     def statistics_(self) -> NormalEquations:
@@ -885,7 +886,11 @@ class _Summed(NamedTuple):
 
 
 def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> _Summed:
-    equations = engine(rows).accumulate(NormalEquations.over(), rows)
+    return _sum_rows(engine(rows), rows)
+
+
+def _sum_rows(engine: Engine, rows: Batch) -> _Summed:
+    equations = engine.accumulate(NormalEquations.over(), rows)
     return _Summed(equations, rows.y.ndim == 1, Observations.of(rows.weight, rows.rows))
 
 
