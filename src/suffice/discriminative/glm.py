@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from suffice import partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, length, model_for_parts, read_again
+from suffice.discriminative.encoding import drop_rows_without_weight
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
-from suffice.discriminative.regression import Regression, drop_rows_without_weight
+from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise, scored_dataset
 from suffice.families import Family, NegativeBinomial, Response, as_family
 from suffice.families.links import Link

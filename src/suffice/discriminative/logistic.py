@@ -12,7 +12,8 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
-from suffice.discriminative.regression import Regression, Seen
+from suffice.discriminative.encoding import Seen
+from suffice.discriminative.regression import Regression
 from suffice.families import Response
 from suffice.kernels.array_blocks import to_host
 from suffice.statistics import Labels

@@ -17,9 +17,9 @@ from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
+from suffice.discriminative.encoding import EncodedPart, Seen
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.objective import NegativeLogLikelihood
-from suffice.discriminative.regression import EncodedPart, Seen
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host

@@ -1,4 +1,4 @@
-"""Generalised linear models: a family, a link, a penalty, and a solver that finds theta. The class of all of them."""
+"""The base class of generalised linear models: validation, estimation, partial_fit, inference and the model file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from suffice import monitoring, partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
-from suffice.data.dataset import Piece, Summary, engine_for_parts, model_for_parts, no_rows
+from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import (
     CollinearityWarning,
     LinearPredictor,
@@ -30,6 +30,7 @@ from suffice.discriminative.base import (
     warn_unless_converged,
     weights_as_trials,
 )
+from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without_weight, holds_means, weight_factors
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.inference import Inference, notes_on_rows
@@ -51,7 +52,7 @@ from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
 from suffice.kernels.engine import default_engine, engine_for
 from suffice.kernels.inputs import check_host_memory
-from suffice.kernels.libraries import beside, is_foreign, is_sparse, taken
+from suffice.kernels.libraries import beside, is_foreign, is_sparse
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
 from suffice.solvers.base import MANY, thin_trace
@@ -65,24 +66,28 @@ from suffice.user_warnings import warn_user
 
 #: The arguments of ``fit`` with an entry for each row, in its order.
 COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
-#: Standard errors take one more pass, with products of all pairs of parameters: it is left out above so many products.
+#: With inference="auto", the information is computed where rows times parameters squared is no more than this.
 DEAR = 2e10
-#: At an optimum Newton's next step is nothing beside theta; where rows are separated, theta has far to go.
+#: A Newton step at the optimum that is a larger share of theta than this is a sign of separation.
 SETTLED = 1e-3
-#: A file holds the theta of every step of a trace while that is no more than so many numbers.
+#: A model file holds the theta of each step of the trace if that is no more than this many numbers.
 SMALL_TRACE = 4096
-#: The tolerance with which new rows are taken in: theta is found anew from a sample before errors add up.
+#: The tolerance of updates in partial_fit: theta is refitted to a sample before their errors add up.
 ABOUT = 1e-6
-#: Where a solver did not come to rest, predictors beyond this say that it ran off: their exponentials overflow.
+#: A solution that has not converged is discarded if a predictor is beyond this: its exponential overflows.
 FARTHEST = 700.0
-#: A fit to the sample starts from the last one only where no predictor was beyond this.
+#: A refit to the sample starts from the last theta only if no predictor was beyond this.
 PLATEAU = 12.0
 
 
 class Regression(LinearPredictor):
-    """A model of p(y | x): y is of an exponential family whose mean is a link away from theta' [1, x]."""
+    """A model of p(y | x): y has a distribution of an exponential family, and the link of its mean is theta' [1, x].
 
-    #: Whether every class has its own column of theta where there is a penalty, none being pinned at 0.
+    A fit, :meth:`fit`, encodes the rows (:meth:`_encode`), minimises minus the log-likelihood (:meth:`_estimate`) and
+    reports on the result (:meth:`_report`).
+    """
+
+    #: Whether theta has a column for every class if there is a penalty, instead of one less.
     _treats_classes_alike: ClassVar[bool] = False
     #: Whether targets are codes of classes, and need no check.
     _has_classes: ClassVar[bool] = False
@@ -102,18 +107,19 @@ class Regression(LinearPredictor):
     lags: int | None
     solution_: Solution
     penalty: str | None = None  #: "firth", or None; a parameter of classifiers
-    separation_: Separation | None  #: a direction along which the likelihood rises for ever, if one was found
+    separation_: Separation | None  #: a direction along which the likelihood has no maximum, if one was found
     facts_: Facts
     dispersion_: float
     _layout: Layout
-    _information: FloatArray | None  # about theta as the solver saw it
-    _covariance: FloatArray | None  # of the solution's theta, once it was asked for
+    _information: FloatArray | None  # the Hessian at the optimum, in the coordinates of _layout
+    _covariance: FloatArray | None  # of theta; computed from the information at first use
     _notes: list[str]
     _seen: float = 0.0  # the weight of all rows learned
-    _pace: Pace | None = None  # of the next batch, where steps are made row by row
-    _sample: RowSample | None = None  # of the rows learned by batches
-    _curvature: FloatArray | None = None  # (q, q), of all rows learned and the penalty, at theta; where it is known
-    _warm: bool = False  # whether the last fit to the sample is a good start for the next
+    # The state of partial_fit.
+    _pace: Pace | None = None  # the step size of the next batch, of the stochastic rule
+    _sample: RowSample | None = None  # a uniform sample of all rows learned
+    _curvature: FloatArray | None = None  # (q, q), the Hessian of the objective of all rows learned, if known
+    _warm: bool = False  # whether the next fit to the sample starts from theta
 
     def __init__(
         self,
@@ -153,7 +159,7 @@ class Regression(LinearPredictor):
         self.device = device
 
     def _check_settings(self) -> None:
-        """Raise where a setting makes no sense, before any row is read."""
+        """Raise for an invalid parameter, before any row is read."""
         check_penalties(self)
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
@@ -180,14 +186,14 @@ class Regression(LinearPredictor):
         """Return the name of each parameter, theta read column by column."""
 
     def _moving(self) -> npt.NDArray[np.bool_]:
-        """Return which parameters, theta read column by column, were free to move."""
+        """Return which parameters, theta read column by column, were estimated."""
         return np.ones(self.solution_.theta.size, dtype=bool)
 
     @abstractmethod
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
-        """Return y as kernels read it, and how many classes or parts there are (1 for plain numbers).
+        """Return the encoded y, and the number of classes or parts (1 for plain numbers).
 
-        They are remembered (reset), or compared with those that were.
+        Classes and parts are stored (reset), or compared with those stored.
         """
 
     # Learning.
@@ -236,7 +242,7 @@ class Regression(LinearPredictor):
         """
         with self._learning(anew=True):
             rows = {"y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure, "trials": trials}
-            data, targets = self._encode(as_dataset(X, **rows, groups=groups))
+            data, targets = self._encode(X, **rows, groups=groups)
             try:
                 self._estimate(data, targets)
             finally:
@@ -252,8 +258,7 @@ class Regression(LinearPredictor):
         try:
             laid, layout = lay_out(data, self.fit_intercept)
             objective = likelihood if laid is data else self._likelihood(laid, targets)
-            kind = covariance_kind(self.covariance, self.weights)
-            if objective.symmetric and kind != "classical":
+            if objective.symmetric and (kind := covariance_kind(self.covariance, self.weights)) != "classical":
                 raise ValueError(
                     f"covariance={kind!r} of more than two classes with a penalty is not known: use "
                     "'classical', l2=0, or SoftmaxRegression"
@@ -462,7 +467,7 @@ class Regression(LinearPredictor):
                 CollinearityWarning,
             )
 
-    # Rows as kernels read them.
+    # Encoding.
 
     def _rows(
         self,
@@ -484,14 +489,16 @@ class Regression(LinearPredictor):
         targets, levels = self._targets(y, count, reset)
         known = None if offset is None and exposure is None else self._offset(offset, exposure, count)
         weight = self._weights(targets, often)
-        times = None if weight is often else _factors(weight, often)
+        times = None if weight is often else weight_factors(weight, often)
         if trials is not None:
             targets, times = self._proportions(to_host(targets), trials, count)
             weight = times if weight is None else weight * times
+        if groups is not None:
+            groups = validation.groups(groups, count)
         response = self._response()
         if (levels == 1 and not self._has_classes) or response.vector_targets:
             response.check_targets(targets)
-        rows = Batch(x, targets, weight, known, trials=times, groups=validation.groups(groups, count))
+        rows = Batch(x, targets, weight, known, trials=times, groups=groups)
         if weight is not None:
             rows = drop_rows_without_weight(rows)
             rows = weights_as_trials(rows) if self._weighs_observations(response, rows) else rows
@@ -499,10 +506,11 @@ class Regression(LinearPredictor):
 
     def _weighs_observations(self, response: Response, rows: Batch) -> bool:
         """Whether the weight of a row belongs to one observation, and does not count several."""
-        return rows.weight is not None and (self.weights != "frequency" or _holds_means(response, rows))
+        return rows.weight is not None and (self.weights != "frequency" or holds_means(response, rows))
 
-    def _encode(self, data: Dataset) -> tuple[EncodedDataset, int]:
+    def _encode(self, X: Any, **columns: Any) -> tuple[EncodedDataset, int]:
         """Return all rows as batches, cached between passes, and the number of classes or parts of y."""
+        data = as_dataset(X, **columns)
         part = data.in_memory
         if part is not None:  # its classes are all there are
             check_groups(self.covariance, part.get("groups"))
@@ -532,11 +540,11 @@ class Regression(LinearPredictor):
         return self._response().family.name == "multinomial"
 
     def _settled(self, seen: Seen) -> Self:
-        """Return the model with settings that depend on all rows settled."""
+        """Return the model with parameters that depend on all rows, such as balanced class weights, as numbers."""
         return self
 
     def _settled_weights(self, seen: Seen) -> FloatArray:
-        """Return the weight of each class's rows, as it counts."""
+        """Return the total weight of the rows of each class, multiplied by the class weight."""
         weight = self._settled(seen)._weights(np.arange(len(seen.weights)), seen.weights)
         assert weight is not None
         return weight
@@ -563,7 +571,7 @@ class Regression(LinearPredictor):
         return np.log(times) if known is None else known + np.log(times)
 
     def _proportions(self, successes: FloatArray, trials: Any, count: int) -> tuple[FloatArray, FloatArray]:
-        """Return the share of successes, and the trials."""
+        """Return the proportions of successes, and the trials."""
         if self._response().family.name != "bernoulli":
             raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
         if self._reads_classes():
@@ -580,10 +588,10 @@ class Regression(LinearPredictor):
             )
         return successes / times, times
 
-    # Batch by batch, and along a path of penalties.
+    # partial_fit, and paths of penalties.
 
     def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
-        """Go once through rows; those of a cluster part by part, the model going from worker to worker."""
+        """Learn from rows in one pass; from those in parts part by part, in order."""
         self._check_family("partial_fit")
         first = not self.__sklearn_is_fitted__()
         with self._learning(anew=first):
@@ -596,7 +604,7 @@ class Regression(LinearPredictor):
         return self
 
     def _announce(self, data: Dataset) -> None:
-        """Take down what the first part need not show: a classifier's classes."""
+        """Find what the first part alone does not tell: the classes of a classifier."""
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Learn from a batch of rows."""
@@ -611,7 +619,7 @@ class Regression(LinearPredictor):
             else:
                 if not first:
                     self._check_unassigned("what is learned from more rows")
-                with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum: a solver runs off
+                with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum: theta diverges
                     theta, value = self._refit(likelihood, targets, first)
         self._seen = seen
         self._forget_facts()
@@ -626,15 +634,15 @@ class Regression(LinearPredictor):
 
     @property
     def _steps(self) -> StochasticGradient | None:
-        """The stochastic rule, where the user gave the length of its steps."""
+        """The solver, if it is the stochastic rule with a given step size."""
         given = isinstance(self.solver, StochasticGradient) and self.solver.step is not None
         return self.solver if given else None
 
     def _descend(
         self, likelihood: NegativeLogLikelihood, targets: int, first: bool, seen: float
     ) -> tuple[FloatArray, float]:
-        """Return theta after one step for each row, as they come, and the sum of their values, each before its own."""
-        # The penalty is that of all rows learned: a batch bears its share.
+        """Return theta after a stochastic step for each row, and the sum of the rows' values before their steps."""
+        # The penalty belongs to all rows learned: a batch has its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         shape = likelihood.shape
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
@@ -642,14 +650,14 @@ class Regression(LinearPredictor):
         if first and not np.isfinite(likelihood.value_gradient(theta).value):
             theta = self._start(likelihood, targets, layout)
         data = likelihood.data
-        if self._steps is None and not is_sparse(data.some_rows.x):  # columns far from zero allow no long step
+        if self._steps is None and not is_sparse(data.some_rows.x):  # columns far from zero need short steps
             data, layout = lay_out(data, self.fit_intercept)
             likelihood, theta = replace(likelihood, data=data), layout.inward(theta)
         pace = self._batch_pace(likelihood, theta, seen - likelihood.weight)
         descent = likelihood.epoch(theta, None, pace)
         if not descent.finite:
             raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
-        # A step that we chose suits this batch alone: where rows are predicted well, it is too short for others.
+        # A chosen step size is for this batch only: on rows that are predicted well it is too short for others.
         self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)
         self._sample = self._curvature = None
         return layout.outward(descent.theta), -descent.log_likelihood
@@ -657,7 +665,7 @@ class Regression(LinearPredictor):
     def _batch_pace(self, likelihood: NegativeLogLikelihood, theta: FloatArray, before: float) -> Pace:
         """Return the step sizes for a batch: continued from the last batch, as given, or chosen for this batch.
 
-        The rows that were learned before, all at once, count as steps: the next ones do not start anew.
+        Rows learned before by ``fit`` count as steps.
         """
         if self._pace is not None:
             return self._pace
@@ -669,11 +677,11 @@ class Regression(LinearPredictor):
         return replace(choose_pace(settings, likelihood, theta), first=int(before) // settings.batch_rows)
 
     def _refit(self, likelihood: NegativeLogLikelihood, targets: int, first: bool) -> tuple[FloatArray, float]:
-        """Return theta that all rows so far suggest, and the objective of this batch at it.
+        """Return theta after a batch, and the objective of the batch there.
 
-        New rows are taken in beside a parabola that stands for all rows before. Now and then theta is found anew from
-        the sample of all rows, which holds all of them while they are few: so neither the order of the rows nor the
-        size of batches matters much.
+        The objective of the rows before is approximated by a parabola at their optimum. From time to time theta is
+        refitted to the sample of all rows, which is all of them while they are few: so neither the order of the rows
+        nor the size of batches matters much.
         """
         rows = likelihood.data.some_rows
         theta = None
@@ -694,13 +702,13 @@ class Regression(LinearPredictor):
         return theta, likelihood.value_gradient(theta).value
 
     def _sample_theta(self, sample: RowSample, targets: int, theta: FloatArray | None) -> FloatArray:
-        """Return theta that a sample of all rows suggests, or the one so far where that is as good for all it tells."""
+        """Return theta fitted to the sample of all rows; the current theta if the sample does not reject it."""
         laid, layout = lay_out(EncodedDataset.of_batch(sample.batch, self._engine), self.fit_intercept)
         likelihood = self._likelihood(laid, targets)
         start = self._start(likelihood, targets, layout)
         self._curvature, curvature = None, self._curvature
         if not sample.varies or len(sample.stands_for) <= start.size:
-            self._warm = False  # too little is known for a finite theta
+            self._warm = False  # a finite optimum is not certain
             return layout.outward(start)
         if self._warm and theta is not None:
             start = layout.inward(theta)
@@ -712,10 +720,10 @@ class Regression(LinearPredictor):
         if not _is_usable(solution, likelihood):
             self._warm = False
             return layout.outward(start) if theta is None else theta
-        # Where predictors are so large, classes are separated or lack rows: the next fit would start on a plateau.
+        # Large predictors: classes are separated or lack rows, and the next fit would start where the Hessian vanishes.
         self._warm = solution.converged and _farthest(solution, likelihood) < PLATEAU
         if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
-            # The sample tells theta with some error: it is held against the theta of all rows beyond that error alone.
+            # The theta of all rows is replaced only if it is worse on the sample than sampling error explains.
             size = float(theta.size)
             short = likelihood.value_gradient(layout.inward(theta)).value - solution.value
             if 2 * short / float(sample.stands_for.mean()) <= 2 * (size + 3 * np.sqrt(2 * size)):
@@ -773,7 +781,7 @@ class Regression(LinearPredictor):
         self._check_family("path")
         model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
         model._check_settings()
-        data, targets = model._encode(as_dataset(X, y=y, sample_weight=sample_weight, offset=offset))
+        data, targets = model._encode(X, y=y, sample_weight=sample_weight, offset=offset)
         laid, layout = lay_out(data, self.fit_intercept)
         likelihood = model._likelihood(laid, targets)
         start = model._start(likelihood, targets, layout)
@@ -901,12 +909,12 @@ class Regression(LinearPredictor):
         )
 
     def _theta_columns(self, columns: int) -> tuple[int, int]:
-        """Return how many columns theta has at least and at most, by the classes; as many as it has, without any."""
+        """Return the least and the largest number of columns of theta, given the classes."""
         return columns, columns
 
     @abstractmethod
     def _more_settings(self) -> dict[str, Any]:
-        """Return what else a file must hold for the model to go on."""
+        """Return further settings for the model file."""
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
@@ -945,7 +953,7 @@ class Regression(LinearPredictor):
         return model
 
     def _restore(self, settings: Any) -> None:
-        """Take back what :meth:`_more_settings` wrote."""
+        """Restore what :meth:`_more_settings` wrote."""
 
 
 def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
@@ -957,12 +965,12 @@ def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
 
 
 def _linked(likelihood: NegativeLogLikelihood, start: FloatArray) -> FloatArray:
-    """Return a start whose predictors are near the link of each row's own target, as the first step of R's glm."""
+    """Return an initial theta by least squares on the link of each target, as the first step of R's glm."""
     rows, response = likelihood.data.some_rows, likelihood.response
     if start.shape[1] > 1:
         return start
     y = to_host(rows.y)
-    aims = response.start((y + np.average(y, weights=rows.weight)) / 2)  # held off the ends of the range
+    aims = response.start((y + np.average(y, weights=rows.weight)) / 2)  # inside the range of means
     weight = response.curve(aims[:, None], y).curvature[:, 0, 0]
     weight = np.ascontiguousarray(weight if rows.weight is None else weight * rows.weight)
     offset = rows.offset if rows.offset is not None else 0.0
@@ -971,84 +979,8 @@ def _linked(likelihood: NegativeLogLikelihood, start: FloatArray) -> FloatArray:
     return solve_normal_equations(sums, likelihood.intercept).theta
 
 
-def _factors(weight: FloatArray | None, often: FloatArray | None) -> FloatArray | None:
-    """Return what the weights of classes multiplied those of rows by; None where there are none."""
-    if weight is None or weight is often:
-        return None
-    factor = weight if often is None else np.divide(weight, often, out=np.ones(len(weight)), where=often > 0)
-    return np.where(factor > 0, factor, 1.0)
-
-
-def _holds_means(response: Response, rows: Batch) -> bool:
-    """Whether weights can only be trials, or exposures: targets that are counted otherwise are not whole numbers."""
-    if response.family.name not in ("bernoulli", "poisson") or rows.weight is None or rows.trials is not None:
-        return False
-    return bool((rows.y % 1 != 0).any())
-
-
-def drop_rows_without_weight(rows: Batch) -> Batch:
-    """Return the rows whose weight is not 0: the predictor of another may be so large that its terms overflow.
-
-    Examples
-    --------
-    >>> drop_rows_without_weight(Batch(np.array([[1.0], [1e9]]), np.array([2.0, 3.0]), np.array([4.0, 0.0]))).y
-    array([2.])
-    """
-    if rows.weight is None or rows.weight.all():
-        return rows
-    validation.check_finite(rows.x)  # before rows are dropped: the message names positions in X as it was given
-    places = np.flatnonzero(rows.weight)
-    x, y, weight, offset = (taken(column, places) for column in (rows.x, rows.y, rows.weight, rows.offset))
-    groups = None if rows.groups is None else rows.groups[places]
-    return Batch(x, y, weight, offset, trials=taken(rows.trials, places), groups=groups)
-
-
-class EncodedPart(NamedTuple):
-    """Rows of one part; where y is classes, it holds codes of the labels that these rows have."""
-
-    batch: Batch
-    labels: Labels | None = None
-    like: Any = None  #: an empty array of the type the labels came in
-
-
-class Seen(NamedTuple):
-    """What there is to know about all rows."""
-
-    summary: Summary
-    labels: Labels | None  #: all classes
-    weights: FloatArray  #: of the rows of each class
-    example: Any  #: targets of every class; or one row of numbers
-    trials: bool = False  #: whether targets are means of several trials
-
-    @classmethod
-    def of(cls, part: EncodedPart) -> Seen:
-        """Return what there is to know about some rows."""
-        batch, labels, like = part
-        if labels is None:
-            return cls(Summary.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
-        weights = np.bincount(batch.y, weights=batch.weight, minlength=len(labels)).astype(np.float64)
-        return cls(Summary.of(batch), labels, weights, validation.classes_array(labels, like))
-
-    def plus(self, other: Seen) -> Seen:
-        """Return what there is to know about both; codes are those of the labels of both."""
-        if self.labels is None or other.labels is None:
-            example = self.example if len(self.example) else other.example
-            return Seen(self.summary.plus(other.summary), None, self.weights, example, self.trials or other.trials)
-        labels, mine, theirs = self.labels.union(other.labels)
-        weights = np.zeros(len(labels))
-        weights[mine] += self.weights
-        weights[theirs] += other.weights
-        summary = _recoded(self.summary, mine).plus(_recoded(other.summary, theirs))
-        return Seen(summary, labels, weights, validation.classes_array(labels, self.example))
-
-
-def _recoded(summary: Summary, places: npt.NDArray[np.intp]) -> Summary:
-    columns, stands_for = summary.sample
-    return summary._replace(sample=({**columns, "y": places[columns["y"]]}, stands_for))
-
-
 def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
-    """Return the rows of one part, its classes coded by the labels of this part."""
+    """Return the rows of one part; classes have the codes of the labels in this part."""
     columns = [piece.get(name) for name in COLUMNS]
     check_groups(model.covariance, piece.get("groups"))
     with validation.one_of_many():
@@ -1068,19 +1000,19 @@ def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
 
 
 def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
-    """Return rows as kernels read them, once all classes are known, and whether targets are means of trials."""
+    """Return the rows of one part with the codes of all classes; ``trials``: whether targets are means of trials."""
     batch, labels = part.batch, part.labels
     if labels is None:
         return weights_as_trials(batch) if trials and batch.trials is None else batch
     targets, _ = model._targets(validation.classes_array(labels), len(labels), reset=False)
     y = targets[batch.y]
     weight = model._weights(y, batch.weight)
-    rows = replace(batch, y=y, weight=weight, trials=_factors(weight, batch.weight))
+    rows = replace(batch, y=y, weight=weight, trials=weight_factors(weight, batch.weight))
     return weights_as_trials(rows) if model._weighs_observations(model._response(), rows) else rows
 
 
 def _is_usable(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
-    """Whether a solver came to rest, or has at least not run off to where predictors overflow."""
+    """Whether a solver has converged, or stopped at predictors that do not overflow."""
     if not np.isfinite(solution.value):
         return False
     return solution.converged or _farthest(solution, likelihood) < FARTHEST

@@ -42,8 +42,8 @@ class Newton:
     def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
         """Return where the objective is least; ``trace`` holds the steps that went before, if any."""
         check_supports(self, objective, start, "hessian")
-        test = Convergence.of(objective, self.tol, start.size)
         trace = trace or Trace.of(objective)
+        test = Convergence.of(objective, self.tol, start.size)
         theta = np.array(start, dtype=np.float64)
         here = objective.value_gradient_hessian(theta)
         trace.add(theta, here.value, here.gradient)
