@@ -21,6 +21,7 @@ COMMANDS = (
     "evaluate",
     "compare",
     "explain",
+    "summary",
     "report",
     "info",
     "sql",

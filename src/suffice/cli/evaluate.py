@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.files import load_model, open_table
+from suffice.cli.files import is_formula, load_model, open_table
 from suffice.cli.options import json_option, model_argument, quiet_option, table_argument, table_options
 
 
@@ -24,10 +24,10 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **options: Any)
     """
     from suffice.cli.output import progress_bar, show_json
 
-    fitted = load_model(model)
+    fitted = load_model(model, formulas=True)
     source = open_table(table, **options)
     with progress_bar(quiet) as watch:
-        evaluation = fitted.evaluate(source, watch)
+        evaluation = fitted.evaluate(source) if is_formula(fitted) else fitted.evaluate(source, watch)
     if as_json:
         found: dict[str, Any] = {"rows": evaluation.rows, "measures": evaluation.summary()}
         if evaluation.task == "classes":

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.files import load_model, open_table
+from suffice.cli.files import is_formula, load_model, open_table
 from suffice.cli.options import json_option, model_argument, table_options
 
 
@@ -30,8 +30,15 @@ def explain(
     """
     from suffice.cli.output import print_line, show_json
 
-    fitted = load_model(model)
-    if _is_table(rows):
+    fitted = load_model(model, formulas=True)
+    if is_formula(fitted):
+        from suffice.cli.formulas import explain_formula, row_of_arguments
+
+        if _is_table(rows):
+            found = explain_formula(fitted, open_table(rows[0], **options), count, numbers)
+        else:
+            found = fitted.explain(row_of_arguments(fitted, _given_cells(rows)))
+    elif _is_table(rows):
         found = _explain_table(fitted, rows[0], count, numbers, options)
     else:
         found = fitted.explain(_parse_row(fitted, rows))
@@ -92,6 +99,21 @@ def _parse_row(model: Any, cells: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the row of the arguments, with a cell for each column of the model."""
     from suffice.tables.errors import UsageError, listed, nearest
 
+    given = _given_cells(cells)
+    columns = model.schema_.columns
+    known = {*columns, *(field.name for field in model.schema_.fields)}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise UsageError(
+            f"the model has no column {unknown[0]!r}; its columns are {listed(columns)}{nearest(unknown[0], columns)}"
+        )
+    return [{name: given.get(name) for name in columns}]
+
+
+def _given_cells(cells: tuple[str, ...]) -> dict[str, Any]:
+    """Return the cells of the arguments: JSON, or COLUMN=VALUE."""
+    from suffice.tables.errors import UsageError
+
     if cells[0].lstrip().startswith("{"):
         try:
             given: Any = json.loads(" ".join(cells))
@@ -103,11 +125,4 @@ def _parse_row(model: Any, cells: tuple[str, ...]) -> list[dict[str, Any]]:
         if wrong:
             raise UsageError(f"{wrong[0]!r} is neither a table nor COLUMN=VALUE")
         given = {name: value if value != "" else None for name, _, value in pairs}
-    columns = model.schema_.columns
-    known = {*columns, *(field.name for field in model.schema_.fields)}
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise UsageError(
-            f"the model has no column {unknown[0]!r}; its columns are {listed(columns)}{nearest(unknown[0], columns)}"
-        )
-    return [{name: given.get(name) for name in columns}]
+    return dict(given)

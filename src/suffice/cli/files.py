@@ -44,13 +44,26 @@ def file_size(path: str) -> int:
     return Path(local_path(path)).stat().st_size if remote is None else remote.size()
 
 
-def load_model(path: str) -> Any:
-    """Return the table model of a file."""
+def is_formula(model: Any) -> bool:
+    """Whether a model was fitted by a formula."""
+    from suffice.formula import FormulaModel
+
+    return isinstance(model, FormulaModel)
+
+
+def load_model(path: str, formulas: bool = False) -> Any:
+    """Return the table model of a file; with ``formulas``, the model of a formula too."""
     check_file(path)  # before the slow imports
     import suffice
     from suffice.tables import TableError
 
     model = suffice.load(path)
+    if is_formula(model):
+        if formulas:
+            return model
+        from suffice.cli.formulas import COMMANDS
+
+        raise TableError(f"{path} is the model of a formula, {model.formula}: it goes with {COMMANDS}")
     if isinstance(model, suffice.TextClassifier):
         raise TableError(f"{path} is a text model: use suffice text")
     if not isinstance(model, suffice.TableModel):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from suffice.cli.files import file_size, open_table, save_model
 from suffice.cli.options import (
@@ -39,7 +41,23 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
 
 @click.command(epilog=list_models(MODEL_TYPES.values()))
 @table_argument
-@schema_options
+@partial(schema_options, target_required=False)
+@click.option(
+    "--formula",
+    metavar="FORMULA",
+    help="Regression as R writes it, instead of --target: 'low ~ age + C(race) * smoke + bs(lwt, 4)'.",
+)
+@click.option(
+    "--family", metavar="NAME", show_default="by the target", help="Family of a formula: binomial, poisson, …"
+)
+@click.option("--weights", metavar="COLUMN", help="Weights of a formula: how often each row counts.")
+@click.option("--exposure", metavar="COLUMN", help="Exposure of the counts of a formula.")
+@click.option("--positive", metavar="CLASS", show_default="the second", help="Class that a formula models, of two.")
+@click.option(
+    "--unseen",
+    type=Named(["error", "reference"]),
+    help="What a formula does with new levels at prediction: error (default), or take them for the reference level.",
+)
 @click.option(
     "-m", "--model", type=Named(["auto", *MODEL_TYPES]), default="auto", show_default=True, help="Model to fit."
 )
@@ -71,7 +89,13 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
 @quiet_option
 def fit(
     table: str,
-    target: str,
+    target: str | None,
+    formula: str | None,
+    family: str | None,
+    weights: str | None,
+    exposure: str | None,
+    positive: str | None,
+    unseen: str | None,
     model: str,
     output: str | None,
     kind: tuple[str, ...],
@@ -89,7 +113,7 @@ def fit(
     """Fit a model that predicts one column of TABLE from the others.
 
     --model auto fits several generative and discriminative models, compares them by cross-validation, and keeps the
-    one with the lowest loss.
+    one with the lowest loss. --formula fits one regression, and prints its coefficients.
     """
     from suffice.cli.output import progress_bar, say, show_json
     from suffice.tables.prefetch import PrefetchedSource
@@ -98,6 +122,16 @@ def fit(
     if ledger and in_database:
         raise click.UsageError("--ledger needs every row: leave out --in-database")
     kinds = column_kinds(kind, ignore)
+    settings = {"family": family, "weights": weights, "exposure": exposure, "positive": positive, "unseen": unseen}
+    if formula is not None:
+        _check_formula_options(kinds)
+        _fit_formula(open_table(table, kinds, **options), formula, settings, output, as_json, quiet)
+        return
+    if target is None:
+        raise click.UsageError("name the column to predict with --target, or a regression with --formula")
+    given = [name for name, value in settings.items() if value is not None]
+    if given:
+        raise click.UsageError(f"--{given[0]} goes with --formula")
     source = open_table(table, kinds, **options)
     if ledger or choose_database(source, in_database, model) is None:
         source = PrefetchedSource(source)  # reads during the imports below
@@ -126,6 +160,42 @@ def fit(
     if output is not None:
         size = file_size(output)
         say(f"saved to {output} ({size / 1000:,.0f} kB)")
+    else:
+        say("the model was not saved: use -o model.suffice", "warning")
+
+
+def _check_formula_options(kinds: dict[str, str]) -> None:
+    """Raise for options that do not go with a formula."""
+    context = click.get_current_context()
+    for name in ("target", "model", "ignore", "task", "folds", "rows", "seed", "in_database", "ledger"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --formula")
+    for column, kind in kinds.items():
+        if kind not in ("category", "text"):
+            raise click.UsageError(
+                f"--kind {column}={kind} does not go with --formula: write C({column}) for a category; --kind "
+                f"{column}=category reads the column as text"
+            )
+
+
+def _fit_formula(
+    source: Any, formula: str, settings: dict[str, Any], output: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Fit the model of a formula, save it, and print its summary."""
+    from suffice.cli.formulas import fit_formula, summary_as_json
+    from suffice.cli.output import print_line, say, show_json
+
+    fitted = fit_formula(source, formula, settings)
+    if output is not None:
+        save_model(fitted, output)
+    if as_json:
+        show_json({"table": source.name, **summary_as_json(fitted), "saved": output})
+        return
+    if quiet:
+        return
+    print_line(str(fitted.summary()))
+    if output is not None:
+        say(f"saved to {output} ({file_size(output) / 1000:,.0f} kB)")
     else:
         say("the model was not saved: use -o model.suffice", "warning")
 

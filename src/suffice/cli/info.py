@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.files import file_size
+from suffice.cli.files import file_size, is_formula
 from suffice.cli.options import json_option, model_argument
 
 
@@ -20,6 +20,14 @@ def info(model: str, as_json: bool) -> None:
 
     fitted = suffice.load(model)
     size = file_size(model)
+    if is_formula(fitted):
+        from suffice.cli.formulas import describe_formula, summary_as_json
+
+        if as_json:
+            show_json({**summary_as_json(fitted), "bytes": size})
+        else:
+            describe_formula(fitted, size)
+        return
     if not isinstance(fitted, suffice.TableModel):
         _show_other(fitted, size, as_json)
         return

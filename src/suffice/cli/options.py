@@ -146,13 +146,13 @@ def complete_kind(context: click.Context, parameter: click.Parameter, incomplete
     return _complete_columns(context, incomplete, "=")
 
 
-def schema_options(command: F) -> F:
+def schema_options(command: F, target_required: bool = True) -> F:
     """Add the options for the target and the column kinds."""
     options = (
         click.option(
             "-t",
             "--target",
-            required=True,
+            required=target_required,
             metavar="COLUMN",
             help="Column to predict.",
             shell_complete=complete_column,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.files import key_columns, load_model, open_table, read_blocks, warn_of_formulas
+from suffice.cli.files import is_formula, key_columns, load_model, open_table, read_blocks, warn_of_formulas
 from suffice.cli.options import (
     complete_column,
     model_argument,
@@ -54,17 +54,18 @@ def predict(
     not know.
     """
     from suffice.cli.output import counted, progress_bar, say
-    from suffice.tables.errors import UsageError, listed, nearest
+    from suffice.tables.errors import UsageError, listed
     from suffice.tables.table_writer import open_writer, restore_integers
 
-    fitted = load_model(model)
+    fitted = load_model(model, formulas=True)
+    if is_formula(fitted):
+        _predict_formula(fitted, open_table(table, **options), output, keep, keep_all, probabilities, explain, safe_csv)
+        return
     if probabilities and fitted.schema_.task != "classes":
         raise UsageError(f"the model predicts {fitted.schema_.task}, not classes: leave out --probabilities")
     source = open_table(table, **options)
     names = source.schema().names
-    for name in keep:
-        if name not in names:
-            raise UsageError(f"there is no column {name!r} to keep; there are {listed(names)}{nearest(name, names)}")
+    _check_kept(keep, names)
     kept = names if keep_all else list(keep) or key_columns(fitted, names)
     expected, done = source.rows(), 0
     unseen: dict[str, set[str]] = {}
@@ -85,6 +86,47 @@ def predict(
         say(f"{counted(done, 'row')} written to {output}")
 
 
+def _check_kept(keep: tuple[str, ...], names: list[str]) -> None:
+    from suffice.tables.errors import UsageError, listed, nearest
+
+    for name in keep:
+        if name not in names:
+            raise UsageError(f"there is no column {name!r} to keep; there are {listed(names)}{nearest(name, names)}")
+
+
+def _predict_formula(
+    model: Any,
+    source: Any,
+    output: str | None,
+    keep: tuple[str, ...],
+    keep_all: bool,
+    probabilities: bool,
+    explain: bool,
+    safe_csv: bool,
+) -> None:
+    """Write the predictions of a formula's model; columns that the formula does not read are copied."""
+    from suffice.cli.formulas import predict_formula, warnings_as_notes
+    from suffice.cli.output import counted, say
+    from suffice.tables.errors import UsageError
+    from suffice.tables.table_writer import open_writer
+
+    if probabilities and not model.has_classes:
+        raise UsageError(f"the model predicts the number {model.target}: leave out --probabilities")
+    names = source.schema().names
+    _check_kept(keep, names)
+    kept = names if keep_all else list(keep) or [name for name in names if name not in model.column_kinds_]
+    unknown = 0
+    with warnings_as_notes(), open_writer(output, safe=safe_csv) as writer:
+        for batch, gaps in predict_formula(model, source, kept, probabilities, explain):
+            writer.write(batch)
+            unknown += gaps
+    warn_of_formulas(writer, output, safe_csv)
+    if unknown:
+        say(f"{counted(unknown, 'row')} with missing cells have no prediction", "warning")
+    if output is not None:
+        say(f"{counted(writer.rows, 'row')} written to {output}")
+
+
 def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabilities: bool, explain: bool) -> Any:
     """Return the predictions for a batch, with the columns that are copied."""
     import pyarrow as pa
@@ -102,11 +144,13 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
     if explain:
         from suffice.tables.explanation import explain_rows
 
-        columns["reasons"] = pa.array([_describe(row) for row in explain_rows(model.predictor_, block, batch)])
+        columns["reasons"] = pa.array(
+            [describe_contributions(row) for row in explain_rows(model.predictor_, block, batch)]
+        )
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _describe(row: Any) -> str:
+def describe_contributions(row: Any) -> str:
     """Return the largest contributions to a prediction."""
     return "; ".join(f"{row.describe(each)} ({each.effect:+.2f})" for each in row.contributions[:3])
 

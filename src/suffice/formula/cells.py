@@ -151,12 +151,17 @@ class Table:
         first = 0
         for batch in self._source.batches(list(names)):
             if batch.num_rows:
-                columns = {
-                    name: _read_arrow(batch.column(batch.schema.names.index(name)), kind, self._source.missing)
-                    for name, kind in kinds.items()
-                }
-                yield Cells(columns, batch.num_rows, first)
+                yield self.read_batch(batch, names, first)
                 first += batch.num_rows
+
+    def read_batch(self, batch: Any, names: Sequence[str], first: int) -> Cells:
+        """Return some columns of a batch of the source, given the position of its first row."""
+        assert self._source is not None
+        columns = {
+            name: _read_arrow(batch.column(batch.schema.names.index(name)), self.kind(name), self._source.missing)
+            for name in names
+        }
+        return Cells(columns, batch.num_rows, first)
 
 
 def _all_numbers(column: Any) -> bool:

@@ -18,7 +18,7 @@ from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependen
 from suffice.discriminative.summary import Summary
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.families import as_family
-from suffice.formula.cells import Categories, Cells, Level, Table
+from suffice.formula.cells import Categories, Cells, Kind, Level, Table
 from suffice.formula.design import (
     Census,
     Design,
@@ -145,8 +145,9 @@ def fit(
     design = replace(Design.learn(terms, parsed.intercept, transforms), unseen=unseen)
     if not design.intercept and not design.names:
         raise FormulaError(f"formula {formula!r} has neither terms nor an intercept")
+    kinds = {name: table.kind(name) for name in read}
     model = FormulaModel(
-        formula, outcome, design, tuple(known), beside, read, census, choice.estimator(outcome, design)
+        formula, outcome, design, tuple(known), beside, kinds, census, choice.estimator(outcome, design)
     )
     model._learn(table)
     return model
@@ -391,6 +392,7 @@ class FormulaModel(Stored):
     design : the terms and their columns; ``design.matrix(data)`` are the numbers that the estimator reads
     estimator_ : the estimator that was fitted to them
     classes_ : (k,), where classes are predicted; the first is the one that others are compared with
+    column_kinds_ : the columns that the formula reads, each "number" or "category"
     rows_ : rows of the table, ``dropped_rows_`` of which had missing cells and were left out
     dropped_columns_ : columns that depend on others, each with these; they have no coefficient
 
@@ -416,7 +418,7 @@ class FormulaModel(Stored):
         design: Design,
         offsets: tuple[Expression, ...],
         beside: Mapping[str, Expression],
-        columns_read: Sequence[str],
+        kinds: Mapping[str, Kind],
         census: Census,
         estimator: LinearPredictor,
     ) -> None:
@@ -428,7 +430,7 @@ class FormulaModel(Stored):
         self._outcome = outcome
         self._offsets = offsets
         self._beside = dict(beside)
-        self._columns_read = list(columns_read)
+        self.column_kinds_ = dict(kinds)
         self._missing = dict(census.missing)
 
     @property
@@ -441,8 +443,14 @@ class FormulaModel(Stored):
         return found
 
     @property
-    def _has_classes(self) -> bool:
+    def has_classes(self) -> bool:
+        """Whether classes are predicted, and not numbers."""
         return bool(self._outcome.classes)
+
+    @property
+    def target(self) -> str:
+        """What is predicted, as the formula writes it."""
+        return self._outcome.name
 
     @property
     def _is_classifier(self) -> bool:
@@ -454,7 +462,7 @@ class FormulaModel(Stored):
         """Fit the estimator; columns that depend on others are left out, as R does it, unless there is a penalty."""
         piece: dict[str, Any] | None = None
         if table.is_in_memory:
-            (cells,) = table.batches(self._columns_read)
+            (cells,) = table.batches(list(self.column_kinds_))
             piece = self._piece(cells.complete())
             self._check_weights(piece.get("sample_weight"))
         elif "weights" in self._beside:
@@ -486,7 +494,7 @@ class FormulaModel(Stored):
             return {**found, "y": np.asarray(part["y"], dtype=np.float64)}
 
         def batches() -> Iterator[dict[str, Any]]:
-            for cells in table.batches(self._columns_read):
+            for cells in table.batches(list(self.column_kinds_)):
                 complete = cells.complete()
                 if complete.rows:
                     yield reduced(self._piece(complete))
@@ -524,7 +532,7 @@ class FormulaModel(Stored):
 
     def _encoded_targets(self, cells: Cells) -> npt.NDArray[Any]:
         values = self._outcome.values(cells)
-        if not self._has_classes:
+        if not self.has_classes:
             return values
         if not self._is_classifier:
             return values.astype(np.float64)
@@ -557,7 +565,7 @@ class FormulaModel(Stored):
         return found
 
     def _summed_weights(self, table: Table) -> FloatArray:
-        parts = [self._weights(cells.complete()) for cells in table.batches(self._columns_read)]
+        parts = [self._weights(cells.complete()) for cells in table.batches(list(self.column_kinds_))]
         return np.array([sum(float(each.sum()) for each in parts)])
 
     def _check_weights(self, weights: FloatArray | None) -> None:
@@ -581,7 +589,7 @@ class FormulaModel(Stored):
 
         Where a cell is missing that the formula reads, the answer is NaN, or None of classes.
         """
-        if not self._has_classes:
+        if not self.has_classes:
             return np.concatenate([np.zeros(0), *(found for _, found in self._answers(data))])
         parts = [np.zeros(0, dtype=object), *(self._named(found) for _, found in self._answers(data))]
         return np.concatenate(parts)
@@ -601,18 +609,19 @@ class FormulaModel(Stored):
     def _answers(self, data: Any) -> Iterator[tuple[Cells, FloatArray]]:
         """Yield batches of a table with the probabilities of classes, or the expected numbers, of their rows."""
         table = data if isinstance(data, Table) else Table(data)
-        read = self._columns_to_predict
+        read = self.columns_to_predict
         table.check_columns(read)
         for cells in table.batches(read):
-            yield cells, self._answer(cells)
+            yield cells, self.predict_cells(cells)
 
     @property
-    def _columns_to_predict(self) -> list[str]:
+    def columns_to_predict(self) -> list[str]:
+        """The columns of a table that predictions need."""
         known = [*self._offsets, *(each for name, each in self._beside.items() if name == "exposure")]
         return list(dict.fromkeys([*self.design.columns_read, *(c for each in known for c in columns_of(each))]))
 
-    def _answer(self, cells: Cells) -> FloatArray:
-        """Return the probabilities of classes, (n, k), or the expected numbers, (n,), of a batch."""
+    def predict_cells(self, cells: Cells) -> FloatArray:
+        """Return the probabilities of classes, (n, k), or the expected numbers, (n,), of a batch; NaN where unknown."""
         incomplete = cells.incomplete()
         kept = cells.take(np.flatnonzero(~incomplete)) if incomplete.any() else cells
         some = self._answer_complete(kept)
@@ -624,26 +633,26 @@ class FormulaModel(Stored):
 
     def _answer_complete(self, cells: Cells) -> FloatArray:
         if not cells.rows:
-            return np.zeros((0, len(self._outcome.classes)) if self._has_classes else 0)
+            return np.zeros((0, len(self._outcome.classes)) if self.has_classes else 0)
         rows, known = self._features(cells), self._known_parts(cells)
         if self._is_classifier:
             found = np.asarray(self.estimator_.predict_proba(rows, **known))
             return found if self._is_two else np.roll(found, 1, axis=1)
         found = np.asarray(self.estimator_.predict(rows, **known), dtype=np.float64)
-        return np.column_stack([1 - found, found]) if self._has_classes else found
+        return np.column_stack([1 - found, found]) if self.has_classes else found
 
     def evaluate(self, data: Any) -> Evaluation:
         """Return how well the model predicts a table whose target is known; rows with missing cells are left out."""
         table = Table(data)
-        read = list(dict.fromkeys([*columns_of(self._outcome.expression), *self._columns_to_predict]))
+        read = list(dict.fromkeys([*columns_of(self._outcome.expression), *self.columns_to_predict]))
         table.check_columns(read)
-        found = Evaluation("classes" if self._has_classes else "numbers", Labels(self._outcome.classes))
+        found = Evaluation("classes" if self.has_classes else "numbers", Labels(self._outcome.classes))
         for cells in table.batches(read):
             complete = cells.complete()
             if not complete.rows:
                 continue
             values, answers = self._outcome.values(complete), self._answer_complete(complete)
-            if self._has_classes:
+            if self.has_classes:
                 found.add(answers, np.maximum(values, -1), self._outcome.unknown(complete, values))
             else:
                 found.add(answers, values)
@@ -654,19 +663,17 @@ class FormulaModel(Stored):
     def explain(self, data: Any) -> list[Explanation]:
         """Return what each term adds to the linear predictor of each row, the intercept and offsets being the base."""
         table = Table(data)
-        read = self._columns_to_predict
+        read = self.columns_to_predict
         table.check_columns(read)
-        found: list[Explanation] = []
-        for cells in table.batches(read):
-            incomplete = cells.incomplete()
-            if incomplete.any():
-                row = int(np.argmax(incomplete))
-                name = next(each for each in read if cells.take(np.array([row])).missing()[each])
-                raise TableError(f"column {name!r} is missing in row {cells.position(row)}: there is no prediction")
-            found.extend(self._explain_batch(cells))
-        return found
+        return [each for cells in table.batches(read) for each in self.explain_cells(cells)]
 
-    def _explain_batch(self, cells: Cells) -> Iterator[Explanation]:
+    def explain_cells(self, cells: Cells) -> Iterator[Explanation]:
+        """Yield the explanation of each row of a batch."""
+        incomplete = cells.incomplete()
+        if incomplete.any():
+            row = int(np.argmax(incomplete))
+            name = next(name for name, count in cells.take(np.array([row])).missing().items() if count)
+            raise TableError(f"column {name!r} is missing in row {cells.position(row)}: there is no prediction")
         features, known = self._features(cells), self._known_parts(cells)
         coef, intercept = self._coefficients_by_class()
         shift = known.get("offset", np.zeros(cells.rows))
@@ -682,9 +689,9 @@ class FormulaModel(Stored):
         answers = self._answer_complete(cells)
         linear = isinstance(self.estimator_, LinearRegression) or self._response_name.endswith("/identity")
         for row in range(cells.rows):
-            base = intercept + shift[row] * (np.arange(len(intercept)) > 0 if self._has_classes else 1.0)
+            base = intercept + shift[row] * (np.arange(len(intercept)) > 0 if self.has_classes else 1.0)
             values = [_shown_cells(read.get(term, ()), cells, row) for term in names]
-            if self._has_classes:
+            if self.has_classes:
                 scores = ClassScores(list(self._outcome.classes), names, values, effects[row].tolist(), base.tolist())
                 yield Explanation.of(scores, row=cells.position(row))
                 continue
@@ -710,7 +717,7 @@ class FormulaModel(Stored):
         """Return coefficients, (k, p), and intercepts, (k,): of each class less the first, or of the one predictor."""
         coef = np.atleast_2d(np.asarray(self.estimator_.coef_, dtype=np.float64))
         intercept = np.atleast_1d(np.asarray(self.estimator_.intercept_, dtype=np.float64))
-        if not self._has_classes:
+        if not self.has_classes:
             return coef, intercept
         if len(coef) == 1:
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
@@ -771,7 +778,7 @@ class FormulaModel(Stored):
         """Return what each column of theta is about: a class, or nothing where there is one."""
         if count == 1:
             return [""]
-        if self._has_classes:
+        if self.has_classes:
             return [str(each) for each in self._outcome.classes[1:]]
         found = self.estimator_.summary().inference.names
         step = len(found) // count
@@ -822,7 +829,7 @@ class FormulaModel(Stored):
             "design": self.design.settings(),
             "offsets": [str(each) for each in self._offsets],
             "beside": {name: str(each) for name, each in self._beside.items()},
-            "columns_read": self._columns_read,
+            "kinds": self.column_kinds_,
             "rows": self.rows_,
             "dropped_rows": self.dropped_rows_,
             "missing": self._missing,
@@ -842,11 +849,19 @@ class FormulaModel(Stored):
         census = Census(int(own["rows"]), int(own["dropped_rows"]), dict(own["missing"]))
         offsets = tuple(parse_expression(each) for each in own["offsets"])
         beside = {name: parse_expression(own["beside"][name]) for name in BESIDE if name in own["beside"]}
-        model = cls(str(own["formula"]), outcome, design, offsets, beside, list(own["columns_read"]), census, estimator)
+        model = cls(
+            str(own["formula"]), outcome, design, offsets, beside, _checked_kinds(own["kinds"]), census, estimator
+        )
         model.dropped_columns_ = {str(name): list(others) for name, others in own["dropped_columns"].items()}
         if list(getattr(estimator, "feature_names_in_", ())) != list(model._names):
             raise ValueError("the columns of the design are not those of the estimator")
         return model
+
+
+def _checked_kinds(kinds: Mapping[str, Any]) -> dict[str, Kind]:
+    if not all(kind in ("number", "category") for kind in kinds.values()):
+        raise ValueError(f"columns hold numbers or categories; the file has {kinds!r}")
+    return {str(name): kind for name, kind in kinds.items()}
 
 
 def _shown_cells(columns: Sequence[str], cells: Cells, row: int) -> str:

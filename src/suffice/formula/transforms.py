@@ -631,8 +631,8 @@ class Coding(Transform):
         """
         if isinstance(cells, Categories):
             places = {level: place for place, level in enumerate(self.levels)}
-            texts = {str(level): place for place, level in enumerate(self.levels)}  # a file may hold numbers as text
-            found = [places.get(level, texts.get(str(level), -2)) for level in cells.levels]
+            texts = {_text(level): place for place, level in enumerate(self.levels)}  # files hold numbers as text
+            found = [places.get(level, texts.get(_text(level), -2)) for level in cells.levels]
             codes = np.array([*found, -1], dtype=np.intp)[cells.codes]
         else:
             codes = self._encode_numbers(cells)
@@ -718,6 +718,12 @@ class LevelLearner(Learner):
         if self.reference is not None:
             place = find_level(self.reference, levels, self.name)
         return Coding(levels, self.contrast, place)
+
+
+def _text(level: Level) -> str:
+    """Return a level as text; true and false in lower case, as files write them."""
+    text = str(level)
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def _as_number(level: Level) -> float:
