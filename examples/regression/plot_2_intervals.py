@@ -17,8 +17,9 @@ price = 60.0 + 2.2 * area + rng.normal(0.0, 35.0, 25)
 model = LinearRegression().fit(area[:, None], price)
 
 at = np.linspace(0.0, 220.0, 200)[:, None]
-line, low, high = model.predict(at, interval=0.95)
-_, mean_low, mean_high = model.predict(at, interval=0.95, of="mean")
+line = model.predict(at)
+low, high = model.predict_interval(at, of="observation")
+mean_low, mean_high = model.predict_interval(at, of="mean")
 
 figure, axis = plt.subplots()
 axis.fill_between(at[:, 0], low, high, color="tab:blue", alpha=0.12, label="prediction interval, 95 %")

@@ -8,7 +8,6 @@ Poisson regression, with a log-rate linear in x, has a positive mean and a varia
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.stats import poisson
 
 from suffice import LinearRegression, PoissonRegression
 
@@ -18,16 +17,15 @@ customers = rng.poisson(np.exp(-0.5 + 0.11 * temperature))
 at = np.linspace(-5.0, 30.0, 300)[:, None]
 
 # %%
-# Linear regression: the prediction interval. Poisson regression: quantiles of the predicted distribution.
-line, low, high = LinearRegression().fit(temperature[:, None], customers).predict(at, interval=0.9)
-model = PoissonRegression().fit(temperature[:, None], customers)
-rate = model.predict(at)
+# The intervals of new observations: Student's about the line; quantiles of the predicted Poisson distributions.
+models = {"linear regression": LinearRegression(), "Poisson regression": PoissonRegression()}
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True)
-bands = {"linear regression": (line, low, high), "Poisson regression": (rate, *poisson.ppf([[0.05], [0.95]], rate))}
-for axis, (name, (mean, lower, upper)) in zip(axes, bands.items(), strict=True):
+for axis, (name, model) in zip(axes, models.items(), strict=True):
+    model.fit(temperature[:, None], customers)
+    lower, upper = model.predict_interval(at, 0.9, of="observation")
     axis.fill_between(at[:, 0], lower, upper, alpha=0.2, label="90 % of hours")
-    axis.plot(at, mean)
+    axis.plot(at, model.predict(at))
     axis.plot(temperature, customers, "k.", markersize=4)
     axis.axhline(0.0, color="0.7", linewidth=0.8)
     axis.set(title=name, xlabel="temperature, °C")

@@ -327,7 +327,7 @@ def _same(one: Any, two: Any) -> bool:
 PER_ROW = ("offset", "exposure")
 
 
-def row_wise(name: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def row_wise(*names: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a method that answers row by row answer datasets in parts, too, where their rows are.
 
     The result is computed when it is asked for, and of the kind of X: a Dask array, or a Spark data frame with one more
@@ -335,11 +335,11 @@ def row_wise(name: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]]
 
     Parameters
     ----------
-    name
-        The column of the answers.
+    *names
+        The column of the answers; or several, of a method that returns a tuple of arrays. Of Dask the result is a tuple
+        of arrays, then; of Spark, a data frame with all columns.
     **several
-        By the name of an argument, the columns that are added to it where the argument is given: the method then
-        returns a tuple of arrays. Of Dask the result is a tuple of arrays; of Spark, a data frame with all columns.
+        By the name of an argument, the columns that are added where the argument is given.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
@@ -361,9 +361,9 @@ def row_wise(name: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]]
             check_is_fitted(model)
             given = arguments.bind(*args, **kwargs).arguments
             named = {key: value for key, value in given.items() if key not in ("self", "X")}
-            names = [name, *(column for key, columns in several.items() if named.get(key) for column in columns)]
+            more = [column for key, columns in several.items() if named.get(key) for column in columns]
             ask = partial(_ask_part, method.__name__, model_for_parts(model, data), named)
-            found: R = data.map_rows(ask, names, _columns_read(model, X))
+            found: R = data.map_rows(ask, [*names, *more], _columns_read(model, X))
             return found
 
         return answer

@@ -156,10 +156,10 @@ def test_partial_fit_and_forget_of_spread_rows_are_those_of_threads(cluster: Clu
 def test_intervals_of_spread_rows_are_those_of_threads(cluster: Cluster) -> None:
     case = CASES["LinearRegression, HC3"]
     model, (there, _) = case.here(), given(cluster, case)
-    expected = model.predict(case.rows(), interval=0.9, of="mean")
-    answers = model.predict(there, interval=0.9, of="mean")
-    columns = ("prediction", "lower", "upper")
-    for column, found in zip(columns, answers if isinstance(answers, tuple) else [answers] * 3, strict=True):
+    expected = model.predict_interval(case.rows(), 0.9)
+    answers = model.predict_interval(there, 0.9)
+    columns = ("lower", "upper")
+    for column, found in zip(columns, answers if isinstance(answers, tuple) else [answers] * 2, strict=True):
         agree(cluster.fetched(found, column), expected[columns.index(column)])
 
 

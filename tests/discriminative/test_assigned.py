@@ -89,7 +89,7 @@ def test_sums_refuse_to_go_on_from_coefficients_that_they_did_not_give(change: A
         lambda: other + model,
         lambda: model.partial_fit(x, y),
         lambda: model.forget(x[:3], y[:3]),
-        lambda: model.predict(x, interval=0.9),
+        lambda: model.predict_interval(x),
         lambda: model.with_params(l2=1.0),
     ):
         with pytest.raises(ValueError, match=r"coef_ or intercept_ was changed after the fit.*fit again"):

@@ -247,7 +247,7 @@ def test_weights_that_leave_no_degrees_of_freedom_are_named(model: Any) -> None:
         with pytest.raises(
             ValueError, match="there is no interval: the rows' weights, 1 each by default, sum to 1 and"
         ):
-            model.fit(x, y, shares / shares.sum()).predict(x, interval=0.9)
+            model.fit(x, y, shares / shares.sum()).predict_interval(x)
 
 
 def test_columns_that_repeat_others_do_not_count_for_the_rank() -> None:

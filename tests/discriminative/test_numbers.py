@@ -102,10 +102,11 @@ def test_least_squares_with_its_intervals() -> None:
     np.testing.assert_allclose(mine.interval(0.9), theirs.conf_int(0.1), rtol=1e-9)
     np.testing.assert_allclose(mine.explained, theirs.rsquared, rtol=1e-9)
     table = theirs.get_prediction(sm.add_constant(x)).summary_frame(alpha=0.05)
-    predicted, low, high = model.predict(x, interval=0.95)
-    np.testing.assert_allclose(predicted, table["mean"], rtol=1e-9)
+    low, high = model.predict_interval(x, of="observation")
+    np.testing.assert_allclose(model.predict(x), table["mean"], rtol=1e-9)
+    np.testing.assert_allclose(model.predict_se(x), table["mean_se"], rtol=1e-9)
     np.testing.assert_allclose(np.c_[low, high], table[["obs_ci_lower", "obs_ci_upper"]], rtol=1e-9)
-    _, low, high = model.predict(x, interval=0.95, of="mean")
+    low, high = model.predict_interval(x)
     np.testing.assert_allclose(np.c_[low, high], table[["mean_ci_lower", "mean_ci_upper"]], rtol=1e-9)
 
 

@@ -11,6 +11,7 @@ import dask.dataframe
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import special, stats
 
 import suffice
 from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression
@@ -211,3 +212,34 @@ def test_newey_wests_covariance_is_that_of_sandwich(fit: Fit) -> None:
     model, theirs = fitted(fit, covariance="newey-west", lags=4)
     found = theirs["newey_west_4"] if "newey_west_4" in theirs else theirs["covariance"]["newey_west"]["lag_4"]
     close(np.asarray(model.covariance_), found, 1e-6)
+
+
+@pytest.mark.parametrize("fit", FITS[:4], ids=NAMES[:4])
+@pytest.mark.parametrize("level", [80, 95])
+def test_intervals_of_predictions_are_those_of_predict_lm(fit: Fit, level: int) -> None:
+    model, theirs = fitted(fit)
+    theirs, new = theirs[f"predict_{level}"], new_rows(theirs["new"])
+    close(model.predict(new), theirs["fit"])
+    close(model.predict_se(new), theirs["se_fit"])
+    for of, name in (("mean", "confidence"), ("observation", "prediction")):
+        close(model.predict_interval(new, level / 100, of=of), [theirs[name]["lower"], theirs[name]["upper"]])
+
+
+PREDICTED = [fit for fit in FITS if "predict" in fitted(fit)[1]]
+
+
+@pytest.mark.parametrize("fit", PREDICTED, ids=[NAMES[FITS.index(fit)] for fit in PREDICTED])
+def test_errors_of_predictions_are_those_of_predict_glm(fit: Fit) -> None:
+    model, theirs = fitted(fit)
+    new, found = new_rows(theirs["new"]), theirs["predict"]
+    close(model.predict_se(new), found["link_se"])
+    close(model.predict_se(new, scale="mean"), found["response_se"])
+    law = stats.norm if theirs["dispersion"] == 1 else stats.t(theirs["df_residual"])
+    reach = law.isf(0.05) * np.array(found["link_se"])
+    inverse = special.expit if theirs["link"] == "logit" else np.exp
+    close(model.predict_interval(new, 0.9), inverse([found["link"] - reach, found["link"] + reach]))
+
+
+def new_rows(new: Any) -> np.ndarray:
+    group = np.array(new["group"])
+    return np.column_stack([new["x1"], new["x2"], group == "b", group == "c"]).astype(float)

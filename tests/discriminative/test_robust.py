@@ -164,6 +164,6 @@ def test_a_file_with_the_covariance_of_the_intercept_at_0_is_read(tmp_path: Path
     older = suffice.load(tmp_path / "older")
     errors = (each.summary().inference.standard_errors for each in (older, model))
     np.testing.assert_allclose(*errors, rtol=1e-10)
-    intervals = (each.predict(x[:3], interval=0.9) for each in (older, model))
+    intervals = (each.predict_interval(x[:3], 0.9) for each in (older, model))
     for ours, theirs in zip(*intervals, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)

@@ -38,7 +38,7 @@ def test_rows_tell_small_residuals(noise: float, intercept: bool, solver: str) -
     np.testing.assert_allclose(mine.deviance, theirs.ssr, rtol=1e-5)
     aic = theirs.aic + 2  # it does not count the variance
     np.testing.assert_allclose([mine.log_likelihood, mine.aic], [theirs.llf, aic], rtol=1e-6)
-    _, low, high = model.predict(x[:3], interval=0.95)
+    low, high = model.predict_interval(x[:3], of="observation")
     table = theirs.get_prediction(theirs.model.exog[:3]).summary_frame(alpha=0.05)
     np.testing.assert_allclose(high - low, table["obs_ci_upper"] - table["obs_ci_lower"], rtol=1e-5)
 
@@ -95,7 +95,7 @@ def test_sums_that_have_no_digit_left_give_no_errors(learn: Any) -> None:
     assert np.isnan([mine.dispersion, mine.log_likelihood, mine.deviance]).all()
     assert "to no digit: there are no standard errors" in str(mine.summary())
     with pytest.raises(ValueError, match="there is no interval: the features explain so much of y"):
-        model.predict(model_rows(model), interval=0.95)
+        model.predict_interval(model_rows(model))
 
 
 def model_rows(model: Any) -> Any:

@@ -87,8 +87,11 @@ def inference(model: Any, data: Data) -> Answers:
         "dispersion": np.array(fit.dispersion),
         "explained": np.array(fit.explained),
     }
+    if fit.covariance is not None and np.isfinite(fit.covariance).all():
+        beside = {name: each for name, each in data.beside.items() if name in ("offset", "exposure")}
+        found["interval"] = np.stack(model.predict_interval(data.x, 0.9, **beside))
     if isinstance(model, LinearRegression) and not model.l1:
-        found["interval"] = np.stack(model.predict(data.x, interval=0.9))
+        found["interval"] = np.stack(model.predict_interval(data.x, 0.9, of="observation"))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import array_namespace
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -16,6 +17,16 @@ from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, length, model_for_parts, read_again
 from suffice.discriminative.encoding import drop_rows_without_weight
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.intervals import (
+    check_level,
+    check_observations,
+    check_of,
+    critical_value,
+    mean_errors,
+    mean_interval,
+    observation_interval,
+    on_host,
+)
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
 from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise, scored_dataset
@@ -143,12 +154,81 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         offset, exposure
             As for :meth:`fit`.
         """
+        return self._response().mean(self._predictors(X, offset, exposure))
+
+    @row_wise("standard_error")
+    def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None, exposure: Any = None) -> Any:
+        """Return the standard error of what is predicted for each row, (n,); of several classes or parts, (n, k).
+
+        It uses the covariance that ``covariance`` chose at the fit.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        scale
+            ``"link"``, the error of the linear predictor; or ``"mean"``, that of the mean, by the slope of the inverse
+            link. Of several classes or parts there is the second alone.
+        offset, exposure
+            As for :meth:`fit`: the error of a mean depends on them.
+        """
+        if scale not in ("link", "mean"):
+            raise ValueError(f"scale must be 'link' or 'mean'; got {scale!r}")
+        z = self._predictors(X, offset, exposure)
+        response = self._response()
+        if z.shape[1] > 1 and not self._is_beta:
+            if scale == "link":
+                raise ValueError(f"{response.name} has {z.shape[1]} linear predictors a row: give scale='mean'")
+            return self._share_intervals(X, response.mean(z), z.shape[1], None)
+        error = self._predictor_error(X, z.shape[1])
+        return error if scale == "link" else mean_errors(response, z, error)
+
+    @row_wise("lower", "upper")
+    def predict_interval(
+        self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None, exposure: Any = None
+    ) -> tuple[Any, Any]:
+        """Return the lower and the upper end of an interval for each row, each (n,), or (n, k) of several parts.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        level
+            The probability that the interval covers.
+        of
+            What it covers: ``"mean"``, the expectation of y, by the ends of the interval of the linear predictor,
+            mapped through the inverse link (of several classes or parts, an interval on the scale of logits); or
+            ``"observation"``, a new y of weight 1: quantiles of the family's distribution, averaged over the
+            distribution of the linear predictor.
+        offset, exposure
+            As for :meth:`fit`.
+        """
+        check_level(level)
+        check_of(of)
+        response = self._response()
+        if of == "observation":
+            check_observations(response, self._params.dispersion)
+        z = self._predictors(X, offset, exposure)
+        if z.shape[1] > 1 and not self._is_beta:
+            found: tuple[Any, Any] = self._share_intervals(X, response.mean(z), z.shape[1], level)
+            return found
+        error = self._predictor_error(X, z.shape[1])
+        if of == "mean":
+            return mean_interval(response, z, critical_value(level, self._df()) * error)
+        dispersion = self.dispersion_ if not self._is_beta else 1 / self.precision_
+        low, high = observation_interval(response, on_host(z[:, 0]), on_host(error), dispersion, self._df(), level)
+        return beside(z, low), beside(z, high)
+
+    def _predictors(self, X: Any, offset: Any, exposure: Any) -> Any:
+        """Return the linear predictors of each row, (n, t), in the library of X."""
         self._check_fitted()
         z = self._read(X, *self._linear())
         known = self._offset(offset, exposure, z.shape[0])
-        if known is not None:
-            z = z + beside(z, known)[:, None]
-        return self._response().mean(z)
+        z = z if known is None else z + beside(z, known)[:, None]
+        if self._is_beta:
+            xp = array_namespace(z)
+            z = xp.concat([z[:, :1], xp.full_like(z[:, :1], np.log(self.precision_))], axis=1)
+        return z
 
     def score(
         self,

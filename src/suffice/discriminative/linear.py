@@ -33,7 +33,7 @@ from suffice.discriminative.base import (
 )
 from suffice.discriminative.facts import gaussian_log_likelihood
 from suffice.discriminative.inference import Inference, notes_on_rows
-from suffice.discriminative.intervals import Interval, interval_of
+from suffice.discriminative.intervals import PredictorVariance, check_level, check_of, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
@@ -125,7 +125,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     >>> model = LinearRegression().fit(x, y)
     >>> model.coef_.round(6), round(model.intercept_, 6)
     (array([2.15]), 0.9)
-    >>> prediction, low, high = model.predict([[4.0]], interval=0.95)
+    >>> low, high = model.predict_interval([[4.0]], of="observation")
     >>> low.round(3), high.round(3)
     (array([8.183]), array([10.817]))
     >>> model.forget(x[3:], y[3:]).coef_.round(6)
@@ -684,43 +684,73 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     # Answers.
 
-    @row_wise("prediction", interval=("lower", "upper"))
-    def predict(self, X: Any, interval: float | None = None, *, of: str = "target") -> Any:
-        """Return the prediction for each row, (n,), or (n, t); with an interval, also its lower and upper ends.
+    @row_wise("prediction")
+    def predict(self, X: Any) -> Any:
+        """Return the prediction for each row, (n,), or (n, t).
 
         Parameters
         ----------
         X
             Rows, (n, d).
-        interval
-            The probability that the interval covers, as 0.95.
-        of
-            What the interval covers: ``"target"``, a new y; or ``"mean"``, the expectation of y.
         """
         predicted = self._read(X, *self._linear())
-        if interval is None:
-            return predicted[:, 0] if self._one_target else predicted
-        x = validation.features(self, X, reset=False)
-        engine = engine_for(self._engine, x)
-        reach = interval_of(engine, x, self._interval(interval, of))
-        low, high = predicted - reach, predicted + reach
-        if self._one_target:
-            return predicted[:, 0], low[:, 0], high[:, 0]
-        return predicted, low, high
+        return predicted[:, 0] if self._one_target else predicted
 
-    def _interval(self, level: float, of: str) -> Interval:
+    @row_wise("standard_error")
+    def predict_se(self, X: Any) -> Any:
+        """Return the standard error of the predicted mean of each row, (n,), or (n, t).
+
+        It uses the covariance that ``covariance`` chose at the fit.
+        """
+        errors = self._mean_variance(X) ** 0.5
+        return errors[:, 0] if self._one_target else errors
+
+    @row_wise("lower", "upper")
+    def predict_interval(self, X: Any, level: float = 0.95, *, of: str = "mean") -> tuple[Any, Any]:
+        """Return the lower and the upper end of an interval for each row, each (n,), or (n, t).
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        level
+            The probability that the interval covers.
+        of
+            What it covers: ``"mean"``, the expectation of y; or ``"observation"``, a new y (of weight 1).
+        """
+        check_level(level)
+        check_of(of)
+        predicted = self._read(X, *self._linear())
+        variance, noise = self._mean_variance(X), np.diagonal(self._solved().noise())
+        if of == "observation":
+            variance = variance + beside(variance, noise)[None, :]
+        known = isinstance(self._params.dispersion, int | float)
+        reach = critical_value(level, np.inf if known else self._solved().df_residual) * variance**0.5
+        low, high = predicted - reach, predicted + reach
+        return (low[:, 0], high[:, 0]) if self._one_target else (low, high)
+
+    def _mean_variance(self, X: Any) -> Any:
+        """Return the variance of the predicted means, (n, t), in the library of X."""
+        self._check_fitted()
         self._check_unassigned("an interval")
         sums, solved, intercept = self._memory, self._solved(), self._params.fit_intercept
-        if not solved.df_residual > 0:
-            raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
+        if self._params.l1 > 0:
+            raise ValueError("there is no interval: l1 > 0, and coefficients that were set to zero have no errors")
         noise = np.diagonal(solved.noise())
+        if not solved.df_residual > 0 and np.isnan(noise).any():
+            raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
         if np.isnan(noise).any():
             raise ValueError(f"there is no interval: {self._notes_on_digits()[0]}")
         centre = sums.mean_x if intercept else np.zeros(sums.features)
         if self._params._covariance_kind != "classical":
-            return Interval.robust(self._robust_known(), centre, intercept, noise, solved.df_residual, level, of)
-        level_variance = 1 / sums.weight if intercept else 0.0
-        return Interval(centre, solved.factored.whitener(), level_variance, noise, noise, solved.df_residual, level, of)
+            known = np.where(np.isfinite(self._robust_known()), self._robust_known(), 0.0)
+            variance = PredictorVariance.of_covariance(known, centre, intercept)
+        else:
+            level_variance = 1 / sums.weight if intercept else 0.0
+            variance = PredictorVariance(centre, solved.factored.whitener(), level_variance, noise)
+        x = validation.features(self, X, reset=False)
+        with validation.naming_cells():
+            return variance.at(engine_for(self._engine, x), x)
 
     def _robust_known(self) -> FloatArray:
         """Return the covariance that was estimated from the rows, (p, p), of an intercept at the means of X."""
@@ -768,6 +798,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         else:
             classical = params._covariance_kind == "classical"
             covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
+            if not classical:
+                loose = np.flatnonzero(solved.factored.undetermined) + int(params.fit_intercept)
+                covariance[loose, :] = covariance[:, loose] = np.nan
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         known = isinstance(params.dispersion, int | float)

@@ -13,7 +13,16 @@ from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.encoding import Seen
+from suffice.discriminative.intervals import (
+    check_level,
+    check_observations,
+    check_of,
+    critical_value,
+    mean_errors,
+    mean_interval,
+)
 from suffice.discriminative.regression import Regression
+from suffice.estimator import row_wise
 from suffice.families import Response
 from suffice.kernels.array_blocks import to_host
 from suffice.statistics import Labels
@@ -168,6 +177,68 @@ class LinearClassifier(ScoredClasses, Regression):
         return settled
 
     # Answers.
+
+    @row_wise("standard_error")
+    def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None) -> Any:
+        """Return the standard error of each row's log-odds, (n,), or probabilities; of more classes, (n, k).
+
+        It uses the covariance that ``covariance`` chose at the fit.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        scale
+            ``"link"``, the error of the log-odds of the second class; or ``"mean"``, that of its probability. Of more
+            than two classes, there is the second alone, for every class.
+        offset
+            As for :meth:`decision_function`.
+        """
+        if scale not in ("link", "mean"):
+            raise ValueError(f"scale must be 'link' or 'mean'; got {scale!r}")
+        if not self._two:
+            if scale == "link":
+                raise ValueError(f"there is no log-odds of {len(self._labels)} classes: give scale='mean'")
+            return self._share_intervals(X, self.predict_proba(X, offset=offset), self._predictors, None)
+        error = self._predictor_error(X, 1)
+        return error if scale == "link" else mean_errors(_TWO_CLASSES, self._log_odds(X, offset), error)
+
+    @row_wise("lower", "upper")
+    def predict_interval(self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None) -> tuple[Any, Any]:
+        """Return the lower and the upper end of an interval of the probability of the second class, each (n,).
+
+        The ends are those of the log-odds, mapped through the logistic function. Of more than two classes there is an
+        interval for each, (n, k), on the scale of the logit of its probability.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d).
+        level
+            The probability that the interval covers.
+        of
+            ``"mean"``, the probability; a new observation is a class, and has no interval.
+        offset
+            As for :meth:`decision_function`.
+        """
+        check_level(level)
+        check_of(of)
+        if of == "observation":
+            check_observations(self._response(), self._params.dispersion)
+        if not self._two:
+            found: tuple[Any, Any] = self._share_intervals(
+                X, self.predict_proba(X, offset=offset), self._predictors, level
+            )
+            return found
+        reach = critical_value(level, self._df()) * self._predictor_error(X, 1)
+        return mean_interval(_TWO_CLASSES, self._log_odds(X, offset), reach)
+
+    @property
+    def _predictors(self) -> int:
+        return int(self.solution_.theta.shape[1])
+
+    def _log_odds(self, X: Any, offset: Any) -> Any:
+        return self.decision_function(X, offset=offset)[:, None]
 
     def _parameter_names(self) -> list[str]:
         names = self._names()

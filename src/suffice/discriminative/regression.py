@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 from sklearn.base import clone
 
 from suffice import monitoring, partitioned, validation
@@ -34,6 +35,7 @@ from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.inference import Inference, notes_on_rows
+from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.linear import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood
@@ -112,7 +114,7 @@ class Regression(LinearPredictor):
     dispersion_: float
     _layout: Layout
     _information: FloatArray | None  # the Hessian at the optimum, in the coordinates of _layout
-    _covariance: FloatArray | None  # of theta; computed from the information at first use
+    _covariance: ThetaCovariance | None  # of theta; computed from the information at first use
     _notes: list[str]
     _seen: float = 0.0  # the weight of all rows learned
     # The state of partial_fit.
@@ -384,8 +386,8 @@ class Regression(LinearPredictor):
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
         kind = covariance_kind(self.covariance, self.weights)
-        if self._information is not None and self.l1 == 0 and kind != "classical":
-            found = robust_covariance(
+        if factored is not None and self._information is not None and kind != "classical":
+            matrix = robust_covariance(
                 kind,
                 likelihood.data,
                 likelihood.response,
@@ -395,7 +397,7 @@ class Regression(LinearPredictor):
                 self.facts_.rows,
                 self.lags,
             )
-            self._covariance = layout.covariance_outward(found)
+            self._covariance = ThetaCovariance(layout, matrix, factored.undetermined)
         self.solution_ = layout.solution_outward(solution)
         self.n_iter_ = max(solution.n_steps, 1)
         warn_unless_converged(self, solution)
@@ -814,21 +816,58 @@ class Regression(LinearPredictor):
 
     # Inference.
 
-    def _theta_covariance(self) -> FloatArray | None:
-        """Return the covariance of theta read column by column, where it is known."""
+    def _theta_covariance(self) -> ThetaCovariance | None:
+        """Return the covariance of theta, where it is known."""
         if self._covariance is None and self._information is not None and self._params.l1 == 0:
-            inverse = Symmetric.of(self._information).inverse()
-            self._covariance = self._layout.covariance_outward(inverse) * self.facts_.dispersion
+            factored = Symmetric.of(self._information)
+            root = factored.root()
+            matrix = self.facts_.dispersion * (root @ root.T)
+            self._covariance = ThetaCovariance(self._layout, matrix, factored.undetermined)
         return self._covariance
 
     def _shapes(self) -> int:
         """Return how many parameters of the family were estimated, besides the dispersion."""
         return 0
 
+    def _known_covariance(self, what: str) -> ThetaCovariance:
+        """Return the covariance of theta; raise where it is not known."""
+        self._check_fitted()
+        self._check_unassigned(what)
+        covariance = None if not hasattr(self, "facts_") else self._theta_covariance()
+        if covariance is None:
+            raise ValueError(f"there is no {what}: {'; '.join(self._inference().notes)}")
+        if not np.isfinite(covariance.matrix).all():
+            why = "; ".join(self._inference().notes) or "the dispersion is not known"
+            raise ValueError(f"there is no {what}: {why}")
+        return covariance
+
+    def _df(self) -> float:
+        """Return the degrees of freedom of intervals: infinite where the dispersion is known."""
+        return self.facts_.df_residual if estimates_dispersion(self._response(), self._params.dispersion) else np.inf
+
+    def _predictor_error(self, X: Any, predictors: int) -> Any:
+        """Return the standard error of the first linear predictor of each row, (n,), in the library of X."""
+        covariance = self._known_covariance("standard error")
+        x = validation.features(self, X, reset=False)
+        with validation.naming_cells():
+            return covariance.predictor_error(engine_for(self._engine, x), x, predictors)
+
+    def _share_intervals(self, X: Any, shares: Any, predictors: int, level: float | None) -> Any:
+        """Return intervals of shares, (n, k), that are normal on the scale of logits; or the errors of the shares."""
+        covariance = self._known_covariance("interval")
+        p = np.asarray(to_host(shares), dtype=np.float64)
+        errors = covariance.share_errors(validation.features(self, X, reset=False), p, predictors)
+        if level is None:
+            return beside(shares, errors * p * (1 - p))
+        with np.errstate(divide="ignore"):
+            logits, reach = special.logit(p), critical_value(level, self._df()) * errors
+        return tuple(beside(shares, special.expit(logits + sign * reach)) for sign in (-1, 1))
+
     def _inference(self) -> Inference:
         if not hasattr(self, "facts_"):
             raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
-        covariance = self._theta_covariance()
+        known = self._theta_covariance()
+        covariance = None if known is None else known.outward()
         notes = list(self._notes)
         response, params = self._response(), self._params
         if params.l1 > 0:
@@ -876,9 +915,7 @@ class Regression(LinearPredictor):
         if len(thetas) == len(self.solution_.trace) and len(thetas) * self.solution_.theta.size <= SMALL_TRACE:
             arrays["trace_theta"] = np.stack(thetas)
         if covariance is not None:
-            known = np.isfinite(np.diagonal(covariance))
-            arrays["known"] = known
-            arrays["covariance"] = covariance[np.ix_(known, known)]
+            arrays |= covariance.arrays()
         if self._is_assigned(self.solution_.theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
         arrays |= self._progress_arrays()
@@ -935,10 +972,7 @@ class Regression(LinearPredictor):
         model._layout, model._information = Layout(model.n_features_in_, bool(model._params.fit_intercept)), None
         model._covariance = model.separation_ = None
         if "covariance" in arrays:
-            known = np.flatnonzero(arrays["known"])
-            check_shapes(arrays, {"known": (arrays["theta"].size,), "covariance": (len(known), len(known))})
-            model._covariance = np.full((len(arrays["known"]), len(arrays["known"])), np.nan)
-            model._covariance[np.ix_(known, known)] = arrays["covariance"]
+            model._covariance = ThetaCovariance.from_arrays(model._layout, arrays)
         about = dict(settings["solution"])
         trace = tuple(Step(*step) for step in about.pop("trace"))
         if "trace_theta" in arrays:
