@@ -111,7 +111,7 @@ def stack_rows(columns: Sequence[Any]) -> Any:
         return None
     if isinstance(first, list):
         return list(chain.from_iterable(columns))
-    if is_sparse(first):
+    if any(map(is_sparse, columns)):
         return sparse.vstack(columns, format="csr")
     is_frame = hasattr(first, "iloc") or data_frame(first) is not None
     return stack_frames(columns) if is_frame else np.concatenate(columns)

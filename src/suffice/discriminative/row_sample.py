@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from suffice.data.dataset import Piece
-from suffice.data.sample import draw_rows, merge_samples
+from suffice.data.sample import draw_rows, merge_samples, stack_rows
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
@@ -57,7 +57,7 @@ class RowSample:
         found = self.kept, self.stands_for
         if self.waiting:
             pieces = _alike((self.kept, *self.waiting))
-            more = {name: _joined([piece[name] for piece in pieces[1:]]) for name in self.kept}
+            more = {name: stack_rows([piece[name] for piece in pieces[1:]]) for name in self.kept}
             found = merge_samples((pieces[0], self.stands_for), draw_rows(more))
         return type(self)(*found)
 
@@ -133,14 +133,6 @@ def _alike(pieces: tuple[Piece, ...]) -> list[Piece]:
             if piece[name] is None:
                 piece[name] = np.full((len(piece["y"]), *given.shape[1:]), otherwise)
     return found
-
-
-def _joined(columns: list[Any]) -> Any:
-    if columns[0] is None:
-        return None
-    if any(map(is_sparse, columns)):
-        return sparse.csr_array(sparse.vstack(columns, format="csr"))
-    return np.concatenate(columns)
 
 
 @dataclass(frozen=True, eq=False)

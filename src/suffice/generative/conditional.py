@@ -10,8 +10,10 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import gammaln
 
 from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import is_sparse
@@ -232,3 +234,16 @@ def log_without_zeros(p: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         return np.log(p), None
     nothing = p <= 0
     return np.log(np.where(nothing, 1.0, p)), nothing.astype(np.float64) if nothing.any() else None
+
+
+def log_factorials(x: Any) -> FloatArray:
+    """Return the sum of log x_j! of each row, (n,); missing cells add nothing."""
+    if is_sparse(x):
+        stored: Any = sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape)
+        return np.asarray(stored.sum(axis=1))
+    return np.asarray(_log_factorial(x if isinstance(x, np.ndarray) else to_host(x)).sum(axis=1))
+
+
+def _log_factorial(x: npt.NDArray[Any]) -> FloatArray:
+    values = np.asarray(x, dtype=np.float64)
+    return np.asarray(gammaln(np.where(np.isnan(values), 0.0, values) + 1))

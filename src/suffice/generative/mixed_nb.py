@@ -20,13 +20,15 @@ from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
 from suffice.generative.base import PriorsGiven, is_auto
+from suffice.generative.bernoulli_nb import Presences
+from suffice.generative.categorical_nb import Categories, category_table
 from suffice.generative.columns import Name
 from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
-from suffice.generative.events import Arrivals, Categories, Presences, category_table
 from suffice.generative.explanation import Explanations
 from suffice.generative.gaussian_nb import GaussianNB, smoothed
 from suffice.generative.joint import Joint
+from suffice.generative.poisson_nb import Arrivals
 from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
 from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels

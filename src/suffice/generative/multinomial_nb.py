@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from suffice.estimator import read_attribute
 from suffice.families import Multinomial
 from suffice.generative import leave_one_out
-from suffice.generative.conditional import Linear, log_without_zeros
+from suffice.generative.conditional import Linear, log_factorials, log_without_zeros
 from suffice.generative.discrete import FORCED, EventNB
-from suffice.generative.events import Words
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
+from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
@@ -182,3 +185,32 @@ class ComplementNB(MultinomialNB):
 
     def _source(self) -> Joint:
         return self._generative(self.statistics_)
+
+
+@dataclass(frozen=True, eq=False)
+class Words(Linear):
+    """The multinomial event model: a row is a sequence of words, drawn independently from its class's."""
+
+    family: Multinomial = field(kw_only=True)  # of batch shape (k,)
+    lengths: FloatArray = field(kw_only=True)  # (k,), the words of an average row
+
+    @classmethod
+    def of(cls, family: Multinomial, lengths: FloatArray) -> Words:
+        """Return the event model of these word probabilities."""
+        log_p, zero = log_without_zeros(family.p)
+        veto = None if zero is None else Linear(zero, np.zeros(len(zero)))
+        return cls(log_p, np.zeros(len(log_p)), None, None, veto, family=family, lengths=lengths)
+
+    def log_base(self, x: Any) -> FloatArray:
+        """Return the log of the multinomial coefficient: in how many orders the words can stand."""
+        if is_sparse(x):
+            totals = np.asarray(x.sum(axis=1)).reshape(-1)
+        else:
+            totals = np.nansum((x if isinstance(x, np.ndarray) else to_host(x)).astype(np.float64), axis=1)
+        return np.asarray(gammaln(totals + 1)) - log_factorials(x)
+
+    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
+        """Return word counts; the number of words is Poisson about the class's average, or ``length``."""
+        length = how.get("length")
+        totals = random.poisson(self.lengths[codes]) if length is None else np.broadcast_to(length, codes.shape)
+        return np.stack([random.multinomial(n, self.family.p[k]) for n, k in zip(totals, codes, strict=True)])

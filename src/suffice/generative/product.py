@@ -15,10 +15,11 @@ from scipy.special import gammaln
 from suffice.column_kinds import FEATURE_KINDS
 from suffice.families import Multinomial
 from suffice.generative import columns
+from suffice.generative.bernoulli_nb import Presences
+from suffice.generative.categorical_nb import Categories
 from suffice.generative.categories import Coded
 from suffice.generative.columns import Column, Name
-from suffice.generative.conditional import Conditional, Contributions, Linear, log_without_zeros
-from suffice.generative.events import Categories, Presences, log_factorials
+from suffice.generative.conditional import Conditional, Contributions, Linear, log_factorials, log_without_zeros
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import JOINT, Reading

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice.generative.bernoulli_nb import Presences
+from suffice.generative.categorical_nb import Categories
 from suffice.generative.conditional import Conditional
 from suffice.generative.discriminant import Correlated
-from suffice.generative.events import Arrivals, Categories, Presences, Words
 from suffice.generative.family_nb import Members
 from suffice.generative.gaussian_nb import Independent
+from suffice.generative.multinomial_nb import Words
+from suffice.generative.poisson_nb import Arrivals
 from suffice.generative.product import Texts
 from suffice.statistics.base import FloatArray
 
