@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from suffice import GDA, BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB, PoissonNB
 from suffice.generative import base, em_unlabelled
@@ -344,3 +345,20 @@ def test_a_class_that_was_forgotten_is_never_chosen_where_cells_were_missing() -
     model.forget(x[gone], y[gone])
     same = GDA("diagonal", missing="em").fit(x[~gone], y[~gone])
     np.testing.assert_allclose(model.predict_proba(x)[:, :-1], same.predict_proba(x), atol=1e-9)
+
+
+def test_a_model_is_estimated_from_a_sum_that_is_set() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.repeat(["a", "b"], 20)
+    one, two, both = (GaussianNB().fit(x[rows], y[rows]) for rows in (slice(0, 40, 2), slice(1, 40, 2), slice(40)))
+    model = GaussianNB(priors=[0.25, 0.75], temperature=2.0)
+    model.n_features_in_ = 3
+    model.set_statistics(one.statistics_ + two.statistics_)
+    np.testing.assert_allclose(model.theta_, both.theta_, rtol=1e-12)
+    assert model.joint_.prior.tolist() == [0.25, 0.75]
+    assert model.joint_.temperature == 2.0
+
+
+def test_unfitted_models_have_no_joint_distribution() -> None:
+    with pytest.raises(NotFittedError):
+        _ = GaussianNB().joint_

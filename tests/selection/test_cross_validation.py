@@ -274,3 +274,8 @@ def test_a_grid_of_smoothings_of_two_classes_is_scored_as_each_alone() -> None:
             for alpha in (0.1, 1.0, 10.0)
         ]
         np.testing.assert_array_equal(together, alone)
+
+
+def test_parameters_are_checked_before_rows_are_summed() -> None:
+    with pytest.raises(ValueError, match="covariance must be one of tied, full"):
+        cross_validate(GDA(), np.zeros((4, 1)), [0, 1, 0, 1], grid={"covariance": ["round"]}, folds=2)

@@ -26,6 +26,17 @@ class SummedModel(Protocol):
     """A classifier that is estimated from sums, by the steps that cross-validation takes.
 
     The generative classifiers implement it; so can a classifier of your own.
+
+    Examples
+    --------
+    >>> from suffice import GaussianNB
+    >>> from suffice.data import ArrayDataset
+    >>> data = ArrayDataset({"X": np.array([[1.0], [2.0], [5.0], [7.0]]), "y": ["low", "low", "high", "high"]})
+    >>> model = GaussianNB()
+    >>> rows = model.encode_rows(data).in_memory
+    >>> joint = model.estimate_joint(model.sum_rows(rows))
+    >>> model.score_rows([joint], np.array([[1.4], [6.5]]), "best")[0], rows.labels.names
+    (array([1, 0]), ('high', 'low'))
     """
 
     temperature: float | str  #: of the posteriors; "auto" counts as 1 until a fit chooses it
@@ -51,7 +62,14 @@ class SummedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Validated rows, with the codes of their classes."""
+    """Validated rows, with the codes of their classes.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 1]), None, Labels(("a", "b")))
+    >>> rows.take(np.array([0, 2])).codes, rows.weights
+    (array([0, 1]), array([1., 1., 1.]))
+    """
 
     x: Any
     codes: Any  # (n,), whole numbers, in memory or on the device of x
