@@ -158,9 +158,13 @@ def test_a_constant_target_or_factor_is_refused() -> None:
 def test_weights_that_sum_to_one_are_explained() -> None:
     table = births()
     table["share"] = 1 / len(table)
-    with pytest.warns(WeightsWarning, match=r"share sums to 1 over 300 rows.*weights='share \* 300'"):
+    with pytest.warns(
+        WeightsWarning, match=r"share sums to 1 over 300 rows.*weight_kind='precision'.*weights='share \* 300'"
+    ):
         formula.fit("bwt ~ age", table, weights="share")
     plain = formula.fit("bwt ~ age", table).summary().inference.standard_errors
+    relative = formula.fit("bwt ~ age", table, weights="share", weight_kind="precision")
+    np.testing.assert_allclose(relative.summary().inference.standard_errors, plain, rtol=1e-9)
     scaled = formula.fit("bwt ~ age", table, weights="share * 300").summary().inference.standard_errors
     np.testing.assert_allclose(scaled, plain, rtol=1e-9)
 

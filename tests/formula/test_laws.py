@@ -12,7 +12,7 @@ import pytest
 
 import suffice
 from suffice import GLM, LinearRegression, LogisticRegression, SoftmaxRegression, formula
-from suffice.families import NegativeBinomial, Poisson
+from suffice.families import Binomial, NegativeBinomial, Poisson
 from suffice.formula import FormulaModel
 from suffice.store import StoreError, read, write
 from tests.formula.tables import births
@@ -200,3 +200,47 @@ def test_a_dot_is_all_other_columns_and_names_may_be_quoted() -> None:
     assert model.design.names == ["the.age", "race[other]", "race[white]", "mother's weight"]
     quoted = formula.fit("bwt ~ log(`mother's weight`) + log(the.age)", table)
     assert quoted.design.names == ["log(`mother's weight`)", "log(the.age)"]
+
+
+def test_intervals_and_errors_are_those_of_the_estimator() -> None:
+    table = births()
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("bwt ~ age + race", {}),
+        ("low ~ age + race", {}),
+        ("race ~ age", {}),
+        ("visits ~ age + race", {"family": "poisson", "exposure": "days"}),
+    ]
+    for text, settings in cases:
+        model = formula.fit(text, table, **settings)
+        low, high = model.predict_interval(table)
+        mean = model.predict_proba(table) if model.has_classes else model.predict(table)
+        mean = mean[:, 1] if mean.ndim == 2 and mean.shape[1] == 2 else mean
+        known = np.isfinite(mean)
+        assert low.shape == high.shape == mean.shape
+        assert ((low < mean) & (mean < high))[known].all()
+        assert np.isnan(low[~known]).all()
+        assert model.predict_se(table).shape == mean.shape
+        assert model.covariance_.shape == (len(model.coefficients),) * 2
+    assert np.isnan(model.predict_interval(table[40:41])[0]).tolist() == [True]
+    rows = table[:2].assign(age=[20.0, 40.0])
+    low, high = formula.fit("bwt ~ age", table).predict_interval(rows, 0.9, of="observation")
+    assert (high - low > 1000).all()
+
+
+def test_clustered_errors_by_a_column() -> None:
+    table = births()
+    model = formula.fit("bwt ~ age", table, groups="hospital", covariance="clustered")
+    direct = LinearRegression(covariance="clustered").fit(table[["age"]], table["bwt"], groups=table["hospital"])
+    np.testing.assert_allclose(
+        model.summary().inference.standard_errors, direct.summary().inference.standard_errors, rtol=1e-9
+    )
+    by_text = formula.fit(
+        "bwt ~ age", table.assign(race=table["race"].fillna("none")), groups="race", covariance="clustered"
+    )
+    assert by_text.summary().inference.covariance_kind == "clustered"
+
+
+def test_binomial_is_a_family_as_r_writes_it() -> None:
+    table = births()
+    by_class = formula.fit("low ~ age", table, family=Binomial())
+    assert by_class.coefficients == formula.fit("low ~ age", table).coefficients

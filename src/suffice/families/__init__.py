@@ -1,7 +1,7 @@
 """Exponential families, links, the log-likelihood of a row, and priors; no loops over data."""
 
 from suffice.families.base import Distribution, Family
-from suffice.families.bernoulli import Bernoulli
+from suffice.families.bernoulli import Bernoulli, Binomial
 from suffice.families.beta import Beta
 from suffice.families.categorical import Categorical
 from suffice.families.dirichlet import Dirichlet
@@ -21,6 +21,7 @@ from suffice.families.tweedie import Tweedie
 __all__ = [
     "Bernoulli",
     "Beta",
+    "Binomial",
     "Categorical",
     "Curve",
     "Dirichlet",

@@ -215,3 +215,14 @@ class Bernoulli(Distribution):
 
     def _log_density(self, y: FloatArray) -> FloatArray:
         return np.where(y == 1, _log_share(self.p, self.q), _log_share(self.q, self.p))
+
+
+def Binomial() -> type[Bernoulli]:  # noqa: N802  (called as a family is)
+    """Return the binomial family of regressions: the Bernoulli family, whose rows may stand for several trials.
+
+    Examples
+    --------
+    >>> Binomial().name
+    'bernoulli'
+    """
+    return Bernoulli

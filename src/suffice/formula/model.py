@@ -15,6 +15,7 @@ from sklearn.base import clone
 from suffice.data.frames import NamedMatrix
 from suffice.discriminative import GLM, CollinearityWarning, LinearRegression, LogisticRegression, SoftmaxRegression
 from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
+from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.summary import Summary
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.families import as_family
@@ -41,7 +42,7 @@ from suffice.user_warnings import warn_user
 #: The name of the intercept among the coefficients.
 INTERCEPT = "intercept"
 #: What belongs to the rows beside the terms, by the name of the argument.
-BESIDE = ("weights", "offset", "exposure", "trials")
+BESIDE = ("weights", "offset", "exposure", "trials", "groups")
 
 
 class WeightsWarning(UserWarning):
@@ -58,6 +59,8 @@ def fit(
     offset: str | None = None,
     exposure: str | None = None,
     trials: str | None = None,
+    groups: str | None = None,
+    weight_kind: str | None = None,
     positive: Any = None,
     unseen: str = "error",
     missing: str = "drop",
@@ -84,9 +87,12 @@ def fit(
         What is fitted, a class or an instance, where the family does not choose it: Gaussian
         :class:`~suffice.LinearRegression`, binomial :class:`~suffice.LogisticRegression`, multinomial
         :class:`~suffice.SoftmaxRegression`, others :class:`~suffice.GLM`.
-    weights, offset, exposure, trials
-        The column, or an expression of columns, that is ``sample_weight``, ``offset``, ``exposure`` or ``trials`` of
-        the estimator's ``fit``. Weights count rows.
+    weights, offset, exposure, trials, groups
+        The column, or an expression of columns, that is ``sample_weight``, ``offset``, ``exposure``, ``trials`` or
+        ``groups`` of the estimator's ``fit``.
+    weight_kind
+        What weights mean, the parameter ``weights`` of the estimator: ``"frequency"`` (default), ``"precision"`` (as in
+        R's ``lm`` and ``glm``) or ``"sampling"``.
     positive
         The class that is modelled, of two: by default the second in order.
     unseen
@@ -120,7 +126,11 @@ def fit(
         raise UsageError(f"missing must be 'drop' or 'raise'; got {missing!r}")
     table = Table(data)
     parsed = parse_formula(formula, table.names)
-    given = {"weights": weights, "offset": offset, "exposure": exposure, "trials": trials}
+    if weight_kind is not None:
+        if weights is None:
+            raise FormulaError(f"weight_kind={weight_kind!r} says what weights mean: give weights='column'")
+        settings["weights"] = weight_kind
+    given = {"weights": weights, "offset": offset, "exposure": exposure, "trials": trials, "groups": groups}
     beside = {name: _column_or_expression(name, value, table) for name, value in given.items() if value is not None}
     plain = [factor for term in parsed.terms for factor in term]
     read = list(dict.fromkeys(c for each in (parsed.target, *plain, *parsed.offsets) for c in columns_of(each)))
@@ -506,7 +516,7 @@ class FormulaModel(Stored):
             part = dict(reduced(piece))
             estimator.fit(part.pop("X"), part.pop("y"), **part)
         except TypeError as error:
-            taken = [name for name in ("offset", "exposure", "trials") if f"'{name}'" in str(error)]
+            taken = [name for name in ("offset", "exposure", "trials", "groups") if f"'{name}'" in str(error)]
             if not taken:
                 raise
             raise FormulaError(
@@ -525,7 +535,13 @@ class FormulaModel(Stored):
         found.update(self._known_parts(cells))
         if "trials" in self._beside:
             found["trials"] = evaluate(self._beside["trials"], cells, self.design.transforms)
+        if "groups" in self._beside:
+            found["groups"] = self._groups(cells)
         return found
+
+    def _groups(self, cells: Cells) -> npt.NDArray[Any]:
+        found = category_cells(self._beside["groups"], cells, self.design.transforms)
+        return np.array(list(map(str, found.levels)))[found.codes] if isinstance(found, Categories) else found
 
     def _features(self, cells: Cells) -> NamedMatrix:
         return NamedMatrix(self.design.evaluate(cells), self._names)
@@ -575,10 +591,11 @@ class FormulaModel(Stored):
         name = self._beside["weights"]
         if not total > 0:
             raise TableError(f"weights: {name} is 0 in all {rows:,} rows: there is nothing to learn from")
-        if abs(total - 1) < 1e-6 and rows > 1:
+        counts = getattr(self.estimator_, "weights", "frequency") == "frequency"
+        if counts and abs(total - 1) < 1e-6 and rows > 1:
             warn_user(
                 f"weights: {name} sums to 1 over {rows:,} rows. Weights count rows, so that standard errors are those "
-                f"of one row; for relative weights give weights='{name} * {rows}'",
+                f"of one row; give weight_kind='precision' for relative weights, or weights='{name} * {rows}'",
                 WeightsWarning,
             )
 
@@ -622,14 +639,7 @@ class FormulaModel(Stored):
 
     def predict_cells(self, cells: Cells) -> FloatArray:
         """Return the probabilities of classes, (n, k), or the expected numbers, (n,), of a batch; NaN where unknown."""
-        incomplete = cells.incomplete()
-        kept = cells.take(np.flatnonzero(~incomplete)) if incomplete.any() else cells
-        some = self._answer_complete(kept)
-        if kept is cells:
-            return some
-        found = np.full((cells.rows, *some.shape[1:]), np.nan)
-        found[~incomplete] = some
-        return found
+        return _spread_rows(self._answer_complete(cells.complete()), cells)
 
     def _answer_complete(self, cells: Cells) -> FloatArray:
         if not cells.rows:
@@ -640,6 +650,49 @@ class FormulaModel(Stored):
             return found if self._is_two else np.roll(found, 1, axis=1)
         found = np.asarray(self.estimator_.predict(rows, **known), dtype=np.float64)
         return np.column_stack([1 - found, found]) if self.has_classes else found
+
+    def predict_interval(self, data: Any, level: float = 0.95, *, of: str = "mean") -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper end of an interval for each row, each (n,); NaN where a cell is missing.
+
+        Of two classes it is that of the probability of the modelled class; of more, there is one for each, (n, k).
+
+        Parameters
+        ----------
+        data
+            A table, as for :meth:`predict`.
+        level
+            The probability that the interval covers.
+        of
+            What it covers: ``"mean"``, the expectation; or ``"observation"``, a new number.
+        """
+        parts = list(self._with_known_parts(data, "predict_interval", level=level, of=of))
+        low, high = (np.concatenate([part[end] for part in parts] or [np.zeros(0)]) for end in (0, 1))
+        return low, high
+
+    def predict_se(self, data: Any) -> FloatArray:
+        """Return the standard error of each row's linear predictor, (n,); of more than two classes, of each share."""
+        several = self._is_classifier and not self._is_two
+        settings = {"scale": "mean"} if several else {}
+        parts = [part[0] for part in self._with_known_parts(data, "predict_se", **settings)]
+        return np.concatenate(parts or [np.zeros(0)])
+
+    def _with_known_parts(self, data: Any, method: str, **settings: Any) -> Iterator[tuple[FloatArray, ...]]:
+        """Yield the arrays that a method of the estimator returns for each batch, NaN where a cell is missing."""
+        several = self._is_classifier and not self._is_two
+        shape = (0, len(self._outcome.classes)) if several else (0,)
+        table = Table(data)
+        table.check_columns(self.columns_to_predict)
+        for cells in table.batches(self.columns_to_predict):
+            complete = cells.complete()
+            if complete.rows:
+                rows, known = self._features(complete), self._known_parts(complete)
+                found = getattr(self.estimator_, method)(rows, **settings, **known)
+            else:
+                found = np.zeros((2, *shape)) if method == "predict_interval" else np.zeros(shape)
+            arrays = [np.asarray(each) for each in (found if method == "predict_interval" else (found,))]
+            if several:
+                arrays = [np.roll(each, 1, axis=1) for each in arrays]
+            yield tuple(_spread_rows(each, cells) for each in arrays)
 
     def evaluate(self, data: Any) -> Evaluation:
         """Return how well the model predicts a table whose target is known; rows with missing cells are left out."""
@@ -731,6 +784,14 @@ class FormulaModel(Stored):
         """The coefficient of each column by its name, the intercept first; NaN for columns that were dropped."""
         found = self.summary().inference
         return {name: float(value) for name, value in zip(found.names, found.estimate, strict=True)}
+
+    @property
+    def covariance_(self) -> Covariance:
+        """The covariance of the coefficients with their names; NaN for columns that were dropped."""
+        found = self.summary().inference
+        if found.covariance is None:
+            raise AttributeError(f"covariance_ is not known: {'; '.join(found.notes)}")
+        return Covariance(found.names, found.covariance, found.covariance_kind)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return the table of coefficients by the names of the terms, with standard errors, tests and intervals.
@@ -856,6 +917,15 @@ class FormulaModel(Stored):
         if list(getattr(estimator, "feature_names_in_", ())) != list(model._names):
             raise ValueError("the columns of the design are not those of the estimator")
         return model
+
+
+def _spread_rows(some: FloatArray, cells: Cells) -> FloatArray:
+    """Return the answers to complete rows in the places of all rows, NaN for the others."""
+    if len(some) == cells.rows:
+        return some
+    found = np.full((cells.rows, *some.shape[1:]), np.nan)
+    found[~cells.incomplete()] = some
+    return found
 
 
 def _checked_kinds(kinds: Mapping[str, Any]) -> dict[str, Kind]:
