@@ -31,6 +31,7 @@ MODELS = {
     "SoftmaxRegression": suffice.SoftmaxRegression(),
     "Perceptron": suffice.Perceptron(),
     "NBLogisticRegression": suffice.NBLogisticRegression(),
+    "OrdinalRegression": suffice.OrdinalRegression(),
     "LinearRegression": suffice.LinearRegression(),
     "PoissonRegression": suffice.PoissonRegression(),
     "GLM": suffice.GLM("gaussian"),

@@ -26,6 +26,7 @@ from suffice import (
     MixedNB,
     MultinomialNB,
     NBLogisticRegression,
+    OrdinalRegression,
     Perceptron,
     PoissonNB,
     PoissonRegression,
@@ -233,6 +234,12 @@ shares = target(lambda random, z: random.beta(2 + np.exp(z), 3.0))
 compositions = target(
     lambda random, z: np.array([random.dirichlet(np.exp([0.5 + each, 1.0, 0.3 - each])) for each in z])
 )
+
+
+def ranked() -> Data:
+    """Return numbers, and three classes that have the order of numbers."""
+    data = real()
+    return replace(data, y=np.searchsorted(np.quantile(data.y, [0.3, 0.7]), data.y))
 
 
 def grouped() -> Data:
@@ -554,6 +561,20 @@ OTHERS = [
             **ITERATED,
             **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
         },
+    ),
+    *(
+        Entry(
+            f"OrdinalRegression, {link}",
+            made(OrdinalRegression, link),
+            ranked,
+            tolerance=1e-6,
+            refuses={
+                **ITERATED,
+                **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+            },
+            differs={"order_of_classes": "its distribution is not symmetric"} if link == "cloglog" else {},
+        )
+        for link in ("logit", "probit", "cloglog")
     ),
     Entry(
         "Perceptron",

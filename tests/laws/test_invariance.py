@@ -75,7 +75,7 @@ def inference(model: Any, data: Data) -> Answers:
     if not hasattr(model, "summary") or isinstance(model, NBLogisticRegression):
         return {}
     fit = model.summary().inference
-    slopes = np.array(["intercept" not in name for name in fit.names])
+    slopes = np.array(["intercept" not in name and "|" not in name for name in fit.names])  # 1|2 is a threshold
     found = {
         "estimates": fit.estimate,
         "errors": fit.standard_errors,

@@ -7,6 +7,7 @@ from suffice.discriminative.local import LocallyWeightedRegression
 from suffice.discriminative.local_fit import FarFromDataWarning
 from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
 from suffice.discriminative.nb_logistic import NBLogisticRegression
+from suffice.discriminative.ordinal import OrdinalRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
 from suffice.discriminative.separation import Separation, SeparationWarning
@@ -21,6 +22,7 @@ __all__ = [
     "LocallyWeightedRegression",
     "LogisticRegression",
     "NBLogisticRegression",
+    "OrdinalRegression",
     "Path",
     "Perceptron",
     "PoissonRegression",

@@ -420,6 +420,11 @@ class ClassTotals(NamedTuple):
         weights[theirs] += other.weights
         return ClassTotals(labels, weights, self.like)
 
+    def weights_of(self, names: list[Any]) -> FloatArray:
+        """Return the weights of some classes, 0 for those without rows."""
+        each = dict(zip(self.labels, self.weights.tolist(), strict=True))
+        return np.array([each.get(name, 0.0) for name in names])
+
     def check(self) -> None:
         """Raise unless there are rows of two classes."""
         validation.check_weight(float(self.weights.sum()))
