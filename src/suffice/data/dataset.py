@@ -529,6 +529,11 @@ class EncodedDataset:
         found: Batch = self.parts.in_memory if self.held_sample is None else self.held_sample
         return found
 
+    @property
+    def engine_for_some_rows(self) -> Engine:
+        """The engine that reads :attr:`some_rows`."""
+        return self.engine_for_part(self.some_rows) if self.held_sample is None else default_engine()
+
     def sum(self, summarise: Callable[[Batch, Kernels], S]) -> S:
         """Return the sum of the statistics of all rows: one pass."""
         total: S | None = self.parts.map_reduce(partial(_sum_part, self.engine_for_part, summarise), operator.add)
@@ -561,7 +566,7 @@ class EncodedDataset:
         if self.held_sample is None:
             batch = parts.in_memory
             return replace(self, parts=parts, n_rows=batch.rows, n_features=batch.features, counted_weight=None)
-        sample = function(self.held_sample, default_engine())
+        sample = function(self.held_sample, self.engine_for_some_rows)
         found = replace(self, parts=parts, n_features=sample.features, held_sample=sample)
         if persist:
             found = replace(found, parts=parts.persist(_nothing, operator.add)[0])

@@ -52,7 +52,7 @@ from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Pace
-from suffice.kernels.engine import default_engine, engine_for
+from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import check_host_memory
 from suffice.kernels.libraries import beside, is_foreign, is_sparse
 from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
@@ -422,7 +422,7 @@ class Regression(LinearPredictor):
         """Search for a direction that separates the classes, or zero counts from others; warn if there is one."""
         rows = likelihood.data.some_rows  # a direction that separates all rows separates these
         found = find_separation(
-            likelihood.data.engine_for_part(rows) if likelihood.data.batch is rows else default_engine(),
+            likelihood.data.engine_for_some_rows,
             separable_rows(likelihood.response, rows),
             theta.shape[1] + 1,
             theta,

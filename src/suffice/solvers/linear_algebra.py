@@ -19,6 +19,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 LEAST_SHARE = 1e-8
 #: Larger matrices are left to LAPACK, whatever its threads do to the engine's.
 LARGE = 600
+#: Longer products are not left to BLAS, whose threads would compete with the engine's.
+SHORT = 4096
 #: How many changes of the gradient L-BFGS remembers.
 MEMORY = 20
 #: The change of a gradient that differs from what the Hessian predicts by no more than this share needs no correction.
@@ -183,13 +185,15 @@ def shaped(vector: FloatArray, like: FloatArray) -> FloatArray:
 
 
 def inner(one: FloatArray, two: FloatArray) -> float:
-    """Return the sum of products of two arrays of one shape. Without BLAS, whose threads would compete with ours.
+    """Return the sum of products of two arrays of one shape.
 
     Examples
     --------
     >>> inner(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
     11.0
     """
+    if one.size <= SHORT:
+        return float(np.dot(one.reshape(-1), two.reshape(-1)))
     return float(np.einsum("i,i->", one.reshape(-1), two.reshape(-1)))
 
 
