@@ -180,3 +180,10 @@ def test_lasso_and_other_solvers_reach_the_same_place(power):
     slope = X.T @ ((CLAIMS - sparse.predict(X)) * sparse.predict(X) ** (1 - power))
     assert (np.abs(slope[sparse.coef_ == 0]) <= 150.0 * (1 + 1e-6)).all()
     np.testing.assert_allclose(np.abs(slope[sparse.coef_ != 0]), 150.0, rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["poisson", "bernoulli", NegativeBinomial(2)], ids=str)
+def test_the_null_model_of_targets_that_are_all_zero_is_certain_of_them(family) -> None:
+    facts = GLM(family, l2=1.0).fit(X, np.zeros(ROWS)).facts_
+    assert facts.null_deviance == pytest.approx(0.0, abs=1e-9)
+    assert facts.null_log_likelihood == pytest.approx(0.0, abs=1e-9)
