@@ -13,26 +13,6 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import (
-    GDA,
-    GLM,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    GammaRegression,
-    GaussianNB,
-    LinearRegression,
-    LocallyWeightedRegression,
-    LogisticRegression,
-    MixedNB,
-    MultinomialNB,
-    NBLogisticRegression,
-    Perceptron,
-    PoissonNB,
-    PoissonRegression,
-    SoftmaxRegression,
-    TextClassifier,
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -57,43 +37,56 @@ class Case(NamedTuple):
 
 
 SUMS = [
-    Case("GaussianNB", GaussianNB, NUMBERS, Y, {"var_smoothing": 0.5, "priors": np.array([0.9, 0.1])}),
-    Case("GDA", GDA, NUMBERS, Y, {"shrinkage": 0.5, "priors": {0: 0.9, 1: 0.1}}, {"covariance": "full"}),
-    Case("MultinomialNB", MultinomialNB, COUNTS, Y, {"alpha": np.array([9.0, 1.0, 5.0]), "fit_prior": False}),
-    Case("ComplementNB", ComplementNB, COUNTS, Y, {"alpha": 9.0, "norm": True}),
-    Case("BernoulliNB", BernoulliNB, COUNTS, Y, {"alpha": 9.0, "class_prior": [0.9, 0.1]}, {"binarize": 1.5}),
-    Case("PoissonNB", PoissonNB, COUNTS, Y, {"alpha": 9.0, "priors": [0.9, 0.1]}),
-    Case("CategoricalNB", CategoricalNB, COUNTS, Y, {"alpha": 9.0, "min_categories": 20}, {"bins": 3}),
-    Case("bins", lambda **more: CategoricalNB(bins=[[0.0]] * 3, **more), NUMBERS, Y, {"alpha": 9.0}, {"bins": None}),
-    Case("MixedNB", MixedNB, NUMBERS, Y, {"var_smoothing": 0.5, "temperature": 3.0}, {"columns": {0: "ignore"}}),
-    Case("LinearRegression", LinearRegression, NUMBERS, Z, {"l2": 100.0, "fit_intercept": False}),
-    Case("lasso", lambda **more: LinearRegression(**{"l1": 20.0, **more}), NUMBERS, Z, {"l1": 1.0}),
-    Case("TextClassifier", TextClassifier, TEXTS, Y, {"alpha": 20.0, "temperature": 1.0}, {"features": "bigrams"}),
+    Case("GaussianNB", suffice.GaussianNB, NUMBERS, Y, {"var_smoothing": 0.5, "priors": np.array([0.9, 0.1])}),
+    Case("GDA", suffice.GDA, NUMBERS, Y, {"shrinkage": 0.5, "priors": {0: 0.9, 1: 0.1}}, {"covariance": "full"}),
+    Case("MultinomialNB", suffice.MultinomialNB, COUNTS, Y, {"alpha": np.array([9.0, 1.0, 5.0]), "fit_prior": False}),
+    Case("ComplementNB", suffice.ComplementNB, COUNTS, Y, {"alpha": 9.0, "norm": True}),
+    Case("BernoulliNB", suffice.BernoulliNB, COUNTS, Y, {"alpha": 9.0, "class_prior": [0.9, 0.1]}, {"binarize": 1.5}),
+    Case("PoissonNB", suffice.PoissonNB, COUNTS, Y, {"alpha": 9.0, "priors": [0.9, 0.1]}),
+    Case("CategoricalNB", suffice.CategoricalNB, COUNTS, Y, {"alpha": 9.0, "min_categories": 20}, {"bins": 3}),
+    Case(
+        "bins",
+        lambda **more: suffice.CategoricalNB(bins=[[0.0]] * 3, **more),
+        NUMBERS,
+        Y,
+        {"alpha": 9.0},
+        {"bins": None},
+    ),
+    Case(
+        "MixedNB", suffice.MixedNB, NUMBERS, Y, {"var_smoothing": 0.5, "temperature": 3.0}, {"columns": {0: "ignore"}}
+    ),
+    Case("LinearRegression", suffice.LinearRegression, NUMBERS, Z, {"l2": 100.0, "fit_intercept": False}),
+    Case("lasso", lambda **more: suffice.LinearRegression(**{"l1": 20.0, **more}), NUMBERS, Z, {"l1": 1.0}),
+    Case(
+        "TextClassifier", suffice.TextClassifier, TEXTS, Y, {"alpha": 20.0, "temperature": 1.0}, {"features": "bigrams"}
+    ),
 ]
 OTHERS = [
-    Case("nb_logistic", lambda **more: TextClassifier("nb_logistic", **more), TEXTS, Y, {"l2": 9.0, "alpha": 3.0}),
-    Case("LogisticRegression", LogisticRegression, NUMBERS, Y, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("three classes", LogisticRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("SoftmaxRegression", SoftmaxRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("PoissonRegression", PoissonRegression, NUMBERS, COUNTS[:, 0], {"l2": 9.0}, {"fit_intercept": False}),
-    Case("GammaRegression", GammaRegression, NUMBERS, np.exp(Z), {"l2": 9.0}, {"fit_intercept": False}),
+    Case(
+        "nb_logistic", lambda **more: suffice.TextClassifier("nb_logistic", **more), TEXTS, Y, {"l2": 9.0, "alpha": 3.0}
+    ),
+    Case("LogisticRegression", suffice.LogisticRegression, NUMBERS, Y, {"l2": 9.0}, {"fit_intercept": False}),
+    Case("three classes", suffice.LogisticRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
+    Case("SoftmaxRegression", suffice.SoftmaxRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
+    Case("PoissonRegression", suffice.PoissonRegression, NUMBERS, COUNTS[:, 0], {"l2": 9.0}, {"fit_intercept": False}),
+    Case("GammaRegression", suffice.GammaRegression, NUMBERS, np.exp(Z), {"l2": 9.0}, {"fit_intercept": False}),
     Case(
         "GLM",
-        lambda **more: GLM(**{"family": "poisson", **more}),
+        lambda **more: suffice.GLM(**{"family": "poisson", **more}),
         NUMBERS,
         COUNTS[:, 0],
         {"l2": 9.0},
         {"link": "identity"},
     ),
-    Case("NBLogisticRegression", NBLogisticRegression, COUNTS, Y, {"norm": None, "binarize": None}),
+    Case("NBLogisticRegression", suffice.NBLogisticRegression, COUNTS, Y, {"norm": None, "binarize": None}),
     Case(
         "Perceptron",
-        lambda **more: Perceptron(max_iter=3, tol=0.5, random_state=0, **more),
+        lambda **more: suffice.Perceptron(max_iter=3, tol=0.5, random_state=0, **more),
         NUMBERS,
         Y,
         {"average": True},
     ),
-    Case("LocallyWeightedRegression", LocallyWeightedRegression, NUMBERS, Z, {"degree": 0, "l2": 5.0}),
+    Case("LocallyWeightedRegression", suffice.LocallyWeightedRegression, NUMBERS, Z, {"degree": 0, "l2": 5.0}),
 ]
 ALL = SUMS + OTHERS
 every = pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
@@ -196,7 +189,7 @@ def test_with_params_refuses_what_makes_no_sense(case: Case) -> None:
     model = case.make().fit(case.x, case.y)
     with pytest.raises(ValueError, match="Invalid parameter 'smoothness'"):
         model.with_params(smoothness=1.0)
-    name = "l2" if isinstance(model, LinearRegression) else "temperature"
+    name = "l2" if isinstance(model, suffice.LinearRegression) else "temperature"
     with pytest.raises(ValueError, match=f"{name} must be"):
         model.with_params(**{name: -1.0})
     with pytest.raises(ValueError, match="not fitted"):
@@ -204,17 +197,17 @@ def test_with_params_refuses_what_makes_no_sense(case: Case) -> None:
 
 
 def test_auto_needs_rows_held_out() -> None:
-    model = MultinomialNB().fit(COUNTS, Y)
+    model = suffice.MultinomialNB().fit(COUNTS, Y)
     with pytest.raises(ValueError, match="alpha='auto' is chosen by rows held out"):
         model.with_params(alpha="auto")
-    chosen = MultinomialNB(alpha="auto").fit(COUNTS, Y)
+    chosen = suffice.MultinomialNB(alpha="auto").fit(COUNTS, Y)
     assert not same(chosen.with_params(class_prior=[0.9, 0.1]), chosen, COUNTS)
 
 
 @pytest.mark.parametrize("change", ["array", "list", "dictionary"])
 def test_priors_changed_in_place_change_no_fitted_model(change: str) -> None:
     priors: Any = {"array": np.array([0.9, 0.1]), "list": [0.9, 0.1], "dictionary": {0: 0.9, 1: 0.1}}[change]
-    model = GaussianNB(priors=priors).fit(NUMBERS, Y)
+    model = suffice.GaussianNB(priors=priors).fit(NUMBERS, Y)
     before = model.predict_proba(NUMBERS)
     priors[0], priors[1] = 0.1, 0.9
     np.testing.assert_array_equal(model.predict_proba(NUMBERS), before)
@@ -223,7 +216,7 @@ def test_priors_changed_in_place_change_no_fitted_model(change: str) -> None:
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
-    model = GaussianNB().fit(NUMBERS, Y)
+    model = suffice.GaussianNB().fit(NUMBERS, Y)
     before = model.predict_proba(NUMBERS)
     model.set_params(var_smoothing=1.0)
     with pytest.raises(ValueError, match=r"infinity|finite"):
@@ -237,16 +230,16 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (GaussianNB().fit(NUMBERS, Y), "theta_"),
-        (GaussianNB().fit(NUMBERS, Y), "var_"),
-        (GDA().fit(NUMBERS, Y), "means_"),
-        (GDA().fit(NUMBERS, Y), "coef_"),
-        (GDA().fit(NUMBERS, Y), "priors_"),
-        (MultinomialNB().fit(COUNTS, Y), "feature_log_prob_"),
-        (MultinomialNB().fit(COUNTS, Y), "class_log_prior_"),
-        (MultinomialNB().fit(COUNTS, Y), "feature_count_"),
-        (BernoulliNB().fit(COUNTS, Y), "feature_log_prob_"),
-        (PoissonNB().fit(COUNTS, Y), "rate_"),
+        (suffice.GaussianNB().fit(NUMBERS, Y), "theta_"),
+        (suffice.GaussianNB().fit(NUMBERS, Y), "var_"),
+        (suffice.GDA().fit(NUMBERS, Y), "means_"),
+        (suffice.GDA().fit(NUMBERS, Y), "coef_"),
+        (suffice.GDA().fit(NUMBERS, Y), "priors_"),
+        (suffice.MultinomialNB().fit(COUNTS, Y), "feature_log_prob_"),
+        (suffice.MultinomialNB().fit(COUNTS, Y), "class_log_prior_"),
+        (suffice.MultinomialNB().fit(COUNTS, Y), "feature_count_"),
+        (suffice.BernoulliNB().fit(COUNTS, Y), "feature_log_prob_"),
+        (suffice.PoissonNB().fit(COUNTS, Y), "rate_"),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )

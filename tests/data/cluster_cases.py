@@ -9,25 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from suffice import (
-    GDA,
-    GLM,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    FamilyNB,
-    GammaRegression,
-    GaussianNB,
-    LinearRegression,
-    LocallyWeightedRegression,
-    LogisticRegression,
-    MixedNB,
-    MultinomialNB,
-    NBLogisticRegression,
-    PoissonNB,
-    PoissonRegression,
-    SoftmaxRegression,
-)
+import suffice
 from suffice.families import Tweedie
 
 from .clusters import SIZES
@@ -115,22 +97,22 @@ class Case:
 
 
 GENERATIVE = [
-    Case("GaussianNB", GaussianNB),
-    Case("GaussianNB, no weights", GaussianNB, beside={}),
-    Case("MultinomialNB", MultinomialNB, counted),
-    Case("ComplementNB", ComplementNB, counted),
-    Case("BernoulliNB", BernoulliNB, counted),
-    Case("PoissonNB", PoissonNB, counted),
-    Case("FamilyNB", FamilyNB, counted),
-    Case("CategoricalNB", CategoricalNB, named),
-    Case("CategoricalNB, bins", lambda: CategoricalNB(bins=[[0.0], [2.5, 3.0], [-1.0]])),
-    Case("MixedNB", MixedNB, mixed),
+    Case("GaussianNB", suffice.GaussianNB),
+    Case("GaussianNB, no weights", suffice.GaussianNB, beside={}),
+    Case("MultinomialNB", suffice.MultinomialNB, counted),
+    Case("ComplementNB", suffice.ComplementNB, counted),
+    Case("BernoulliNB", suffice.BernoulliNB, counted),
+    Case("PoissonNB", suffice.PoissonNB, counted),
+    Case("FamilyNB", suffice.FamilyNB, counted),
+    Case("CategoricalNB", suffice.CategoricalNB, named),
+    Case("CategoricalNB, bins", lambda: suffice.CategoricalNB(bins=[[0.0], [2.5, 3.0], [-1.0]])),
+    Case("MixedNB", suffice.MixedNB, mixed),
     *(
-        Case(f"GDA {kind}", lambda kind=kind: GDA(kind))
+        Case(f"GDA {kind}", lambda kind=kind: suffice.GDA(kind))
         for kind in ("tied", "full", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
     ),
-    Case("GDA shrunk", lambda: GDA("full", shrinkage="oas")),
-    Case("GaussianNB, tuned", lambda: GaussianNB(alpha="auto", temperature="auto")),
+    Case("GDA shrunk", lambda: suffice.GDA("full", shrinkage="oas")),
+    Case("GaussianNB, tuned", lambda: suffice.GaussianNB(alpha="auto", temperature="auto")),
 ]
 
 
@@ -170,59 +152,71 @@ def events() -> np.ndarray:
 
 WEIGHTED = {"sample_weight": weights}
 LINEAR = [
-    Case("LinearRegression", LinearRegression, targets=real),
-    Case("LinearRegression, two targets", LinearRegression, targets=pairs),
-    Case("LinearRegression, l1", lambda: LinearRegression(l1=1.0), targets=real),
-    Case("LinearRegression, newton", lambda: LinearRegression("newton"), targets=real),
+    Case("LinearRegression", suffice.LinearRegression, targets=real),
+    Case("LinearRegression, two targets", suffice.LinearRegression, targets=pairs),
+    Case("LinearRegression, l1", lambda: suffice.LinearRegression(l1=1.0), targets=real),
+    Case("LinearRegression, newton", lambda: suffice.LinearRegression("newton"), targets=real),
     *(
-        Case(f"LinearRegression, {kind}", lambda kind=kind: LinearRegression(covariance=kind), targets=real)
+        Case(f"LinearRegression, {kind}", lambda kind=kind: suffice.LinearRegression(covariance=kind), targets=real)
         for kind in ("HC0", "HC3")
     ),
 ]
 ITERATED = [
-    Case("LogisticRegression", lambda: LogisticRegression(tol=1e-12), targets=two_classes),
-    Case("LogisticRegression, three classes", lambda: LogisticRegression(l2=1.0, tol=1e-12)),
-    Case("LogisticRegression, l1", lambda: LogisticRegression(l1=2.0, tol=1e-12), targets=two_classes),
-    Case("LogisticRegression, balanced", lambda: LogisticRegression(l2=0.1, class_weight="balanced", tol=1e-12)),
+    Case("LogisticRegression", lambda: suffice.LogisticRegression(tol=1e-12), targets=two_classes),
+    Case("LogisticRegression, three classes", lambda: suffice.LogisticRegression(l2=1.0, tol=1e-12)),
+    Case("LogisticRegression, l1", lambda: suffice.LogisticRegression(l1=2.0, tol=1e-12), targets=two_classes),
+    Case(
+        "LogisticRegression, balanced", lambda: suffice.LogisticRegression(l2=0.1, class_weight="balanced", tol=1e-12)
+    ),
     Case(
         "LogisticRegression, class weights",
-        lambda: LogisticRegression(class_weight={0: 2.0, 1: 0.5}, covariance="HC0"),
+        lambda: suffice.LogisticRegression(class_weight={0: 2.0, 1: 0.5}, covariance="HC0"),
         targets=two_classes,
     ),
-    Case("LogisticRegression, HC1", lambda: LogisticRegression(covariance="HC1", tol=1e-12), targets=two_classes),
-    Case("SoftmaxRegression", lambda: SoftmaxRegression(l2=0.1, tol=1e-12)),
+    Case(
+        "LogisticRegression, HC1", lambda: suffice.LogisticRegression(covariance="HC1", tol=1e-12), targets=two_classes
+    ),
+    Case("SoftmaxRegression", lambda: suffice.SoftmaxRegression(l2=0.1, tol=1e-12)),
     Case(
         "PoissonRegression, offset",
-        lambda: PoissonRegression(tol=1e-12),
+        lambda: suffice.PoissonRegression(tol=1e-12),
         targets=events,
         beside={**WEIGHTED, "offset": lambda: np.log(times())},
     ),
     Case(
-        "PoissonRegression, exposure", lambda: PoissonRegression(tol=1e-12), targets=events, beside={"exposure": times}
+        "PoissonRegression, exposure",
+        lambda: suffice.PoissonRegression(tol=1e-12),
+        targets=events,
+        beside={"exposure": times},
     ),
-    Case("GammaRegression", lambda: GammaRegression(tol=1e-12), targets=lambda: np.exp(real())),
-    Case("GLM gaussian", lambda: GLM(tol=1e-12), targets=real),
-    Case("GLM Tweedie", lambda: GLM(Tweedie(power=1.5), tol=1e-12), targets=lambda: np.maximum(real(), 0.0)),
-    Case("GLM gaussian, no intercept", lambda: GLM(fit_intercept=False, tol=1e-12), targets=real),
+    Case("GammaRegression", lambda: suffice.GammaRegression(tol=1e-12), targets=lambda: np.exp(real())),
+    Case("GLM gaussian", lambda: suffice.GLM(tol=1e-12), targets=real),
+    Case("GLM Tweedie", lambda: suffice.GLM(Tweedie(power=1.5), tol=1e-12), targets=lambda: np.maximum(real(), 0.0)),
+    Case("GLM gaussian, no intercept", lambda: suffice.GLM(fit_intercept=False, tol=1e-12), targets=real),
     Case(
         "GLM binomial",
-        lambda: GLM("binomial", covariance="HC3", tol=1e-12),
+        lambda: suffice.GLM("binomial", covariance="HC3", tol=1e-12),
         targets=successes,
         beside={**WEIGHTED, "trials": trials},
     ),
     Case(
         "GLM binomial, shares",
-        lambda: GLM("binomial", covariance="HC1", tol=1e-12),
+        lambda: suffice.GLM("binomial", covariance="HC1", tol=1e-12),
         targets=some_shares,
         beside={"sample_weight": trials},
     ),
-    Case("GLM multinomial", lambda: GLM("multinomial", l2=0.1, tol=1e-12)),
+    Case("GLM multinomial", lambda: suffice.GLM("multinomial", l2=0.1, tol=1e-12)),
     # Dual ascent, of rows in memory, and L-BFGS, of rows in parts, come near the same optimum.
-    Case("NBLogisticRegression", lambda: NBLogisticRegression(tol=1e-13), counted, two_classes, tolerance=1e-5),
-    Case("NBLogisticRegression, auto", lambda: NBLogisticRegression(l2="auto", tol=1e-13), counted, tolerance=1e-5),
-    Case("LocallyWeightedRegression", LocallyWeightedRegression, targets=real),
-    Case("GLM beta", lambda: GLM("beta", tol=1e-12), targets=lambda: 1 / (1 + np.exp(-real()))),
-    Case("GLM dirichlet", lambda: GLM("dirichlet", tol=1e-12), targets=shares),
+    Case("NBLogisticRegression", lambda: suffice.NBLogisticRegression(tol=1e-13), counted, two_classes, tolerance=1e-5),
+    Case(
+        "NBLogisticRegression, auto",
+        lambda: suffice.NBLogisticRegression(l2="auto", tol=1e-13),
+        counted,
+        tolerance=1e-5,
+    ),
+    Case("LocallyWeightedRegression", suffice.LocallyWeightedRegression, targets=real),
+    Case("GLM beta", lambda: suffice.GLM("beta", tol=1e-12), targets=lambda: 1 / (1 + np.exp(-real()))),
+    Case("GLM dirichlet", lambda: suffice.GLM("dirichlet", tol=1e-12), targets=shares),
 ]
 
 CASES = {case.name: case for case in (*GENERATIVE, *LINEAR, *ITERATED)}

@@ -12,26 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from suffice import (
-    GDA,
-    GLM,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    FamilyNB,
-    GammaRegression,
-    GaussianNB,
-    LinearRegression,
-    LocallyWeightedRegression,
-    LogisticRegression,
-    MixedNB,
-    MultinomialNB,
-    NBLogisticRegression,
-    Perceptron,
-    PoissonNB,
-    PoissonRegression,
-    SoftmaxRegression,
-)
+import suffice
 
 ROWS = 40
 CUTS = [0, 15, 30, 40]
@@ -45,13 +26,25 @@ NUMBERS = RNG.poisson(2.0, ROWS) + 0.5
 Columns = tuple[Any, Any, Any]  # X, y and sample_weight
 
 MODELS: dict[str, tuple[Callable[[], Any], Any, Any]] = {
-    **{make.__name__: (make, MEASURED, CLASSES) for make in (GaussianNB, GDA, MixedNB, Perceptron)},
-    **{make.__name__: (make, MEASURED, CLASSES) for make in (LogisticRegression, SoftmaxRegression)},
-    **{make.__name__: (make, COUNTED, CLASSES) for make in (MultinomialNB, BernoulliNB, PoissonNB, ComplementNB)},
-    **{make.__name__: (make, COUNTED, CLASSES) for make in (FamilyNB, CategoricalNB, NBLogisticRegression)},
-    **{make.__name__: (make, MEASURED, NUMBERS) for make in (LinearRegression, PoissonRegression, GammaRegression)},
-    "LocallyWeightedRegression": (LocallyWeightedRegression, MEASURED, NUMBERS),
-    "GLM multinomial": (lambda: GLM("multinomial"), MEASURED, CLASSES),
+    **{
+        make.__name__: (make, MEASURED, CLASSES)
+        for make in (suffice.GaussianNB, suffice.GDA, suffice.MixedNB, suffice.Perceptron)
+    },
+    **{make.__name__: (make, MEASURED, CLASSES) for make in (suffice.LogisticRegression, suffice.SoftmaxRegression)},
+    **{
+        make.__name__: (make, COUNTED, CLASSES)
+        for make in (suffice.MultinomialNB, suffice.BernoulliNB, suffice.PoissonNB, suffice.ComplementNB)
+    },
+    **{
+        make.__name__: (make, COUNTED, CLASSES)
+        for make in (suffice.FamilyNB, suffice.CategoricalNB, suffice.NBLogisticRegression)
+    },
+    **{
+        make.__name__: (make, MEASURED, NUMBERS)
+        for make in (suffice.LinearRegression, suffice.PoissonRegression, suffice.GammaRegression)
+    },
+    "LocallyWeightedRegression": (suffice.LocallyWeightedRegression, MEASURED, NUMBERS),
+    "GLM multinomial": (lambda: suffice.GLM("multinomial"), MEASURED, CLASSES),
 }
 
 
@@ -153,4 +146,4 @@ def test_one_row_is_no_covariance_wherever_it_comes_from() -> None:
     words = "a covariance cannot be learned from one sample"
     for rows in (([[1.0, 2.0]], [0]), (iter([([[1.0, 2.0]], [0])]),)):
         with pytest.raises(ValueError, match=words):
-            GDA().fit(*rows)
+            suffice.GDA().fit(*rows)

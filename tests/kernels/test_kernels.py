@@ -25,41 +25,15 @@ from .backends import (
     real,
     weights_of,
 )
+from .class_sums import ClassSums
 
 # Sums per class.
 
 
-@every_question
-@every_dtype
-@maybe_weighted
-def test_sums_per_class_equal_the_oracle(kernels_and_arrays, question, cast, weighted):
-    host = labelled(question.features, weighted)
-    check(kernels_and_arrays, question, replace(host, x=cast(host.x)))
-
-
-@every_question
-@for_each("start, stop", RANGES)
-def test_only_rows_from_start_to_stop_count(kernels_and_arrays, question, start, stop):
-    check(kernels_and_arrays, question, replace(labelled(question.features, True), start=start, stop=stop))
-
-
-@every_question
-@maybe_weighted
-@for_each("n", [0, 1, 14])
-def test_one_class_needs_no_y(kernels_and_arrays, question, weighted, n):
-    check(kernels_and_arrays, question, replace(labelled(question.features, weighted, n), y=None), classes=1)
-
-
-@every_question
-def test_classes_may_be_missing(kernels_and_arrays, question):
-    host = labelled(question.features, True)
-    check(kernels_and_arrays, question, replace(host, y=np.where(host.y == 1, 4, 2)), classes=6)
-
-
-@every_question
-def test_a_class_may_weigh_nothing(kernels_and_arrays, question):
-    host = labelled(question.features, True)
-    check(kernels_and_arrays, question, replace(host, weight=np.where(host.y == 1, 0, host.weight)))
+class TestClassSums(ClassSums):
+    @pytest.fixture
+    def backend(self, kernels_and_arrays):
+        return kernels_and_arrays
 
 
 @every_question

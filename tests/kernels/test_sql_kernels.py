@@ -31,12 +31,12 @@ from .backends import (
     Question,
     counts,
     every_dtype,
-    every_question,
     labelled,
     maybe_weighted,
     real,
     weights_of,
 )
+from .class_sums import ClassSums
 from .test_kernel_refusals import CLASS_KERNELS, spoilt, well
 from .test_missing_cells import QUESTIONS as GAPPED
 from .test_missing_cells import gaps
@@ -112,32 +112,10 @@ def check(base: Base, question: Question, host: Batch, classes: int = CLASSES, m
 # The suite of all kernels.
 
 
-@every_question
-@every_dtype
-@maybe_weighted
-def test_sums_per_class_equal_the_oracle(base, question, cast, weighted):
-    host = labelled(question.features, weighted)
-    check(base, question, replace(host, x=cast(host.x)))
-
-
-@every_question
-@for_each("start, stop", RANGES)
-def test_only_rows_from_start_to_stop_count(base, question, start, stop):
-    check(base, question, replace(labelled(question.features, True), start=start, stop=stop))
-
-
-@every_question
-@maybe_weighted
-@for_each("n", [0, 1, 14])
-def test_one_class_needs_no_y(base, question, weighted, n):
-    check(base, question, replace(labelled(question.features, weighted, n), y=None), classes=1)
-
-
-@every_question
-def test_classes_may_be_missing_or_weigh_nothing(base, question):
-    host = labelled(question.features, True)
-    check(base, question, replace(host, y=np.where(host.y == 1, 4, 2)), classes=6)
-    check(base, question, replace(host, weight=np.where(host.y == 1, 0, host.weight)))
+class TestClassSums(ClassSums):
+    @pytest.fixture
+    def backend(self, base):
+        return base
 
 
 @pytest.mark.parametrize("question", GAPPED, ids=lambda question: question.kernel)

@@ -67,3 +67,13 @@ def trained_filter(path: Path, pairs: list[tuple[bytes, str]], **how: object) ->
 def pieces(raw: bytes) -> list[tuple[str, str, str]]:
     """Return the pieces of a parsed message: kind, name, text."""
     return _native.mail.Letters([raw], 1).pieces(0)
+
+
+def filter_file(folder: Path, batch: int, singles: int) -> bytes:
+    """Return the file of a filter that learned messages in one batch, and further ones singly, through the journal."""
+    path = folder / "mail.db"
+    with MailFilter(path) as mail:
+        mail.learn_all(stream(batch))
+        for data, label in stream(singles, 1):
+            mail.learn(data, label)
+    return path.read_bytes()

@@ -16,17 +16,12 @@ import pytest
 from suffice.mail import MailError, MailFilter
 from suffice.mail.dump import dump_filter
 from suffice.mail.health import diagnose
-from tests.mail.samples import message, stream
+from tests.mail.samples import filter_file, message, stream
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> bytes:
-    path = tmp_path_factory.mktemp("whole") / "mail.db"
-    with MailFilter(path) as mail:
-        mail.learn_all(stream(60))
-        for data, label in stream(6, 1):
-            mail.learn(data, label)
-    return path.read_bytes()
+    return filter_file(tmp_path_factory.mktemp("whole"), 60, 6)
 
 
 def setting(name: str, value: object) -> Callable[[sqlite3.Connection], object]:

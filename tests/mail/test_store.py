@@ -19,7 +19,7 @@ from suffice.mail import MailError, MailFilter
 from suffice.mail.features import extract_features
 from suffice.mail.health import diagnose
 from suffice.mail.store import JOURNAL, Store
-from tests.mail.samples import TOPICS, counted, message, stream
+from tests.mail.samples import TOPICS, counted, filter_file, message, stream
 from tests.rights import open_folder, without_rights
 
 posix = pytest.mark.needs("posix")
@@ -35,12 +35,7 @@ def mine(tmp_path):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> bytes:
     """The file of a filter with a base, names, a journal and messages."""
-    path = tmp_path_factory.mktemp("whole") / "mail.db"
-    with MailFilter(path) as mail:
-        mail.learn_all(stream(400))
-        for data, label in stream(20, 1):
-            mail.learn(data, label)
-    return path.read_bytes()
+    return filter_file(tmp_path_factory.mktemp("whole"), 400, 20)
 
 
 # Compaction and pruning
