@@ -148,7 +148,7 @@ def _infer_numbers(cells: FloatArray, name: str, is_complete: bool) -> InferredK
     if not is_whole(values):
         return InferredKind("numeric")
     if len(values) == len(cells) >= FEW_CELLS and _is_numbering(values, name):
-        return InferredKind(IGNORE, "an identifier: every row has its own")
+        return InferredKind(IGNORE, "an identifier: all values are distinct")
     with np.errstate(over="ignore"):  # an infinite variance is no count's
         is_count = 0 <= values[0] < SMALLEST_COUNT and cells.var() <= _DISPERSION * cells.mean()
     return InferredKind("count" if is_count else "numeric")
@@ -169,7 +169,7 @@ def _infer_strings(known: int, values: Iterable[Any], is_complete: bool, may_be_
     if may_be_text and words >= _TEXT_WORDS and distinct >= _TEXT_DISTINCT:
         return InferredKind("text")
     if known >= FEW_CELLS and distinct > NEARLY_ALL:
-        return InferredKind(IGNORE, "an identifier: nearly every row has its own")
+        return InferredKind(IGNORE, "an identifier: nearly all values are distinct")
     if len(values) > _MANY_VALUES and distinct > _MOST:
         return InferredKind(IGNORE, f"an identifier: {len(values)} values in {known} rows")
     return InferredKind("category")

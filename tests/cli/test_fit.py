@@ -127,8 +127,8 @@ def test_columns_can_be_ignored_and_given_kinds(houses: Path) -> None:
 
 def test_the_reason_for_ignoring_is_given(houses: Path) -> None:
     out = done("fit", houses, "-t", "sold_fast", "-m", "nb", "--ignore", "note").out
-    assert "id (an identifier: nearly every row has its own)" in out
-    assert "note (as asked)" in out
+    assert "id (an identifier: nearly all values are distinct)" in out
+    assert "note (set by the user)" in out
 
 
 def test_a_kind_that_does_not_suit_is_not_dropped_in_silence(houses: Path) -> None:

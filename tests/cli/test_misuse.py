@@ -58,7 +58,7 @@ def test_an_unknown_column(houses: Path, option: tuple[str, str]) -> None:
 
 def test_an_unknown_kind(houses: Path) -> None:
     sentence = refused("fit", houses, "-t", "sold_fast", "--kind", "area=nuumeric", code=2)
-    assert "'nuumeric' is no kind" in sentence
+    assert "'nuumeric' is not a kind" in sentence
     assert "did you mean 'numeric'?" in sentence
     assert "COLUMN=KIND" in refused("fit", houses, "-t", "sold_fast", "--kind", "area", code=2)
 
@@ -79,7 +79,7 @@ def test_a_task_that_does_not_suit(houses: Path) -> None:
     sentence = refused("fit", houses, "-t", "sold_fast", "--task", "numbers", code=1)
     assert "it can only be classes" in sentence
     sentence = refused("fit", houses, "-t", "price", "--task", "counts", code=1)
-    assert "which is no count: predict numbers" in sentence
+    assert "which is not a count: predict numbers" in sentence
 
 
 def test_a_column_to_keep_that_is_not_there(nb: Path, houses: Path) -> None:

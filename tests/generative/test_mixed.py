@@ -479,7 +479,7 @@ def test_unfitted_use() -> None:
         ({"alpha": -1.0}, ValueError, "alpha is -1"),
         ({"alpha": "lots"}, ValueError, "'lots'"),
         ({"alpha": [1.0, 2.0]}, ValueError, "a dictionary from kind to number"),
-        ({"alpha": {"words": 1.0}}, ValueError, "alpha has 'words', which is no kind"),
+        ({"alpha": {"words": 1.0}}, ValueError, "alpha has 'words', which is not a kind"),
         ({"alpha": {"text": -1.0}}, ValueError, r"alpha\[0\] is -1"),
         ({"var_smoothing": -1}, ValueError, "var_smoothing"),
         ({"temperature": 0}, ValueError, "temperature"),

@@ -139,7 +139,7 @@ def test_candidates_are_listed(written: Written) -> None:
 
 
 def test_ignored_columns_are_listed_with_their_reason(written: Written) -> None:
-    assert "id an identifier: nearly every row has its own 0%" in Page.of(written("two classes")).text
+    assert "id an identifier: nearly all values are distinct 0%" in Page.of(written("two classes")).text
 
 
 def test_page_of_a_text_model_shows_words(written: Written) -> None:
@@ -191,7 +191,7 @@ def test_missing_cells_and_targets_are_counted_and_features_can_be_given(tmp_pat
     page = _page(fitted("many classes")[0], table, tmp_path, features=("hue", "ash"))
     assert "170 rows with a known target" in page.text
     assert "8 rows without a target are skipped" in page.text
-    assert re.search(r"hue number 52\.4%", page.text)
+    assert re.search(r"hue numeric 52\.4%", page.text)
     assert "Most probable target over hue and ash" in page.text
 
 

@@ -107,13 +107,13 @@ def test_truth_values_as_files_write_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "cells", "message"),
     [
-        ("area", "large", "'area' is to hold numbers; row 1 holds 'large': correct the cell"),
-        ("area", "1_000", "'area' is to hold numbers; row 1 holds '1_000': correct the cell"),
-        ("area", pd.Timestamp("2024-01-01"), "'area' is to hold numbers, and holds timestamp"),
+        ("area", "large", "'area' must hold numbers; row 1 holds 'large': correct the cell"),
+        ("area", "1_000", "'area' must hold numbers; row 1 holds '1_000': correct the cell"),
+        ("area", pd.Timestamp("2024-01-01"), "'area' must hold numbers, and holds timestamp"),
         ("area", np.inf, "'area' is inf in row 1: it must be finite"),
-        ("seen", 3, "'seen' is a date, but '3' is none: write dates as 2024-12-31"),
-        ("seen", "yesterday", "'seen' is a date, but 'yesterday' is none"),
-        ("rooms", 1.5, r"'rooms' is 1\.5 in row 1, which is no count"),
+        ("seen", 3, "'seen' is a date, but '3' is not: write dates as 2024-12-31"),
+        ("seen", "yesterday", "'seen' is a date, but 'yesterday' is not"),
+        ("rooms", 1.5, r"'rooms' is 1\.5 in row 1, which is not a count"),
         ("garden", "perhaps", "'garden' is 'perhaps' in row 1, neither 'no' nor 'yes'"),
         ("street", [[1]] * 150, "'street'"),
     ],
@@ -256,5 +256,5 @@ def test_a_table_without_rows_has_no_evidence_and_nothing_to_impute(method: str,
 
 def test_the_first_cell_that_is_no_number_is_named_with_its_row(model: TableModel) -> None:
     cells = TABLE.area.astype(str).where(TABLE.index != 5, "wide")
-    with pytest.raises(TableError, match="column 'area' is to hold numbers; row 6 holds 'wide': correct the cell"):
+    with pytest.raises(TableError, match="column 'area' must hold numbers; row 6 holds 'wide': correct the cell"):
         model.predict(TABLE.assign(area=cells.fillna("")))

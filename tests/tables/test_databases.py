@@ -189,7 +189,7 @@ def test_what_first_rows_suggest_is_corrected_by_all(put: Put, monkeypatch: pyte
         "y": "category",
     }
     assert there.schema_.field("same").why == "always 1"
-    with pytest.raises(TableError, match=r"column 'k' is 2\.5 in some row, which is no count"):
+    with pytest.raises(TableError, match=r"column 'k' is 2\.5 in some row, which is not a count"):
         fit(where, "y", "nb", in_database=True, columns={"k": "count"})
 
 
@@ -198,7 +198,7 @@ def test_cells_that_must_not_be_are_named(put: Put) -> None:
     where = put(pa.table(rows))
     with pytest.raises(TableError, match=r"column 'x' holds inf; it must be finite"):
         fit(where, "y", "nb", in_database=True, columns={"x": "numeric"})
-    with pytest.raises(TableError, match=r"the target 'z' is -inf in row 4, which is no number"):
+    with pytest.raises(TableError, match=r"the target 'z' is -inf in row 4, which is not a finite number"):
         fit(where, "z", "linear", in_database=True, task="numbers", columns={"x": "ignore"})
     with pytest.raises(TableError, match="the target 'y' is always 'a'"):
         fit(put(pa.table({"x": [1.0, 2.0], "y": ["a", "a"]})), "y", "nb", in_database=True)
@@ -558,8 +558,8 @@ def test_all_rows_are_drawn_of_a_file_whose_first_lines_are_short(tmp_path: Path
 @pytest.mark.parametrize(
     ("task", "late", "message"),
     [
-        ("counts", "-1", "the target 'y' is -1 in some row, which is no count"),
-        ("numbers", "'inf'::float8", "the target 'y' is inf in some row, which is no number to learn from"),
+        ("counts", "-1", "the target 'y' is -1 in some row, which is not a count"),
+        ("numbers", "'inf'::float8", "the target 'y' is inf in some row, which is not a finite number"),
     ],
 )
 def test_a_late_target_that_must_not_be_is_named(task: str, late: str, message: str, tmp_path: Path) -> None:

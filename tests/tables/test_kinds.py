@@ -164,7 +164,7 @@ def test_a_kind_can_be_given(name: str, kind: str) -> None:
         TABLE[[name, "money", "sex", "y"]].loc[:, lambda t: ~t.columns.duplicated()], "y", "nb", columns={name: kind}
     )
     assert kinds(model)[name] == kind
-    assert model.schema_.field(name).why == "as asked"
+    assert model.schema_.field(name).why == "set by the user"
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_a_kind_can_be_given(name: str, kind: str) -> None:
     [
         ({"smokr": "boolean"}, r"no column 'smokr' .*did you mean 'smoker'\?"),
         ({"Sex": "category"}, r"no column 'Sex' .*did you mean 'sex'\?"),
-        ({"sex": "categry"}, r"'categry' is no kind of column; the kinds are numeric.*; did you mean 'category'\?"),
-        ({"city": "boolean"}, "'city' is no boolean: it must hold two values"),
-        ({"city": "date"}, "'city' holds no dates"),
-        ({"city": "numeric"}, "'city' is to hold numbers; row 1 holds '(new york city|los angeles|rome)'"),
-        ({"day": "numeric"}, "'day' holds dates, which are no numeric: use date, category or ignore"),
-        ({"below zero": "count"}, "'below zero' .* no count"),
-        ({"money": "count"}, "'money' .* no count"),
-        ({"sex": 1}, "'1' is no kind"),
+        ({"sex": "categry"}, r"'categry' is not a kind of column; the kinds are numeric.*; did you mean 'category'\?"),
+        ({"city": "boolean"}, "'city' is not boolean: it must hold two values"),
+        ({"city": "date"}, "'city' does not hold dates"),
+        ({"city": "numeric"}, "'city' must hold numbers; row 1 holds '(new york city|los angeles|rome)'"),
+        ({"day": "numeric"}, "'day' holds dates, which cannot be numeric: use date, category or ignore"),
+        ({"below zero": "count"}, "'below zero' .* not a count"),
+        ({"money": "count"}, "'money' .* not a count"),
+        ({"sex": 1}, "'1' is not a kind"),
     ],
 )
 def test_a_kind_that_cannot_be_is_refused(columns: dict[str, Any], message: str) -> None:
@@ -336,5 +336,5 @@ def test_a_local_model_of_many_columns_is_refused() -> None:
 
 
 def test_truth_values_are_no_counts() -> None:
-    with pytest.raises(TableError, match="'a' holds booleans, which are no count: use boolean or category"):
+    with pytest.raises(TableError, match="'a' holds booleans, which cannot be count: use boolean or category"):
         fitted([True, False] * (N // 2), columns={"a": "count"})

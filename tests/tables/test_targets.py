@@ -115,11 +115,11 @@ def test_the_same_classes_in_another_type_are_known(name: str, how: str, tmp_pat
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a"] * N, "always 'a': there is nothing to tell apart"),
-        ([3.5] * N, "always 3.5: there is nothing to tell apart"),
+        (["a"] * N, "always 'a': there is nothing to predict"),
+        ([3.5] * N, "always 3.5: there is nothing to predict"),
         ([None] * N, "all cells of the target 'y' are missing"),
         ([np.nan] * N, "all cells of the target 'y' are missing"),
-        ([f"r{row}" for row in range(N)], r"nearly every row has a 'y' of its own \(200 values in 200 rows\)"),
+        ([f"r{row}" for row in range(N)], r"the target 'y' has 200 distinct values in 200 rows"),
         (pd.date_range("2024-01-01", periods=N), "'y' holds moments: predict a category, a number or a count"),
         ([[1]] * N, "'y' holds list"),
     ],
@@ -142,10 +142,10 @@ def test_a_target_of_nan_alone_is_missing() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("numbers", {"task": "counts"}, "which is no count: predict numbers"),
+        ("numbers", {"task": "counts"}, "which is not a count: predict numbers"),
         ("numbers", {"task": "classes"}, "which names no class"),
         ("strings", {"task": "numbers"}, "not numbers: it can only be classes"),
-        ("strings", {"task": "class"}, "'class' is no task; .*classes, numbers, counts; did you mean 'classes'"),
+        ("strings", {"task": "class"}, "'class' is not a task; .*classes, numbers, counts; did you mean 'classes'"),
         ("strings", {"model": "linear"}, "linear predicts numbers or counts; the target 'y' holds classes: use nb"),
         ("numbers", {"model": "nb"}, "nb predicts classes; the target 'y' holds numbers: use linear"),
         ("numbers", {"model": "poisson"}, "poisson predicts counts; the target 'y' holds numbers"),
@@ -188,7 +188,7 @@ def test_a_fraction_that_comes_late_among_counts_is_named_with_its_row() -> None
     n = 140_000
     y = np.arange(n) % 20.0
     y[-1] = 0.5
-    with pytest.raises(TableError, match=r"'y' is 0\.5 in row 140000, which is no count"):
+    with pytest.raises(TableError, match=r"'y' is 0\.5 in row 140000, which is not a count"):
         suffice.fit(pd.DataFrame({"x": np.arange(n) % 17 * 0.5, "y": y}), "y", "linear", task="counts")
 
 
@@ -227,7 +227,7 @@ def test_a_target_that_is_neither_a_name_nor_one_value_a_row_is_refused() -> Non
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["u"] * N, "the target 'y' is always 'u': there is nothing to tell apart"),
+        (["u"] * N, "the target 'y' is always 'u': there is nothing to predict"),
         (pd.Series([None] * N, dtype="str"), "no row of .* has a target in 'y': there is nothing to learn from"),
         (np.arange(N) // 20 * 20 + np.arange(N) % 20 * (np.arange(N) > 20), "takes .* values: say whether they are"),
     ],

@@ -74,6 +74,6 @@ def _show_other(model: Any, size: int, as_json: bool) -> None:
         show_json(found)
         return
     print_line(str(found["kind"]), "bold")
-    for name in ("form", "classes", "bytes"):
+    for label, name in (("model", "form"), ("classes", "classes"), ("bytes", "bytes")):
         if found[name] is not None:
-            print_line(f"  {name:<8} {found[name]}")
+            print_line(f"  {label:<8} {found[name]}")

@@ -215,7 +215,7 @@ class ClassLearner(LevelLearner):
         if "bernoulli" in self.families and len(counts) > 2 and numbers and all(0 <= level <= 1 for level in counts):
             return Scaling(0.0, 1.0)
         if len(counts) < 2:
-            raise TableError(f"{self.name} has one class, {next(iter(counts))!r}: there is nothing to tell apart")
+            raise TableError(f"{self.name} has one class, {next(iter(counts))!r}: there is nothing to predict")
         if self.families == ("bernoulli",) and len(counts) > 2:
             raise FormulaError(
                 f"{self.name} has {len(counts)} classes ({listed(counts)}), and the binomial family has two: use "

@@ -128,7 +128,7 @@ class MixedNB(PriorsGiven):
             strange = [kind for kind in self.alpha if kind not in FEATURE_KINDS]
             if strange:
                 raise ValueError(
-                    f"alpha has {strange[0]!r}, which is no kind of column; the kinds are {list(FEATURE_KINDS)}"
+                    f"alpha has {strange[0]!r}, which is not a kind of column; the kinds are {list(FEATURE_KINDS)}"
                 )
             check_alpha(list(self.alpha.values()), len(self.alpha))
         elif not is_auto(self.alpha):

@@ -18,14 +18,6 @@ from suffice.tables.encoding import CodedColumn
 _MAX_COLUMNS, _MAX_CLASSES = 200, 30
 _SPARKLINE_BINS = 16
 _NO_COUNTS = np.zeros(0)
-_KIND_NAMES = {
-    "numeric": "number",
-    "count": "count",
-    "boolean": "boolean",
-    "category": "category",
-    "date": "date",
-    "text": "text",
-}
 
 
 def data_section(data: ReportData) -> Section:
@@ -62,10 +54,8 @@ def _columns_table(data: ReportData) -> Table:
     fields = data.schema.predictors
     rows = []
     for each in fields[:_MAX_COLUMNS]:
-        kind = _KIND_NAMES.get(each.kind, each.kind)
-        rows.append(
-            (each.name, f"{kind} ({each.why})" if each.why else kind, _missing_share(data, each), _values(data, each))
-        )
+        kind = f"{each.kind} ({each.why})" if each.why else each.kind
+        rows.append((each.name, kind, _missing_share(data, each), _values(data, each)))
     caption = "Columns that the model reads, and their kinds"
     if len(fields) > _MAX_COLUMNS:
         caption += f"; the first {_MAX_COLUMNS} of {len(fields)}"

@@ -32,7 +32,7 @@ from suffice.tables.table_writer import check_writable, replace_file
 #: Headline metrics of each task, and their glosses.
 _HEADLINES = {
     "classes": {
-        "accuracy": "share of rows whose class is predicted",
+        "accuracy": "share of rows whose class is predicted correctly",
         "ROC AUC": "probability that a row of the second class has a higher score than one of the first; 1 is best",
         "log loss": "mean of −log p of the true class; 0 is best",
         "calibration error": "mean difference of confidence and accuracy; 0 is best",

@@ -159,7 +159,7 @@ def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[A
             (cell for cell in column.drop_null().to_pylist() if parse_dates(arrow().array([str(cell)])) is None), ""
         )
         raise KindError(
-            f"column {field.name!r} is a date, but {str(cell)!r} is none: write dates as 2024-12-31, or leave the cell "
+            f"column {field.name!r} is a date, but {str(cell)!r} is not: write dates as 2024-12-31, or leave the cell "
             "empty",
             field.name,
             "category",
@@ -172,7 +172,7 @@ def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: t
     if kind == "name":
         column = _parse_numbers(column, field, first, missing)
     elif kind not in ("number", "whole", "truth"):
-        raise TableError(f"column {field.name!r} is to hold numbers, and holds {column.type}: convert it, or fit again")
+        raise TableError(f"column {field.name!r} must hold numbers, and holds {column.type}: convert it, or fit again")
     cells = _mask_missing(to_floats(column), missing)
     if kind != "truth" and np.isinf(cells).any():
         row = int(np.argmax(np.isinf(cells)))
@@ -184,7 +184,7 @@ def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: t
         if bad.any():
             row = int(np.argmax(bad))
             raise KindError(
-                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is no count: "
+                f"column {field.name!r} is {cells[row]:g} in row {first + row + 1}, which is not a count: "
                 f"{kind_cure(field.name, 'numeric')}",
                 field.name,
                 "numeric",
@@ -210,7 +210,7 @@ def _parse_numbers(column: Any, field: Field, first: int, missing: tuple[str, ..
     except pa.ArrowInvalid:
         row, cell = next((row, cell) for row, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
         raise TableError(
-            f"column {field.name!r} is to hold numbers; row {first + row + 1} holds {cell!r}: correct the cell, leave "
+            f"column {field.name!r} must hold numbers; row {first + row + 1} holds {cell!r}: correct the cell, leave "
             "it empty, or give the column another kind"
         ) from None
 
@@ -335,7 +335,7 @@ class Targets:
         bad = np.isinf(values) | ((values < 0) | (values != np.floor(values)) if schema.task == "counts" else False)
         if bad.any():
             row = first + int(np.flatnonzero(known)[int(np.argmax(bad))]) + 1
-            what = "no count" if schema.task == "counts" else "no number to learn from"
+            what = "not a count" if schema.task == "counts" else "not a finite number"
             raise TableError(
                 f"the target {schema.target!r} is {values[np.argmax(bad)]:g} in row {row}, which is {what}"
             )

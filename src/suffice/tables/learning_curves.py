@@ -115,7 +115,8 @@ def compare(
     measure = measure or allowed[0]
     if measure not in allowed:
         raise UsageError(
-            f"{measure!r} is no measure of {found.schema.task}; use {' or '.join(allowed)}{nearest(measure, allowed)}"
+            f"{measure!r} is not a measure of {found.schema.task}; use {' or '.join(allowed)}"
+            f"{nearest(measure, allowed)}"
         )
     block, values = found.comparison_sample(seed)
     random = np.random.default_rng(seed)

@@ -240,7 +240,7 @@ def check_labels(labels: Labels, schema: Schema, given: str | None) -> None:
             "counts, with --task (task= in Python)"
         )
     if len(labels) == 1:
-        raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to tell apart")
+        raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to predict")
 
 
 class StreamScan:

@@ -199,9 +199,11 @@ def infer_schema(
         if name not in names:
             raise UsageError(f"there is no column {name!r} of kind {kind!r}{nearest(name, names)}")
         if kind not in KINDS:
-            raise UsageError(f"{kind!r} is no kind of column; the kinds are {', '.join(KINDS)}{nearest(kind, KINDS)}")
+            raise UsageError(
+                f"{kind!r} is not a kind of column; the kinds are {', '.join(KINDS)}{nearest(kind, KINDS)}"
+            )
     if task is not None and task not in TASKS:
-        raise UsageError(f"{task!r} is no task; the tasks are {', '.join(TASKS)}{nearest(task, TASKS)}")
+        raise UsageError(f"{task!r} is not a task; the tasks are {', '.join(TASKS)}{nearest(task, TASKS)}")
     fields = [
         _target_field(head[name], name, is_complete)
         if name == target
@@ -227,7 +229,7 @@ def _predictor_field(column: Any, name: str, wanted: str | None, is_complete: bo
     parts = {"date": tuple(PARTS)[:3], "moment": tuple(PARTS)}.get(cell_type, ())
     if wanted is not None:
         _check_wanted_kind(column, name, wanted, cell_type, truth)
-        return Field(name, wanted, cell_type, "as asked", parts, truth if wanted == "boolean" else None)
+        return Field(name, wanted, cell_type, "set by the user", parts, truth if wanted == "boolean" else None)
     if cell_type == "other":
         return Field(name, "ignore", cell_type, f"holds {column.type}")
     known = len(column) - column.null_count
@@ -250,13 +252,13 @@ def _check_wanted_kind(column: Any, name: str, wanted: str, cell_type: CellType,
     if cell_type == "other" and wanted != "ignore":
         raise TableError(f"column {name!r} holds {column.type}, which no kind of column describes: leave it out")
     if cell_type in ("date", "moment") and wanted in ("numeric", "count", "boolean", "text"):
-        raise TableError(f"column {name!r} holds dates, which are no {wanted}: use date, category or ignore")
+        raise TableError(f"column {name!r} holds dates, which cannot be {wanted}: use date, category or ignore")
     if cell_type == "truth" and wanted in ("count", "text", "date"):
-        raise TableError(f"column {name!r} holds booleans, which are no {wanted}: use boolean or category")
+        raise TableError(f"column {name!r} holds booleans, which cannot be {wanted}: use boolean or category")
     if wanted == "date" and cell_type not in ("date", "moment"):
-        raise TableError(f"column {name!r} holds no dates as it is written; write them as 2024-12-31, or use a query")
+        raise TableError(f"column {name!r} does not hold dates; write them as 2024-12-31, or use a query")
     if wanted == "boolean" and truth is None and cell_type != "truth":
-        raise TableError(f"column {name!r} is no boolean: it must hold two values, such as true and false")
+        raise TableError(f"column {name!r} is not boolean: it must hold two values, such as true and false")
 
 
 # The target.
@@ -279,7 +281,7 @@ def _infer_task(column: Any, name: str, wanted: str | None, kind: str | None, is
     cells = column.drop_null()
     distinct = len(cells.unique())
     if distinct == 1 and is_complete:
-        raise TableError(f"the target {name!r} is always {cells[0].as_py()!r}: there is nothing to tell apart")
+        raise TableError(f"the target {name!r} is always {cells[0].as_py()!r}: there is nothing to predict")
     if kind == "ignore":
         raise UsageError(f"the target {name!r} cannot be ignored: predict another column")
     if wanted is None and kind is not None:
@@ -291,7 +293,7 @@ def _infer_task(column: Any, name: str, wanted: str | None, kind: str | None, is
             )
         if cell_type == "name" and len(cells) >= FEW_CELLS and distinct > NEARLY_ALL * len(cells):
             raise TableError(
-                f"nearly every row has a {name!r} of its own ({distinct} values in {len(cells)} rows): there are no "
+                f"the target {name!r} has {distinct} distinct values in {len(cells)} rows: there are no "
                 "classes to learn; choose another target"
             )
         return "classes"
@@ -299,7 +301,7 @@ def _infer_task(column: Any, name: str, wanted: str | None, kind: str | None, is
     fractions = values[values != np.floor(values)]
     if wanted == "counts" and (len(fractions) or (values < 0).any()):
         bad = values[(values < 0) | (values != np.floor(values))][0]
-        raise TableError(f"the target {name!r} holds {bad:g}, which is no count: predict numbers")
+        raise TableError(f"the target {name!r} holds {bad:g}, which is not a count: predict numbers")
     if wanted == "classes" and len(fractions):
         raise TableError(f"the target {name!r} holds {fractions[0]:g}, which names no class")
     if wanted is not None:

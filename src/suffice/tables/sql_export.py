@@ -491,11 +491,11 @@ class SqlCells:
 
     def _number(self, own: Field, cell: _Cell) -> str:
         n = cell.number
-        no_number = self._refused(own, "is to hold numbers, and holds ", cell, ": correct the cell, or leave it empty")
+        no_number = self._refused(own, "must hold numbers, and holds ", cell, ": correct the cell, or leave it empty")
         too_large = self._refused(own, "is ", cell, "; it must be finite, or missing")
         cases = [f"when {n} is null then {no_number}", f"when {self.dialect.is_infinite(n)} then {too_large}"]
         if own.kind == "count":
-            no_count = self._refused(own, "is ", cell, ", which is no count")
+            no_count = self._refused(own, "is ", cell, ", which is not a count")
             cases.append(f"when {n} < 0 or {n} <> floor({n}) then {no_count}")
         return f"{' '.join(cases)} else {n}"
 
@@ -546,7 +546,7 @@ class SqlCells:
     def _moment(self, own: Field, cell: _Cell) -> str:
         """Return a date in UTC, without a time zone."""
         t = self._trimmed(cell)
-        cure = ", which is no date: write dates as 2024-12-31, or leave the cell empty"
+        cure = ", which is not a date: write dates as 2024-12-31, or leave the cell empty"
         refused = self._refused(own, "holds ", cell, cure, "timestamp")
         plain, zoned = f"{t}::timestamp", f"({t}::timestamptz at time zone 'UTC')"
         if self.dialect.name == "duckdb":

@@ -98,7 +98,7 @@ def print_error(error: Exception) -> None:
 
 @click.group(cls=MailCommands)
 def mail() -> None:
-    """Filter spam: learn from your own mail, classify, sort, explain, correct.
+    """Filter spam with a filter that learns from your own mail.
 
     MAIL is a message, an mbox, a Maildir, an MH folder, or a folder of any of them, also compressed (.gz, .bz2, .xz);
     - is standard input. The filter is one file in your data folder, unless --filter or $SUFFICE_MAIL names another.

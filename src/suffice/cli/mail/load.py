@@ -15,7 +15,7 @@ from suffice.cli.mail.options import json_option, open_filter, path_option, writ
 @path_option
 @json_option
 def load_command(file: str, path: str | None, as_json: bool) -> None:
-    """Add a text dump to a filter. It is of suffice mail dump or bogoutil -d; without FILE, standard input is read."""
+    """Add a text dump to a filter. The dump is of suffice mail dump or bogoutil -d, in FILE or on standard input."""
     from suffice.mail.dump import load_dump
 
     if file == "-" and sys.stdin is None:

@@ -74,7 +74,7 @@ def read_target(database: TableDatabase, schema: Schema, types: dict[str, Any], 
         f"select count(*), count(t), min(case when {bad} then t end) from {numbers}"
     )
     if wrong is not None:
-        what = "no count" if counts else "no number to learn from"
+        what = "not a count" if counts else "not a finite number"
         raise TableError(f"the target {schema.target!r} is {wrong:g} in some row, which is {what}")
     cases = " ".join(f"when {number} < {dialect.number(edge)} then {code}" for code, edge in enumerate(bins.edges))
     code = f"case {cases} else {len(bins.edges)} end" if cases else "0"
@@ -173,7 +173,7 @@ class DatabaseSums:
         for feature, value in zip(features, found, strict=True):
             if value is not None:
                 raise KindError(
-                    f"column {feature.column!r} is {value:g} in some row, which is no count: "
+                    f"column {feature.column!r} is {value:g} in some row, which is not a count: "
                     f"{kind_cure(feature.column, 'numeric')}",
                     feature.column,
                     "numeric",

@@ -213,7 +213,7 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
         column, cell, kind = value.groups()
         return TableError(
             f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: {kind_cure(column, 'category')}; or "
-            f"--missing {cell!r} (Dialect(missing=...)) if that stands for nothing"
+            f"--missing {cell!r} (Dialect(missing=...)) if that is a missing cell"
         )
     if "gzip" in text.casefold() or (where.endswith(".gz") and read_start(files[0], "latin-1") is None):
         return TableError(f"{where} is not a gzip file, or is damaged: write it again")
