@@ -352,11 +352,17 @@ def test_a_model_is_estimated_from_a_sum_that_is_set() -> None:
     y = np.repeat(["a", "b"], 20)
     one, two, both = (GaussianNB().fit(x[rows], y[rows]) for rows in (slice(0, 40, 2), slice(1, 40, 2), slice(40)))
     model = GaussianNB(priors=[0.25, 0.75], temperature=2.0)
-    model.n_features_in_ = 3
     model.set_statistics(one.statistics_ + two.statistics_)
     np.testing.assert_allclose(model.theta_, both.theta_, rtol=1e-12)
     assert model.joint_.prior.tolist() == [0.25, 0.75]
     assert model.joint_.temperature == 2.0
+
+
+def test_a_sum_of_other_features_is_refused() -> None:
+    one, two = (GaussianNB().fit(np.eye(width), np.arange(width)) for width in (2, 3))
+    with pytest.raises(ValueError, match="the sum is of 3 features, the model of 2"):
+        one.set_statistics(two.statistics_)
+    assert one.predict(np.eye(2)).tolist() == [0, 1]
 
 
 def test_unfitted_models_have_no_joint_distribution() -> None:

@@ -424,11 +424,11 @@ class GenerativeClassifier(SummedClassifier):
         sample_weight
             One weight per row; every row counts once by default.
         unlabelled
-            Rows without a class. They are taken in by expectation maximisation; ``em_trace_`` holds the
-            log-likelihood after each step. What is kept are expected sums: ``+`` adds them, which is not what
-            a fit to all rows would have expected.
+            Rows without a class, from which the model learns by expectation maximisation; ``em_trace_`` holds the
+            log-likelihood after each step. The sums that are kept are expectations: ``+`` adds them, which differs from
+            a fit to all rows at once.
         unlabelled_weight
-            How much such a row counts beside one with a class.
+            The weight of a row without a class; one with a class has weight 1.
 
         Returns
         -------
@@ -525,9 +525,21 @@ class GenerativeClassifier(SummedClassifier):
         Parameters
         ----------
         statistics
-            A sum of the kind that the model takes. ``n_features_in_`` tells the number of its features.
+            A sum of the kind that ``statistics_`` is.
+
+        Examples
+        --------
+        >>> from suffice import GaussianNB
+        >>> one = GaussianNB().fit([[1.0], [2.0], [5.0], [7.0]], ["low", "low", "high", "high"])
+        >>> GaussianNB().set_statistics(one.statistics_ + one.statistics_).class_count_
+        array([4., 4.])
         """
+        features = getattr(statistics, "features", None)
+        if features is not None and getattr(self, "n_features_in_", features) != features:
+            raise ValueError(f"the sum is of {features} features, the model of {self.n_features_in_}")
         with self._learning(anew=True):
+            if features is not None:
+                self.n_features_in_ = features
             self._chosen = {}
             labels = self._labels_of(statistics)
             self._remember(labels, np.array(labels.names), statistics)
@@ -974,6 +986,11 @@ def stack_held(held: list[HeldRows]) -> Batch:
 def is_auto(value: Any) -> bool:
     """Whether a setting is to be chosen by the data."""
     return isinstance(value, str) and value == "auto"
+
+
+def source_joint(model: GenerativeClassifier) -> Joint:
+    """Return the p(x, y) that a fitted model draws rows from: ``joint_``, or a density where its scores are none."""
+    return model._source()
 
 
 def check_smoothing(alpha: Any) -> None:

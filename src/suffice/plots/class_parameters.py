@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.generative.base import GenerativeClassifier, source_joint
 from suffice.generative.bernoulli_nb import Presences
 from suffice.generative.categorical_nb import Categories
 from suffice.generative.discriminant import Correlated
@@ -66,12 +67,12 @@ def make_class_display(
         if features is not None:
             raise ValueError(f"{type(model).__name__} has words, not features: omit features, and give n")
         return ClassWordsDisplay({label: _positive(pairs) for label, pairs in model.top_words(n=n).items()})
-    if not hasattr(model, "_source"):
+    if not isinstance(model, GenerativeClassifier):
         raise ValueError(
             f"{type(model).__name__} has no class-conditional distributions: give a generative model, such as GDA or "
             "GaussianNB"
         )
-    joint = model._source()
+    joint = source_joint(model)
     names = resolve_feature_names(model)
     request = _Request(model.classes_, names, joint.prior, X, y, n, max_rows, random_state)
     indices = None if features is None else [feature_index(names, feature) for feature in features]

@@ -205,7 +205,7 @@ def gaussian_parameters(data: ReportData, pair: tuple[str, str]) -> tuple[FloatA
     if not set(pair) <= set(terms):
         return None
     indices = [predictor.design.names.index(name) for name in pair]
-    family = predictor.inner._source().conditional.family
+    family = predictor.inner.joint_.conditional.family
     scale = np.array([terms[name].scale for name in pair])
     centre = np.array([terms[name].centre for name in pair])
     covariance = family.covariance[..., indices, :][..., :, indices] * np.outer(scale, scale)
