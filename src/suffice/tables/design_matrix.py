@@ -399,6 +399,22 @@ class Design:
         terms = (unite_terms(term, theirs[term.feature]) for term in self.terms if term.feature in theirs)
         return Design(self.features, tuple(terms))
 
+    def units(self) -> tuple[FloatArray, FloatArray]:
+        """Return the centre and the scale of each column, (d,): a column is (cell - centre) / scale.
+
+        Examples
+        --------
+        >>> Design((), (Number("area", 80.0, 20.0, gaps=True), Levels("kind", ("a", "b"), False, True))).units()
+        (array([80.,  0.,  0.]), array([20.,  1.,  1.]))
+        """
+        centre, scale = np.zeros(self.width), np.ones(self.width)
+        for term in self.terms:
+            if isinstance(term, Number):
+                start = self.spans[term.feature].start
+                centre[start] = term.centre
+                scale[start : start + 1 + len(term.bends)] = term.scale
+        return centre, scale
+
     def map_to(self, other: Design) -> tuple[FloatArray, FloatArray]:
         """Return the matrix A and the vector b that map rows x of this design to rows A x + b of another."""
         A, b = np.zeros((other.width, self.width)), np.zeros(other.width)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from suffice.discriminative.summary import Summary
 from suffice.explain import Explanation
 from suffice.metrics import Evaluation
 from suffice.model_types import MODEL_TYPES, ModelType
@@ -399,6 +400,36 @@ class TableModel(Stored, BaseEstimator):  # type: ignore[misc]
         found: list[Explanation] = []
         for batch, block in self.blocks(table):
             found.extend(explain_rows(self.predictor_, block, batch))
+        return found
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return the coefficients of a regression in the units and levels of the table, with errors and tests.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"area": [40, 55, 80, 120, 45, 90], "price": [101.5, 139, 202, 299, 113, 226]})
+        >>> TableModel("linear").fit(table, "price").summary().frame()["coefficient"].round(3)
+        intercept    2.418
+        area         2.479
+        Name: coefficient, dtype: float64
+        """
+        self._check_fitted()
+        predictor = self.predictor_
+        if not isinstance(predictor, LinearPredictor) or predictor.model_type.generative:
+            raise TableError(
+                f"{self.model_} is no regression, and has no coefficients: use explain, or fit model='linear', "
+                "'logistic', 'softmax', 'poisson' or 'additive'"
+            )
+        found = predictor.summary(level)
+        if self.fitted_rows_ < self.rows_:
+            note = f"fitted to {self.fitted_rows_:,} of {self.rows_:,} rows, drawn at random"
+            found = replace(found, inference=replace(found.inference, notes=(*found.inference.notes, note)))
         return found
 
     def log_evidence(self, table: Any) -> FloatArray:

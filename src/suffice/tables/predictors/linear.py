@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -15,12 +16,21 @@ from scipy import sparse
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
+from suffice.discriminative.summary import Summary
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
-from suffice.tables.design_matrix import Design, build_design, drop_unused_levels, recentre_at_zero
+from suffice.tables.design_matrix import (
+    Design,
+    Levels,
+    Number,
+    Words,
+    build_design,
+    drop_unused_levels,
+    recentre_at_zero,
+)
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
@@ -224,6 +234,40 @@ class LinearPredictor(Predictor):
         parts = [self.design.sum_by_feature(_times(matrix, row)) for row in coef]
         return Effects(parts, np.tile(intercept, (block.rows, 1)))
 
+    def summary(self, level: float) -> Summary:
+        """Return the coefficients in the units and levels of the table, with standard errors and tests."""
+        named = copy.copy(self.inner)  # which answers by the names of the columns, where the predictor reads arrays
+        named.feature_names_in_ = np.array(_column_names(self.design), dtype=object)
+        with ignore_warnings():
+            found = named.summary(level).inference
+        centre, scale = self.design.units()
+        to_units = np.diag(np.append(1.0, 1 / scale))  # of the intercept and the columns
+        to_units[0, 1:] = -centre / scale
+        width = self.design.width + 1
+        covariance = None
+        if found.covariance is not None:
+            groups = len(found.names) // width  # of coefficients: one, or one for each class but the last
+            blocks = found.covariance.reshape(groups, width, groups, width)
+            covariance = np.einsum("ij,ajbk,lk->aibl", to_units, blocks, to_units).reshape(found.covariance.shape)
+        notes = [
+            f"{term.feature}: reference level {term.levels[0]}"
+            for term in self.design.terms
+            if isinstance(term, Levels) and term.apart and term.levels
+        ]
+        if any(isinstance(term, Number) and term.gaps for term in self.design.terms):
+            notes.append("[missing] is the difference between a missing number and the mean of the column")
+        if self.inner.get_params().get("l2"):
+            notes.append("the penalty is on standardised columns")
+        return Summary(
+            replace(
+                found,
+                estimate=(found.estimate.reshape(-1, width) @ to_units.T).ravel(),
+                covariance=covariance,
+                notes=(*notes, *found.notes),
+            ),
+            level,
+        )
+
     # Updates and merges.
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
@@ -287,6 +331,19 @@ class LinearPredictor(Predictor):
     def restore(self, settings: Any) -> None:
         """Set the design."""
         self.design = Design.from_plain(settings["design"])
+
+
+def _column_names(design: Design) -> list[str]:
+    """Return the names of the columns as a formula writes them: ``district[Harbour]``, ``area``, ``area[missing]``."""
+    found: list[str] = []
+    for term in design.terms:
+        if isinstance(term, Levels):
+            found += [f"{term.feature}[{level}]" for level in term.shown]
+        else:
+            found += term.names[: len(term.names) - int(isinstance(term, Number) and term.gaps)]
+        if not isinstance(term, Words) and term.gaps:
+            found.append(f"{term.feature}[missing]")
+    return found
 
 
 class _EncodedInEachPass(StreamDataset):
