@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Perceptron,
         PoissonRegression,
         SoftmaxRegression,
+        anova,
     )
     from suffice.generative import (
         GDA,
@@ -64,6 +65,7 @@ _MODULES = {
             "Perceptron",
             "PoissonRegression",
             "SoftmaxRegression",
+            "anova",
         ),
         "suffice.discriminative",
     ),
@@ -98,6 +100,7 @@ __all__ = [
     "TableModel",
     "TextClassifier",
     "__version__",
+    "anova",
     "fit",
     "load",
     "progress",

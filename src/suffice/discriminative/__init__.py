@@ -1,6 +1,8 @@
 """Models of p(y | x): the linear family and its neighbours."""
 
+from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import CollinearityWarning
+from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
@@ -10,12 +12,14 @@ from suffice.discriminative.nb_logistic import NBLogisticRegression
 from suffice.discriminative.ordinal import OrdinalRegression
 from suffice.discriminative.path import Path
 from suffice.discriminative.perceptron import Perceptron
+from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.separation import Separation, SeparationWarning
 from suffice.discriminative.summary import Summary
 
 __all__ = [
     "GLM",
     "CollinearityWarning",
+    "Covariance",
     "FarFromDataWarning",
     "GammaRegression",
     "LinearRegression",
@@ -26,8 +30,10 @@ __all__ = [
     "Path",
     "Perceptron",
     "PoissonRegression",
+    "ResultTable",
     "Separation",
     "SeparationWarning",
     "SoftmaxRegression",
     "Summary",
+    "anova",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -16,8 +16,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import solvers, validation
+from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.robust import COVARIANCES
 from suffice.discriminative.summary import Summary
 from suffice.estimator import (
@@ -162,6 +164,84 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         if fit.covariance is None:
             raise AttributeError(f"covariance_ is not known: {'; '.join(fit.notes)}")
         return Covariance(fit.names, fit.covariance, fit.covariance_kind)
+
+    def confint(
+        self,
+        level: float = 0.95,
+        method: str = "wald",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        **rows: Any,
+    ) -> ResultTable:
+        """Return the confidence interval of each coefficient.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+        method
+            ``"wald"``: the estimate and its standard error, by ``covariance``. ``"profile"``: where the likelihood
+            falls far enough, the other coefficients being refitted, as R's ``confint`` of a glm; it needs the rows of
+            the fit once more, since a model keeps none. Of :class:`~suffice.LinearRegression` both are the same.
+        X, y, sample_weight, **rows
+            For ``"profile"``: the rows of the fit, and their ``offset``, ``exposure`` and ``trials``.
+
+        Returns
+        -------
+        ResultTable
+            With the columns ``lower`` and ``upper``.
+
+        Examples
+        --------
+        >>> from suffice import PoissonRegression
+        >>> x, y = np.arange(6.0)[:, None], np.array([1, 0, 3, 2, 5, 9])
+        >>> model = PoissonRegression().fit(x, y)
+        >>> np.asarray(model.confint())[1].round(3), np.asarray(model.confint(method="profile", X=x, y=y))[1].round(3)
+        (array([0.216, 0.866]), array([0.239, 0.898]))
+        """
+        self._check_fitted()
+        self._check_unassigned("an interval")
+        fit = self._inference()
+        if method not in ("wald", "profile"):
+            raise ValueError(f"method must be 'wald' or 'profile'; got {method!r}")
+        found, kind = fit.interval(level), fit.covariance_kind
+        if method == "profile":
+            found, kind = self._profile(level, X, y, sample_weight=sample_weight, **rows), "profile likelihood"
+        columns = {"lower": found[:, 0], "upper": found[:, 1]}
+        return ResultTable(f"{100 * level:g}% intervals, {kind}", fit.names, columns, fit.notes)
+
+    def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
+        """Return the profile likelihood interval of each parameter that moves, (q, 2)."""
+        return self._inference().interval(level)
+
+    def contrast(self, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
+        """Return estimates, standard errors, tests and intervals of linear combinations of coefficients.
+
+        Parameters
+        ----------
+        contrasts
+            Linear expressions in the names of coefficients, as ``"x1 - x2"``, ``"2 * x1 + x2 = 1"``; one or several.
+            Any name may stand between backquotes. A right-hand side is what the test supposes; 0 by default.
+        level
+            The probability with which an interval covers the truth.
+
+        Returns
+        -------
+        ResultTable
+            A row for each; ``details["test"]`` is Wald's test of all of them together.
+
+        Examples
+        --------
+        >>> from suffice import LinearRegression
+        >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 4.0]])
+        >>> model = LinearRegression().fit(x, np.array([1.0, 2.5, 2.0, 4.0, 3.0]))
+        >>> model.contrast("x0 - x1")["estimate"].round(4)
+        array([1.6767])
+        """
+        self._check_fitted()
+        self._check_unassigned("a contrast")
+        return estimate_contrasts(self._inference(), contrasts, level)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return a table of coefficients with standard errors, tests and intervals, and how well the model fits.

@@ -26,7 +26,14 @@ _HALVINGS = 40
 _ROUNDING = 1e-12
 
 
-def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float = 1e-8, max_iter: int = 100) -> Solution:
+def firth(
+    data: EncodedDataset,
+    start: FloatArray,
+    intercept: bool,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    fixed: int | None = None,
+) -> Solution:
     """Return the minimum of minus a logistic log-likelihood less half the log-determinant of its information.
 
     That is the mode under Jeffreys' prior. It takes away the first-order bias of the estimates, and it is finite even
@@ -44,6 +51,8 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
         The search ends when a step is shorter than this many standard errors: the units of the columns do not matter.
     max_iter
         How many steps to take at most.
+    fixed
+        The row of theta that stays where it starts, for profiles; None where all move.
 
     Returns
     -------
@@ -67,7 +76,7 @@ def firth(data: EncodedDataset, start: FloatArray, intercept: bool, tol: float =
     """
     theta = np.array(start, dtype=np.float64)
     inputs.check_theta(theta, data.n_features + int(intercept))
-    search = _Search.over(data, intercept)
+    search = _Search.over(data, intercept, fixed)
     point = search.at(theta)
     score, step, length = search.step(point)
     trace = Trace(point.rows.weight or 1.0, data.n_rows)
@@ -109,12 +118,13 @@ class _Search:
     intercept: bool
     basis: FloatArray  # (p, r): one direction a column, in which the weighted products of the rows are the identity
     log_volume: float  # what the log-determinant of the information is more than in these coordinates
+    fixed: int | None = None  # the row of theta that stays
 
     @classmethod
-    def over(cls, data: EncodedDataset, intercept: bool) -> _Search:
+    def over(cls, data: EncodedDataset, intercept: bool, fixed: int | None = None) -> _Search:
         what = Curvature.over(_SQUARES, np.zeros((data.n_features + int(intercept), 1)), intercept)
         basis = Symmetric.of(data.sum(what).hessian).root()
-        return cls(data, intercept, basis, -2 * _log_volume(basis))
+        return cls(data, intercept, basis, -2 * _log_volume(basis), fixed)
 
     def at(self, theta: FloatArray) -> _Point:
         """Return the penalised likelihood at a theta."""
@@ -134,8 +144,16 @@ class _Search:
             information += information_part
         if np.isinf(point.value):
             return score, np.zeros_like(score), np.inf
-        inner = np.linalg.solve(self.basis.T @ information @ self.basis, self.basis.T @ score)
-        return score, self.basis @ inner, float(np.sqrt((score.T @ point.inverse @ score).item()))
+        inverse = self.basis @ np.linalg.solve(self.basis.T @ information @ self.basis, self.basis.T)
+        step, length = self._held(inverse) @ score, (score.T @ self._held(point.inverse) @ score).item()
+        return score, step, float(np.sqrt(max(length, 0.0)))
+
+    def _held(self, inverse: FloatArray) -> FloatArray:
+        """Return the inverse of the information of the rows of theta that move, and 0 in that which stays."""
+        if self.fixed is None or inverse[self.fixed, self.fixed] <= 0:
+            return inverse
+        column = inverse[:, [self.fixed]]
+        return np.asarray(inverse - column @ column.T / inverse[self.fixed, self.fixed])
 
     def ascent(self, point: _Point, step: FloatArray) -> tuple[_Point | None, int]:
         """Return where the longest halving of a step leads that is not lower, if there is one, and how many it took."""

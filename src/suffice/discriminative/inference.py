@@ -130,11 +130,15 @@ class Inference:
         """How often an estimate as far from 0, on either side, would come about if the truth were 0, (q,)."""
         return np.asarray(2 * self._law().sf(np.abs(self.statistic)))
 
-    def interval(self, level: float = 0.95) -> FloatArray:
-        """Return the confidence interval of each parameter, (q, 2)."""
+    def critical_value(self, level: float) -> float:
+        """Return how many standard errors an interval reaches to either side."""
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, as in 0.95; got {level!r}")
-        reach = float(self._law().isf((1 - level) / 2)) * self.standard_errors
+        return float(self._law().isf((1 - level) / 2))
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Return the confidence interval of each parameter, (q, 2)."""
+        reach = self.critical_value(level) * self.standard_errors
         return np.column_stack([self.estimate - reach, self.estimate + reach])
 
     @property

@@ -40,6 +40,7 @@ from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.linear import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.path import Path, solve_path, strengths
+from suffice.discriminative.profile import profile_intervals
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.row_sample import RowSample, UpdateObjective
 from suffice.discriminative.separation import (
@@ -840,6 +841,9 @@ class Regression(LinearPredictor):
             why = "; ".join(self._inference().notes) or "the dispersion is not known"
             raise ValueError(f"there is no {what}: {why}")
         return covariance
+
+    def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
+        return profile_intervals(self, level, X, y, **rows)[self._moving()]
 
     def _df(self) -> float:
         """Return the degrees of freedom of intervals: infinite where the dispersion is known."""

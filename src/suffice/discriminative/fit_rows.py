@@ -1,0 +1,85 @@
+"""The rows of a fit once more: a fitted regression keeps none, and some questions need them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from suffice import validation
+from suffice.discriminative.layout import Layout, lay_out
+from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.solvers.linear_algebra import Symmetric, flat
+
+if TYPE_CHECKING:
+    from suffice.discriminative.regression import Regression
+
+#: Rows are those of the fit where Newton's next step is no longer than this many standard errors.
+NEAR = 1e-2
+
+
+class FitRows(NamedTuple):
+    """The objective of a fitted model, over its rows."""
+
+    model: Any  # a copy with the settings of the fit
+    objective: NegativeLogLikelihood
+    layout: Layout  # the way from the objective's theta to that of X
+    targets: int  # classes or parts of y; 1 for plain numbers
+
+
+@contextmanager
+def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = False, **columns: Any) -> Iterator[FitRows]:
+    """Yield the objective of a fitted model over the rows it was fitted to, given again.
+
+    Parameters
+    ----------
+    what
+        What needs them, for errors.
+    plain
+        Whether the rows are read as they came, not about their means.
+    **columns
+        What belongs to the rows, by the names of the arguments of ``fit``.
+    """
+    if X is None:
+        raise ValueError(f"{what} needs the rows of the fit, and a model keeps none: give X and y again")
+    settings = {**model._params.get_params(deep=False), "covariance": "classical", "lags": None, "warm_start": False}
+    copied = copy.copy(model).set_params(**settings)
+    with validation.naming_cells():
+        data, targets = copied._encode(X, y=y, **columns)
+        try:
+            if copied.n_features_in_ != model.n_features_in_:
+                raise validation.wrong_width(model, copied.n_features_in_, model.n_features_in_)
+            classes = getattr(model, "classes_", None)
+            if classes is not None and not np.array_equal(classes, copied.classes_):
+                raise ValueError(f"y has the classes {copied.classes_.tolist()}; the model has {classes.tolist()}")
+            laid, layout = data, Layout(data.n_features, copied.fit_intercept)
+            if not plain:
+                laid, layout = lay_out(data, copied.fit_intercept)
+            try:
+                found = FitRows(copied, copied._likelihood(laid, targets), layout, targets)
+                _check_optimum(model, found, what)
+                yield found
+            finally:
+                if laid is not data:
+                    laid.release()
+        finally:
+            data.release()
+
+
+def _check_optimum(model: Regression, rows: FitRows, what: str) -> None:
+    """Raise where theta is not the optimum of these rows."""
+    if model._params.penalty == "firth" or model._params.l1 > 0:
+        return  # the gradient of the likelihood alone is not 0 there
+    theta = rows.layout.inward(model.solution_.theta)
+    here = rows.objective.value_gradient_hessian(theta)
+    gradient = flat(here.gradient)
+    length = max(float(gradient @ Symmetric.of(here.hessian).solve(gradient)), 0.0) ** 0.5
+    spread = max(1.0, np.nan_to_num(float(model.facts_.dispersion)) ** 0.5)
+    if not length <= NEAR * theta.size**0.5 * spread:
+        raise ValueError(
+            f"{what} needs the rows of the fit, and theta is not the optimum of these rows: give X, y, sample_weight, "
+            "offset, exposure and trials as they were given to fit"
+        )
