@@ -36,6 +36,7 @@ from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import PredictorVariance, check_level, check_of, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
+from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.robust import robust_covariance
 from suffice.estimator import ReadFromStatistics, row_wise, scored_dataset
@@ -63,6 +64,8 @@ FEW_DIGITS = 4.0
 GAUSSIAN = Response.of("gaussian")
 #: Where sums tell fewer digits of the residual than these, it is summed row by row.
 ENOUGH_DIGITS = 6.0
+#: Where columns before it leave less of a column's square than this, the rows are decomposed; at most so many columns.
+ILL_CONDITIONED, MOST_COLUMNS = 1e-4, 1000
 #: How far the slopes of an elastic net may be off, relative to the largest at zero.
 PRECISION = 1e-10
 #: Sums of products are off by about so many units in the last place.
@@ -143,6 +146,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     _one_target: bool  # whether y came as (n,)
     _found: FloatArray | None = None  # (p, t), theta that was found from the rows
     _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
+    _triangle: FloatArray | None = None  # (d, d), R of the features, where the rows were decomposed
     _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows, about their means
     _solution: LeastSquares | None = None  # what was last read
     _pace: Pace | None = None  # of the next batch, where theta was found row by row
@@ -222,9 +226,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             with nullcontext(given) if sums_suffice else read_again(given) as data:
                 batches = self._encode(data, reset=True)
                 self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
-                self._say_dependent()
-                if not sums_suffice or (self._lacks_digits() and data.is_rereadable):
+                unsure = self._lacks_digits() or self._is_ill_conditioned()
+                if not sums_suffice or (unsure and data.is_rereadable):
                     self._look_again(EncodedDataset.of_parts(batches, self._engine))
+            self._say_dependent()
             if self.solver == "normal":
                 self.solution_ = self._as_solution()
             _ = self.coef_  # raises now for sums that the model cannot be estimated from
@@ -235,12 +240,30 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         try:
             if self.solver != "normal":
                 self._find(data)
+            if self._is_ill_conditioned():
+                self._decompose(data)
             if self._lacks_digits():
                 self._read_residuals(data)
             if self._covariance_kind != "classical" and self.l1 == 0:
                 self._robust = self._robust_covariance(data)
         finally:
             data.release()
+
+    def _is_ill_conditioned(self) -> bool:
+        """Whether the columns nearly depend on each other, so that normal equations cost digits of theta."""
+        if self.solver != "normal" or self.l1 > 0 or self.l2 > 0 or self._memory.features > MOST_COLUMNS:
+            return False
+        return self._solved().factored.least_pivot < ILL_CONDITIONED
+
+    def _decompose(self, data: EncodedDataset) -> None:
+        """Find theta by QR of the rows, unless columns depend on each other."""
+        null = self._solved().factored.null
+        if are_dependent(data, self._memory, self.fit_intercept, null):
+            return
+        found = solve_by_rows(data, self._memory, self.fit_intercept)
+        if found is not None:
+            self._found, self._residual, self._triangle = found
+            self._unread()
 
     def _lacks_digits(self) -> bool:
         """Whether sums tell the residual, or theta, to few digits."""
@@ -475,7 +498,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _forget_the_rows(self) -> None:
         """Drop what came from rows that all were there at once."""
-        self._robust = self._found = self._residual = self._pace = None
+        self._robust = self._found = self._residual = self._triangle = self._pace = None
         self.__dict__.pop("solution_", None)
 
     def _find(self, data: EncodedDataset) -> None:
@@ -575,8 +598,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     def _under(self, **params: Any) -> Self:
         found = super()._under(**params)
-        if found._params.solver == "normal":
-            found._found = found._residual = found._pace = None
+        settings = ("solver", "l2", "l1", "fit_intercept")
+        changed = any(getattr(found._params, name) != getattr(self._params, name) for name in settings)
+        if changed and found._params.solver == "normal":
+            found._found = found._residual = found._triangle = found._pace = None
             found.__dict__.pop("solution_", None)
         if found._params._covariance_kind == "classical":
             found._robust = None
@@ -598,6 +623,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 self._residual,
                 self._counted().rows,
                 known,
+                self._triangle,
             )
             if not self._solution.solved:
                 warn_unsolved(self, params.l1)
@@ -677,6 +703,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def dependent_columns_(self) -> list[tuple[str, list[str]]]:
         """The columns that are combinations of columns before them, with these; of none where one is constant."""
         self._check_fitted()
+        if self._triangle is not None:
+            return []
         intercept = self._params.fit_intercept
         names = np.array(self._names()[int(intercept) :])
         found = dependencies(products_of(self._memory, intercept).xx)
@@ -740,7 +768,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         if not solved.df_residual > 0 and np.isnan(noise).any():
             raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
         if np.isnan(noise).any():
-            raise ValueError(f"there is no interval: {self._notes_on_digits()[0]}")
+            raise ValueError(f"there is no interval: {self._notes_on_digits()[-1]}")
         centre = sums.mean_x if intercept else np.zeros(sums.features)
         if self._params._covariance_kind != "classical":
             known = np.where(np.isfinite(self._robust_known()), self._robust_known(), 0.0)
@@ -767,15 +795,28 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             return covariance
         return Layout(self.n_features_in_, True, centre=shift).covariance_outward(covariance)
 
+    @property
+    def _is_read_from_sums(self) -> bool:
+        """Whether theta is that of the normal equations, without a penalty."""
+        return self._found is None and self._params.l2 == 0 and self._params.l1 == 0
+
     def _notes_on_digits(self) -> list[str]:
-        """Return a sentence where the sums hardly know the residual variance."""
+        """Return a sentence where the sums hardly know theta, and one where they hardly know the residual variance."""
+        notes, pivot = [], self._solved().factored.least_pivot
+        if self._is_read_from_sums and 0 < pivot < 1e6 * EPSILON:
+            lost = float(np.log10(pivot / EPSILON))
+            notes.append(
+                f"the columns nearly depend on each other: the sums tell the coefficients to about {lost:.0f} decimal "
+                "digits; fit, with all rows at once, reads them a second time"
+            )
         digits = float(self._solved().digits.min())
         if digits >= FEW_DIGITS:
-            return []
+            return notes
         known = f"to about {digits:.1f} decimal digits" if digits > 0 else "to no digit: there are no standard errors"
         return [
+            *notes,
             f"the features explain so much of y that the sums tell the residual variance {known}; fit, with all rows "
-            "at once, reads them a second time"
+            "at once, reads them a second time",
         ]
 
     # Inference.
@@ -841,6 +882,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _contents(self) -> Contents:
         self._check_fitted()
         found = {"centred_robust": self._robust, "found": self._found, "residual": self._residual}
+        found["triangle"] = self._triangle
         arrays = {name: array for name, array in found.items() if array is not None}
         if self._is_assigned(self._solved().theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
@@ -871,10 +913,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         size, targets = model.n_features_in_ + int(model._params.fit_intercept), statistics.targets
         robust = dict.fromkeys(("centred_robust", "robust"), (size, size))
         check_shapes(contents.arrays, {**robust, "found": (size, targets), "residual": (targets, targets)})
+        check_shapes(contents.arrays, {"triangle": (model.n_features_in_, model.n_features_in_)})
         model._robust, model._found = contents.arrays.get("centred_robust"), contents.arrays.get("found")
         if "robust" in contents.arrays:  # older files: of the intercept at x = 0
             model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
-        model._residual = contents.arrays.get("residual")
+        model._residual, model._triangle = contents.arrays.get("residual"), contents.arrays.get("triangle")
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)
         observations = settings.get("observations")
@@ -1056,6 +1099,7 @@ def solve_normal_equations(
     residual: FloatArray | None = None,
     rows: float | None = None,
     dispersion: float | None = None,
+    triangle: FloatArray | None = None,
 ) -> LeastSquares:
     """Return the coefficients at which the penalised sum of squares is least, the smallest where there are many.
 
@@ -1069,6 +1113,8 @@ def solve_normal_equations(
         How many observations there are: by default, the weight of all rows.
     dispersion
         The variance of the noise, where it is known.
+    triangle
+        R of a QR decomposition of the features, (d, d), where the rows were decomposed.
 
     Examples
     --------
@@ -1077,7 +1123,8 @@ def solve_normal_equations(
     array([3., 2.])
     """
     xx, xy, yy = products_of(sums, intercept)
-    factored = Symmetric.of(xx + l2 * np.eye(len(xx)))
+    factored = None if triangle is None else Symmetric.of_root(triangle)
+    factored = factored or Symmetric.of(xx + l2 * np.eye(len(xx)))
     rank, solved = factored.rank, True
     if theta is not None:
         coef = theta[int(intercept) :]

@@ -43,13 +43,16 @@ class Symmetric:
     undetermined: npt.NDArray[np.bool_]  # (q,), which unknowns other values could take with the same effect
     _factor: Any  # Cholesky's; or eigenvectors divided by the roots of their eigenvalues, (q, rank)
     _null: FloatArray | None  # (q, q - rank), an orthonormal basis of what is not determined; None where all is
+    #: The share of a column's square that the columns before it do not explain, the least of all; 0 if singular.
+    #: Solutions lose about as many digits as it has zeros behind the point.
+    least_pivot: float = 0.0
 
     @classmethod
     def of(cls, matrix: FloatArray, tolerance: float | None = None) -> Symmetric:
         """Return the matrix, factored; what is relatively below the tolerance counts as zero."""
         size = len(matrix)
         if size == 0:
-            return cls(np.zeros(0), 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)))
+            return cls(np.zeros(0), 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)), 1.0)
         level = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
         varies = bool((level > 0).all())
         scale = level if varies else np.where(level > 0, level, 1.0)
@@ -58,16 +61,42 @@ class Symmetric:
         if not np.isfinite(scaled).all():
             raise FloatingPointError("the curvature is not finite")
         if varies:
-            factor = _cholesky(scaled, 16 * least)
+            factor, pivot = _cholesky(scaled, 16 * least)
             if factor is not None:
-                return cls(scale, size, np.zeros(size, dtype=bool), factor, None)
+                return cls(scale, size, np.zeros(size, dtype=bool), factor, None, pivot)
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
         # What has no effect on the scaled columns, as a combination of the columns themselves.
         null, _ = np.linalg.qr(vectors[:, ~known] / scale[:, None])
         loose = (vectors[:, ~known] ** 2).sum(axis=1) > LEAST_SHARE
-        return cls(scale, int(known.sum()), loose, roots, null)
+        return cls(scale, int(known.sum()), loose, roots, null, float(values[0]) if known.all() else 0.0)
+
+    @classmethod
+    def of_root(cls, upper: FloatArray) -> Symmetric | None:
+        """Return R'R, factored, of an upper triangular R, (q, q); None where it is singular but for rounding.
+
+        Examples
+        --------
+        >>> Symmetric.of_root(np.array([[-2.0, 1.0], [0.0, 1.0]])).inverse()
+        array([[0.5, 0.5],
+               [0.5, 1. ]])
+        """
+        size = len(upper)
+        scale = np.sqrt((upper * upper).sum(axis=0))
+        if not (scale > 0).all():
+            return None
+        factor = np.ascontiguousarray((upper / scale).T)
+        pivots = np.diagonal(factor)
+        if (np.abs(pivots) <= 64 * max(size, 10) * EPSILON).any():
+            return None
+        least = float(np.abs(pivots).min()) ** 2
+        return cls(scale, size, np.zeros(size, dtype=bool), factor * np.sign(pivots), None, least)
+
+    @property
+    def null(self) -> FloatArray:
+        """An orthonormal basis of what is not determined, (q, q - rank)."""
+        return np.zeros((len(self.scale), 0)) if self._null is None else self._null
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return the solution for one right-hand side, (q,), or several, (q, r): the smallest where there are many."""
@@ -109,16 +138,18 @@ class Symmetric:
         return np.ascontiguousarray(upper[::-1, ::-1])
 
 
-def _cholesky(matrix: FloatArray, least: float) -> FloatArray | None:
-    """Return the lower factor of a matrix, or None where a pivot is no larger than the least."""
+def _cholesky(matrix: FloatArray, least: float) -> tuple[FloatArray | None, float]:
+    """Return the lower factor of a matrix, and its least pivot; None where that is no larger than the least."""
     if len(matrix) <= LARGE:
         factor = np.array(matrix, order="C")
-        return factor if _native.cholesky(factor, least) > least else None
-    try:
-        factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
-    except np.linalg.LinAlgError:
-        return None
-    return factor if float(np.diagonal(factor).min()) ** 2 > least else None
+        pivot = float(_native.cholesky(factor, least))
+    else:
+        try:
+            factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            return None, 0.0
+        pivot = float(np.diagonal(factor).min()) ** 2
+    return (factor, pivot) if pivot > least else (None, pivot)
 
 
 def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:

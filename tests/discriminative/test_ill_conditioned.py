@@ -1,0 +1,127 @@
+"""Least squares of columns that nearly depend on each other: NIST's reference regressions, and what rows cost."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+
+import suffice
+from suffice import LinearRegression
+from suffice.discriminative import linear
+from suffice.discriminative.base import CollinearityWarning
+from tests.references.nist import STRD, Certified
+
+EXTENDED = np.finfo(np.longdouble).eps < 1e-18
+#: Decimal digits of the coefficients, by the machine's best floating point; those of powers of x are lost in X itself.
+DIGITS = (
+    {"Filip": 7.0, "Wampler4": 11.0, "Wampler5": 9.0} if EXTENDED else {"Filip": 7.0, "Wampler4": 7.0, "Wampler5": 5.0}
+)
+CASES = pytest.mark.parametrize("case", STRD, ids=lambda case: case.name)
+BY_NAME = {case.name: case for case in STRD}
+
+
+def digits(found: Any, certified: Any) -> float:
+    """Return the number of correct decimal digits, of the worst of several numbers; of 0, those behind the point."""
+    off = np.abs(np.asarray(found) - np.asarray(certified))
+    size = np.where(np.asarray(certified) == 0, 1.0, np.abs(certified))
+    return float(-np.log10(np.maximum(off / size, 1e-16)).max())
+
+
+def fitted(case: Certified) -> LinearRegression:
+    return LinearRegression(fit_intercept=case.intercept).fit(*case.design())
+
+
+@CASES
+def test_coefficients_are_those_certified(case: Certified) -> None:
+    model = fitted(case)
+    assert digits(model.theta_[:, 0], case.coefficients) >= DIGITS.get(case.name, 9.0)
+    assert model.rank_ == len(case.coefficients) - case.intercept
+    assert model.dependent_columns_ == []
+
+
+@CASES
+def test_deviations_are_those_certified(case: Certified) -> None:
+    fit = fitted(case).summary().inference
+    assert digits(np.sqrt(fit.dispersion), case.residual_sd) >= 8.0
+    assert digits(fit.standard_errors, case.deviations) >= (7.0 if case.name == "Filip" else 8.0)
+
+
+@pytest.mark.parametrize("name", ["Filip", "Wampler5"])
+def test_rows_in_every_form_have_the_same_answers(name: str, tmp_path: Path) -> None:
+    case = BY_NAME[name]
+    X, y = case.design()
+    enough = DIGITS[name] - 1
+    here = fitted(case)
+    here.save(tmp_path / "line.model")
+    loaded = suffice.load(tmp_path / "line.model")
+    forms = [
+        LinearRegression().fit(lambda: ((X[i : i + 7], y[i : i + 7]) for i in range(0, len(X), 7))),
+        LinearRegression().fit(da.from_array(X, chunks=(10, -1)), da.from_array(y, chunks=10)),
+        LinearRegression().fit(sparse.csr_array(X), y),
+        LinearRegression().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2), np.full(2 * len(y), 0.5)),
+        loaded,
+    ]
+    for model in forms:
+        assert digits(model.theta_[:, 0], case.coefficients) >= enough
+        np.testing.assert_allclose(
+            model.summary().inference.standard_errors, here.summary().inference.standard_errors, rtol=1e-5
+        )
+    assert str(loaded.summary()) == str(here.summary())
+
+
+def test_several_targets_are_solved_at_once() -> None:
+    X, y = BY_NAME["Wampler3"].design()
+    both = LinearRegression().fit(X, np.column_stack([y, 2 * y - X[:, 0]]))
+    np.testing.assert_allclose(both.coef_[0], np.ones(5), rtol=1e-9)
+    np.testing.assert_allclose(both.coef_[1], [1.0, 2, 2, 2, 2], rtol=1e-9)
+
+
+def test_well_conditioned_columns_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the rows were read again")
+
+    for name in ("solve_by_rows", "are_dependent"):
+        monkeypatch.setattr(linear, name, refuse)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 5)) + 100
+    X[:, 4] += 3 * X[:, 3]
+    LinearRegression().fit(X, X @ np.arange(5.0) + random.normal(size=200))
+
+
+def test_columns_that_depend_on_others_are_not_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("the rows were decomposed")
+
+    monkeypatch.setattr(linear, "solve_by_rows", refuse)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(50, 2))
+    with pytest.warns(CollinearityWarning, match="x2 = a combination of x0, x1"):
+        LinearRegression().fit(np.c_[X, X[:, 0] / 3 - X[:, 1]], X[:, 0] + random.normal(size=50))
+
+
+def test_columns_that_differ_a_little_are_told_apart() -> None:
+    random = np.random.default_rng(1)
+    x, e = random.normal(size=(2, 300))
+    X = np.column_stack([x, x + 1e-9 * e])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LinearRegression().fit(X, 2 * x + e)  # = (2 - 1e9) x0 + 1e9 x1
+    np.testing.assert_allclose(model.coef_, [2 - 1e9, 1e9], rtol=1e-6)
+    assert model.summary().inference.rank == 3
+
+
+def test_sums_alone_tell_how_many_digits_they_know() -> None:
+    random = np.random.default_rng(1)
+    x, e = random.normal(size=(2, 300))
+    X, y = np.column_stack([x, x + 1e-6 * e]), x + random.normal(size=300)
+    whole = LinearRegression().fit(X, y)
+    merged = LinearRegression().fit(X[:150], y[:150]) + LinearRegression().fit(X[150:], y[150:])
+    assert "nearly depend on each other" not in str(whole.summary())
+    assert "the sums tell the coefficients to about 3 decimal digits" in str(merged.summary())
+    np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-2)
