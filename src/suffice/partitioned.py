@@ -17,7 +17,7 @@ from suffice.statistics.base import FloatArray
 
 
 def sample_rows(data: Dataset, model: Any = None) -> Piece:
-    """Return a sample of rows in parts, with what belongs to them; a model is given where parts may differ in width."""
+    """Return a sample of rows in parts, with their other entries; a model is given if parts may differ in width."""
     shape: tuple[int, ...] = () if model is None else getattr(data.example(), "shape", ())
     if len(shape) == 2:
         data = data.map_parts(partial(_check_width, model, shape[1]))
@@ -34,13 +34,13 @@ def _check_width(model: Any, width: int, piece: Piece) -> Piece:
 
 
 def learn_in_order(model: Any, data: Dataset, learn: Callable[[Any, Piece], Any]) -> None:
-    """Let a model learn parts one after another; a copy of it goes from worker to worker.
+    """Fit a model to parts in order; its state is passed from worker to worker.
 
     Parameters
     ----------
     learn
-        Returns a model that has learned a part more, and leaves the one it is given as it is. Parts whose rows all
-        weigh nothing are passed over.
+        Returns a model that has also learned a part, without changing the given one. Parts whose weights are all zero
+        are skipped.
     """
     start: tuple[Any, float | None] = model_for_parts(model, data), None
     learned, weight = data.fold(partial(_learn_part, learn), start)
@@ -59,7 +59,7 @@ def _learn_part(
 
 
 def gather_rows(data: Dataset) -> Piece:
-    """Return all rows, in memory, with what belongs to them: for models that keep their rows."""
+    """Return all rows in memory, with their other entries, for models that keep their rows."""
     if data.in_memory is not None:
         return dict(data.in_memory)
     parts = list(data.iterate())

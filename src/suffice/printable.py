@@ -1,10 +1,10 @@
-"""Text from data, as it may be shown on a terminal."""
+"""Text from data, made safe for a terminal."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    r"""Return text without what would drive a terminal: escape sequences, line breaks, marks that reverse text.
+    r"""Return text without terminal control: escape sequences, line breaks, bidirectional marks.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows of Dask collections: parts stay with Dask's workers, and Dask's scheduler moves what is asked of them."""
+"""Rows of Dask collections: parts stay on Dask's workers, and functions run there."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from suffice.data.workers import (
 
 R = TypeVar("R")
 
-#: How many sums are added by one task of the tree.
+#: Number of sums that one task of the tree adds.
 FAN = 8
-#: A function that pickles to more bytes than this goes to the workers once, not with every task.
+#: A function that pickles to more bytes than this is sent to each worker once, not with every task.
 LARGE = 1 << 16
 #: What a worker is asked: the version of suffice there, empty where that is not known; None where there is none. It is
 #: plain Python, for workers that cannot load what is defined here.
@@ -57,12 +57,12 @@ class DaskDataset(Dataset):
         self, parts: Sequence[Delayed], source: Any = None, named: Sequence[str] = (), beside: Sequence[str] = ()
     ) -> None:
         self._parts = list(parts)
-        self._source = source  # X as it came: answers are collections like it
+        self._source = source  # the given X: results are collections of the same kind
         self._named = list(named)  # the columns of it that are no features
         self._beside = list(beside)  # what comes with X
 
     def map_parts(self, function: Callable[[Any], Any]) -> Self:
-        """Return what a function makes of each part."""
+        """Return the results of a function of each part."""
         task = dask.delayed(guarded, pure=False)
         shared = _shared(function)
         return type(self)([task(shared, number, part) for number, part in enumerate(self._parts)])
@@ -79,7 +79,7 @@ class DaskDataset(Dataset):
         return kept, kept.map_parts(function).reduce(add)
 
     def release(self) -> None:
-        """Let go of what is held."""
+        """Release the parts."""
         self._parts = []
 
     def reduce(self, add: Callable[[R, R], R]) -> R | None:
@@ -99,7 +99,7 @@ class DaskDataset(Dataset):
         return iter([raised(part) for part in found if part is not None])
 
     def fold(self, function: Callable[[R, Any], R], state: R) -> R:
-        """Return the state after all parts, one after another: it goes from worker to worker."""
+        """Return the state after all parts in order; it is passed from worker to worker."""
         task = dask.delayed(_step, pure=False)
         now: Any = state
         for number, part in enumerate(self._parts):
@@ -115,7 +115,7 @@ class DaskDataset(Dataset):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return one answer per row, as a Dask array; its chunks are those of the rows. Of several names, a tuple."""
+        """Return the results for each row as a Dask array, with the chunks of the rows; a tuple for several names."""
         few = list(features) if features is not None and _is_frame(self._source) else None
         _check_there(few or [], self._source)
         ask = partial(_of_x, function, few)
@@ -190,7 +190,7 @@ def _is_frame(x: Any) -> bool:
 
 
 def _parts_of(name: str, collection: Any) -> tuple[list[Any], list[float] | None]:
-    """Return a collection's parts, and how many rows each has where that is known."""
+    """Return the parts of a collection, and the number of rows of each if it is known."""
     if isinstance(collection, da.Array):
         if collection.ndim not in (1, 2):
             raise ValueError(f"{name} must have one or two dimensions; got a Dask array of shape {collection.shape}")
@@ -269,7 +269,7 @@ def _of_x(function: Callable[[Any], Any], features: list[str] | None, piece: Pie
 
 
 def _answered(function: Callable[[Any], Any], number: int, part: Any, examples: Any) -> Any:
-    """Return the columns of the answers of one part; without entries, in the right shape, for a part without rows."""
+    """Return the result columns of one part; empty ones of the right shape for a part without rows."""
     if part is None:
         return tuple(example[:0] for example in examples)
     answers = columns_of_answer(raised(guarded(function, number, part)))
@@ -318,7 +318,7 @@ def _absent() -> ClusterError:
 
 @contextmanager
 def _on_workers() -> Iterator[None]:
-    """Say what a failure of the cluster itself means."""
+    """Translate a failure of the cluster into a ClusterError."""
     try:
         yield
     except Exception as error:

@@ -99,15 +99,15 @@ class Dataset(ABC):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return answers for each row, as a collection of the kind that X is, computed when it is asked for.
+        """Return the results for each row, lazily, as a collection of the kind of X.
 
         Parameters
         ----------
         function
-            Returns the answers for the rows of one part: an array; or, of several names, a tuple of arrays.
+            Returns the results for the rows of one part: an array, or a tuple of arrays for several names.
         names
-            The columns of the answers, where a collection has named columns. Of several, the result is a tuple of
-            collections where columns are collections of their own.
+            The names of the result columns, if the collection has named columns. For several names, the result is a
+            tuple of collections if columns are collections.
         features
             The columns that X is to have in the parts; all by default. Other columns remain in the result where
             a collection has columns.
@@ -178,7 +178,7 @@ def wrong_length(name: str, rows: int, count: int) -> ValueError:
 
 
 def columns_of_answer(answer: Any) -> tuple[npt.NDArray[Any], ...]:
-    """Return the answers for the rows of a part, one array or a tuple of them, as a tuple of arrays.
+    """Return the results for the rows of a part, an array or a tuple of arrays, as a tuple.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def listed(names: Iterable[str | list[str]]) -> list[str]:
 
 
 def length(x: Any) -> int:
-    """Return how many rows there are.
+    """Return the number of rows.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class ArrayDataset(Dataset):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return the answers for the rows."""
+        """Return the results for the rows."""
         return function(self._part)
 
     def example(self) -> Any:
@@ -487,7 +487,7 @@ class EncodedDataset:
     n_features: int
     counted_weight: float | None = None  #: the weight of all rows; None where it is still to be summed
     held_sample: Batch | None = (
-        None  #: some of the rows; weights tell how many each stands for. None for rows in memory
+        None  #: a sample; the weight of a row is the number of rows it represents. None for rows in memory
     )
 
     @classmethod
@@ -525,7 +525,7 @@ class EncodedDataset:
 
     @cached_property
     def some_rows(self) -> Batch:
-        """All rows, where they are in memory; otherwise a sample, whose weights tell how many rows each stands for."""
+        """All rows if they are in memory; else a sample, weighted by the number of rows that each represents."""
         found: Batch = self.parts.in_memory if self.held_sample is None else self.held_sample
         return found
 
@@ -601,7 +601,7 @@ class EncodedDataset:
 
 
 class Summary(NamedTuple):
-    """What is known of batches after the first pass over them."""
+    """Facts about batches after the first pass."""
 
     rows: int
     features: int
@@ -610,7 +610,7 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, batch: Batch) -> Summary:
-        """Return what is known of one batch."""
+        """Return the facts about one batch."""
         columns = {"X": batch.x, "y": batch.y, "weight": batch.weight, "offset": batch.offset}
         weight = float(batch.rows if batch.weight is None else batch.weight.sum())
         return cls(batch.rows, batch.features, weight, draw_rows(columns))
@@ -621,7 +621,7 @@ class Summary(NamedTuple):
         return Summary(self.rows + other.rows, self.features, self.weight + other.weight, sample)
 
     def batch(self) -> Batch:
-        """Return the sample as a batch, whose weights tell how many rows each stands for."""
+        """Return the sample as a batch, weighted by the number of rows that each represents."""
         columns, stands_for = self.sample
         weight = stands_for if columns["weight"] is None else columns["weight"] * stands_for
         return Batch(columns["X"], columns["y"], weight, columns["offset"])

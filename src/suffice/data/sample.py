@@ -21,7 +21,7 @@ MOST = 1_000_000
 
 
 def draw_rows(piece: Piece, most: int = MOST) -> tuple[Piece, npt.NDArray[np.float64]]:
-    """Return some rows of a piece, and how many rows of it each stands for.
+    """Return a sample of the rows of a piece, and the number of rows that each represents.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _thinned(piece: Piece, stands_for: npt.NDArray[np.float64], most: int) -> tu
 
 
 def _choose(stands_for: npt.NDArray[np.float64], most: int) -> tuple[npt.NDArray[np.intp], float] | None:
-    """Return which rows to take, in order, and how many each then stands for; None for all."""
+    """Return the indices of the rows to take, and the number of rows that each represents; None for all."""
     rows = len(stands_for)
     if rows <= most:
         return None

@@ -45,7 +45,7 @@ from suffice.data.workers import (
 
 R = TypeVar("R")
 
-#: How many sums one task of the tree adds. No more than twice as many come to the driver at once.
+#: Number of sums that one task of the tree adds; at most twice as many reach the driver at once.
 FAN = 8
 #: A thing that a worker made: the partition it is of, its place among those of the partition, and itself.
 MADE = "part int, place int, thing binary"
@@ -64,7 +64,7 @@ class SparkDataset(Dataset):
     origin: SparkDataset | None = None  #: what kept things were made from
 
     def map_parts(self, function: Callable[[Any], Any]) -> SparkDataset:
-        """Return what a function makes of each part."""
+        """Return the results of a function of each part."""
         return replace(self, steps=(*self.steps, function))
 
     def select(self, *names: str) -> SparkDataset:
@@ -88,8 +88,8 @@ class SparkDataset(Dataset):
         return replace(kept, parts=0 if last is None else last + 1), total
 
     def release(self) -> None:
-        """Let go of what is held."""
-        with suppress(Exception):  # a cluster that is gone has let go of everything
+        """Release the parts."""
+        with suppress(Exception):  # a cluster that has stopped holds nothing
             self.frame.mapInArrow(partial(_worked, own_version(), _blocks, (), _removed), MADE).collect()
         self.frame.unpersist()
 
@@ -144,10 +144,10 @@ class SparkDataset(Dataset):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return the data frame with the columns of the answers added."""
+        """Return the data frame with the result columns added."""
         for name in names:
             if name in self.names:
-                raise ValueError(f"X has a column {name!r} already, where the answers would go: rename it")
+                raise ValueError(f"X has a column {name!r} already, which the result would have: rename it")
         rows, kinds = self, dict(zip(self.names, self.frame.schema.fields, strict=True))
         arrays = [name for name in self.columns["X"] if isinstance(kinds[name].dataType, ArrayType)]
         if features is not None and (len(arrays) != 1 or set(features) <= set(self.names)):
@@ -195,7 +195,7 @@ def spark_dataset(X: Any, **beside: Any) -> SparkDataset:
         raise ValueError(f"X has no columns besides {sorted(taken)}: there are no features")
     arrays = [name for name in columns["X"] if isinstance(X.schema[name].dataType, ArrayType)]
     if "y" not in beside and len(arrays) == 1:
-        columns["X"] = arrays  # where answers are wanted, keys may stay beside the features
+        columns["X"] = arrays  # for predictions, key columns may stay beside the features
     if len(set(X.columns)) < len(X.columns):
         twice = next(name for name in X.columns if X.columns.count(name) > 1)
         raise ValueError(f"X has two columns called {twice!r}: rename one")
@@ -205,7 +205,7 @@ def spark_dataset(X: Any, **beside: Any) -> SparkDataset:
 
 
 def _adapts(frame: DataFrame) -> bool:
-    """Whether Spark decides by their size how many tasks read sums."""
+    """Whether Spark chooses the number of tasks by the size of the data."""
     return bool(frame.sparkSession.conf.get("spark.sql.adaptive.enabled", "true") == "true")
 
 
@@ -249,10 +249,10 @@ def _worked(
 
 
 def _spare_collections() -> None:
-    """Take what was imported out of the garbage collector's sight, once for each Python worker.
+    """Freeze imported objects for the garbage collector, once for each Python worker.
 
-    Spark collects garbage after every task of a worker. To look through all that our imports brought took a quarter of
-    a second, many times what a pass over some rows takes.
+    Spark collects garbage after every task of a worker. Scanning all imported objects took a quarter of a second, many
+    times the duration of a pass over a few rows.
     """
     if not gc.get_freeze_count():
         gc.freeze()
@@ -323,7 +323,7 @@ def _answered(
     columns: dict[str, list[str]],
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with the columns of the answers added."""
+    """Yield batches with the result columns added."""
     check_version("Spark cluster", own_version(), version)
     for part, batch in runs(batches):
         rows = batch.drop_columns("part")
@@ -336,7 +336,7 @@ def _answered(
 
 @contextmanager
 def _on_executors() -> Iterator[None]:
-    """Say what a failure of the cluster itself means."""
+    """Translate a failure of the cluster into a ClusterError."""
     try:
         yield
     except Exception as error:

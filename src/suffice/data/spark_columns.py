@@ -1,4 +1,4 @@
-"""Columns of Spark as models read them, and answers as columns of Spark."""
+"""Conversion of Spark columns to arrays, and of results to Spark columns."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _cell(kind: spark.DataType) -> Any:
 
 
 def answer_type(example: Any) -> spark.DataType:
-    """Return Spark's type of an answer."""
+    """Return Spark's type of a result."""
     array = np.asarray(example)
     if array.dtype.kind == "b":
         cell: spark.DataType = spark.BooleanType()
@@ -157,7 +157,7 @@ def answer_type(example: Any) -> spark.DataType:
 
 
 def as_answer(answer: Any) -> pa.Array:
-    """Return answers as a column of Arrow."""
+    """Return results as an Arrow column."""
     array = np.asarray(answer)
     if array.dtype.kind in "OU":
         return pa.array([str(each) for each in array.tolist()], pa.string())

@@ -95,7 +95,7 @@ class SqlDataset(Dataset):
     sample_weight
         The column of weights, if there is one.
     dialect
-        "duckdb" or "postgresql", where the library of the connection does not tell.
+        "duckdb" or "postgresql", if it cannot be inferred from the connection.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class SqlDataset(Dataset):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return an iterator over the answers to each batch."""
+        """Return an iterator over the results of each batch."""
         return self._stream.map_rows(function, names, features)
 
     def example(self) -> Any:

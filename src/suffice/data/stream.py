@@ -1,4 +1,4 @@
-"""Rows that come in batches, larger than memory in all: each pass reads one batch after the other."""
+"""Streams of batches, larger than memory in total: each pass reads one batch after the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 #: Methods that start a stream: of a table of ``suffice.tables``, a dataset of pyarrow, a lazy frame of Polars.
 STARTS = ("batches", "to_batches", "collect_batches")
-#: What the entries of a batch that is a tuple are.
+#: Names of the entries of a batch that is a tuple.
 ENTRIES = ("X", "y", "sample_weight")
 
 
@@ -32,14 +32,14 @@ class SpillWarning(UserWarning):
 
 
 class StreamDataset(Dataset):
-    """Batches of a stream, and what is done to each of them; they are worked on in this process.
+    """Batches of a stream, and the functions applied to each, in this process.
 
     Parameters
     ----------
     read
         Starts the stream, and returns an iterator over its batches.
     steps
-        What is done to each batch, in order.
+        Functions applied to each batch, in order.
     is_read_once
         Whether ``read`` can be called once only. :meth:`persist` then writes what does not fit in memory to a file.
     head
@@ -66,7 +66,7 @@ class StreamDataset(Dataset):
         self._spill = spill
 
     def map_parts(self, function: Callable[[Any], Any]) -> Self:
-        """Return what a function makes of each batch."""
+        """Return the results of a function of each batch."""
         return type(self)(
             self._read, (*self._steps, function), is_read_once=self._is_read_once, head=self._head, spill=self._spill
         )
@@ -150,7 +150,7 @@ class StreamDataset(Dataset):
     def map_rows(
         self, function: Callable[[Any], Any], names: Sequence[str], features: Sequence[str] | None = None
     ) -> Any:
-        """Return an iterator over the answers to each batch: an array, or a tuple of arrays."""
+        """Return an iterator over the results of each batch: an array, or a tuple of arrays."""
         return self.map_parts(partial(_of_x, function, None if features is None else list(features))).iterate()
 
     def example(self) -> Any:
@@ -223,10 +223,10 @@ def numbered(batch: int) -> Iterator[None]:
 
 
 class _Passes:
-    """Passes through a stream that is started again for each: all of them must bring the same rows.
+    """Passes over a stream that is restarted for each: all of them must yield the same rows.
 
-    That is checked by the number of rows and the first row of each batch. A function that returns the same iterator
-    each time, or rows that are drawn anew, would otherwise give a wrong fit without a word.
+    The number of rows and the first row of each batch are compared. A function that returns the same iterator each
+    time, or draws new rows, would otherwise give a wrong fit without an error.
     """
 
     def __init__(self, start: Callable[[], Iterator[Any]], piece: Callable[[Any], Piece | None], head: Piece) -> None:
@@ -267,7 +267,7 @@ def _changed(what: str) -> ValueError:
 
 
 def _starts(x: Any) -> Callable[[], Iterator[Any]] | None:
-    """Return what starts a stream that can be read again; None for anything else."""
+    """Return the function that starts a stream that can be read again; None for anything else."""
     if hasattr(x, "shape"):  # rows that are here, of Arrow among others
         return None
     for name in STARTS:
@@ -291,7 +291,7 @@ def _called(start: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _once(batches: Iterator[Any]) -> Callable[[], Iterator[Any]]:
-    """Return what returns the batches of a stream, once."""
+    """Return a function that returns the batches of a stream, once."""
     left = [batches]
 
     def read() -> Iterator[Any]:

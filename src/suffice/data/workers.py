@@ -1,4 +1,4 @@
-"""Work that is done in other processes, on the workers of a cluster: errors travel as values, versions must agree."""
+"""Functions on the workers of a cluster: errors are returned as values, and versions must agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot do what was asked of it; the message says what to do there."""
+    """A failure of a cluster; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def lacks_us(error: BaseException) -> bool:
 
 
 def absent(where: str, how: str) -> ClusterError:
-    """Return what is said where workers have no ``suffice``."""
+    """Return the message for workers without ``suffice``."""
     return ClusterError(
         f"the workers of this {where} have no module 'suffice': install the version that is here on every worker, {how}"
     )

@@ -1,4 +1,4 @@
-"""What we remember of data: frozen sums with ``+`` and ``-``."""
+"""Statistics: immutable sums over rows, with ``+`` and ``-``."""
 
 from suffice.statistics.base import DIGITS_ALLOWED, LostDigitsError, NegativeEvidenceError, Removal, Statistics
 from suffice.statistics.counts import CategoryCounts, EventCounts, PresenceCounts

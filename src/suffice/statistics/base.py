@@ -1,4 +1,4 @@
-"""What every statistic is: a frozen sum over rows that can be added to, taken from, decayed and stored."""
+"""Base class of statistics: immutable sums over rows with ``+``, ``-``, scaling and serialisation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIGITS_ALLOWED = 9.0
 
 
 class Addable(Protocol):
-    """A value whose sum over parts of the rows is that of all rows: a statistic, or the like."""
+    """A value that adds up over parts of the rows, such as a statistic."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -33,7 +33,7 @@ class NegativeEvidenceError(ValueError):
 
 
 class LostDigitsError(ArithmeticError):
-    """A subtraction cancelled so far that its result means nothing: the sum must be taken anew.
+    """A subtraction lost too many digits to cancellation: the remaining rows must be summed again.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LostDigitsError(ArithmeticError):
 
 
 class Removal(NamedTuple):
-    """What is left after a subtraction, and how many decimal digits it cost."""
+    """Result of a subtraction, and the number of decimal digits lost."""
 
     left: Any
     digits_lost: float
@@ -57,7 +57,7 @@ class Removal(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a sum over rows costs, in numbers."""
+    """Cost of a sum over rows, in numbers read."""
 
     work: int  # that are read, or what takes as long
     result: int  # that are allocated and added for each part of the rows
@@ -146,7 +146,7 @@ class Statistics(ABC):
         return other if self.is_zero else self._plus(other)
 
     def __radd__(self, other: object) -> Self:
-        """Let ``sum(statistics)`` start from its 0."""
+        """Add to 0, the start value of ``sum(statistics)``."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
@@ -181,7 +181,7 @@ class Statistics(ABC):
 
     @abstractmethod
     def _minus(self, other: Self) -> Removal:
-        """Return the difference and its cost, refusing what was never there."""
+        """Return the difference and the digits lost; raise for rows that cannot have been in the sum."""
 
     @abstractmethod
     def scaled(self, factor: float) -> Self:
@@ -194,7 +194,7 @@ class Statistics(ABC):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return the statistic that :meth:`to_arrays` wrote, or say what is wrong with the arrays."""
+        """Return the statistic that :meth:`to_arrays` wrote; raise for invalid arrays."""
         hints = typing.get_type_hints(cls)
         names = [field.name for field in dataclasses.fields(typing.cast(Any, cls))]
         if set(arrays) != set(names):
