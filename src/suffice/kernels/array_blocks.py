@@ -24,7 +24,7 @@ ACCELERATOR_BLOCK_BYTES = 512 * 2**20
 
 
 def namespace_of(name: str, array: Array) -> Any:
-    """Return the array API namespace of an argument, or say why it has none."""
+    """Return the array API namespace of an argument; raise if it has none."""
     try:
         return array_api_compat.array_namespace(array)
     except TypeError:
@@ -37,7 +37,7 @@ def namespace_of(name: str, array: Array) -> Any:
 
 
 def _plain(array: Array) -> Array:
-    """Return an array without what changes arithmetic: a np.matrix reads * as @, a torch graph keeps every block."""
+    """Return a plain array: a np.matrix reads * as @, and a torch graph would keep every block."""
     if array_api_compat.is_torch_array(array):
         return array.detach()
     return np.asarray(array) if array_api_compat.is_numpy_array(array) else array
@@ -58,11 +58,11 @@ class Blocks:
     batch
         The rows to read.
     floats_per_row
-        How many float64 numbers the reader makes of one row, its temporaries included.
+        Number of float64 numbers that the reader allocates per row, temporaries included.
     rows
         Rows per block; None chooses them so that a block's numbers take around 32 MB, or 512 MB off the CPU.
     share
-        By what that is divided, where memory is short.
+        Divisor of the block size, if memory is short.
     """
 
     batch: Batch
@@ -91,7 +91,7 @@ class Blocks:
 
     @property
     def height(self) -> int:
-        """How many rows a block has."""
+        """Number of rows of a block."""
         block_bytes = BLOCK_BYTES if "cpu" in str(self.device).lower() else ACCELERATOR_BLOCK_BYTES
         return max(1, (self.rows or block_bytes // (8 * max(1, self.floats_per_row))) // self.share)
 
@@ -111,7 +111,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Members:
-    """Which class each row of a block belongs to, with what weight."""
+    """The class and the weight of each row of a block."""
 
     xp: Any
     codes: Array  # (n,) int64
@@ -254,7 +254,8 @@ class Block:
     def _finite(self, name: str) -> Array:
         """Return an array of the batch as float64, every entry finite."""
         values = self._real(name)
-        # NaN and infinity survive in a sum, so one number tells; finite rows whose sum overflows pass the closer look.
+        # NaN and infinity propagate through a sum, so one number is checked first; finite rows whose sum overflows pass
+        # the full check.
         if not self.xp.isfinite(self.xp.sum(values)):
             self._refuse(
                 ~self.xp.isfinite(values), lambda at: errors.NonFiniteError(name, self._row(at), float(values[at]))

@@ -37,7 +37,7 @@ def check_regression(batch: Batch, response: Response, theta: FloatArray, interc
 
 
 class RunningCurvature:
-    """What a log-likelihood looks like at one theta, over the blocks added so far.
+    """Value, gradient and Hessian of a log-likelihood at one theta, over the blocks added so far.
 
     Parameters
     ----------

@@ -37,10 +37,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class ArrayKernels(ArrayScores, ArrayWalks):
-    """Sums over the rows of one batch, on the device where the batch lies.
+    """Sums over the rows of one batch, on the device of the batch.
 
-    Rows are read in blocks; only finished sums come to the host. See :class:`~suffice.kernels.protocol.Kernels` for
-    what is summed.
+    Rows are read in blocks; only the finished sums are copied to the host. See
+    :class:`~suffice.kernels.protocol.Kernels` for the definitions of the sums.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class ArrayKernels(ArrayScores, ArrayWalks):
         return self.block_rows if self.share == 1 else self.rows_of_blocks(LOCAL_ROWS)
 
     def _at_once(self, batch: Batch, ask: Callable[[Fused], R | None]) -> R | None:
-        """Return a sum by fused kernels; None where there are none for the batch, or they found something amiss."""
+        """Return a sum by fused kernels; None if there are none for the batch, or if they found an invalid value."""
         if self.share > 1:  # memory is short
             return None
         return asked(batch, ask)

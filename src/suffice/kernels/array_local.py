@@ -14,13 +14,13 @@ from suffice.kernels.engine import Batch
 from suffice.kernels.neighbourhood import NEGLIGIBLE, LocalCurvature, LocalMoments, Neighbourhood
 from suffice.kernels.protocol import FloatArray
 
-#: Rows that a block of queries is held against at a time.
+#: Rows that a block of queries is compared with at a time.
 LOCAL_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Around:
-    """What is known of a block of queries, before anything is summed about them."""
+    """A block of queries, with the nearest row of each."""
 
     x: Array  # (m, d), the queries
     left_out: Array | None  # (m,), the row that each does without, -1 for none

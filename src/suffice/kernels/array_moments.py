@@ -86,7 +86,7 @@ class TiedSpread:
 class FullSpread:
     """Sums of products of any two features, per class, (k, d, d).
 
-    The classes' scatters are kept apart and added to one at a time, so that no temporary is k times as large as one.
+    The scatters of the classes are separate arrays, updated one at a time, so that no temporary is k times as large.
     """
 
     def __init__(self, blocks: Blocks, classes: int, features: int) -> None:
@@ -177,7 +177,7 @@ class RunningMoments:
     def _mean_of(self, rows: Array, known: Array | None, members: Members, block_weights: Array) -> Array:
         """Return the mean of a block's rows in each class."""
         mean = _divided(self._xp, members.sums(rows), block_weights)
-        # This is off by the rounding of a long sum; the mean of what it leaves over puts that right.
+        # This has the rounding error of a long sum; the mean of the residuals corrects it.
         leftover = self._apart(rows, mean, known, members)
         return mean + _divided(self._xp, members.sums(leftover), block_weights)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ArrayScores(InBlocks):
-    """The kernels that score rows; see :class:`~suffice.kernels.protocol.Kernels` for what each returns."""
+    """The kernels that score rows; see :class:`~suffice.kernels.protocol.Kernels` for their definitions."""
 
     @in_blocks
     def linear_scores(

@@ -1,4 +1,4 @@
-"""Walks along rows, one after another, through the array API."""
+"""Kernels that process rows in order, through the array API: stochastic gradient steps and the perceptron."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Places = npt.NDArray[np.int64]
 
 
 class ArrayWalks(InBlocks):
-    """The kernels that step row by row; see :class:`~suffice.kernels.protocol.Kernels` for what each returns."""
+    """The kernels that process rows in order; see :class:`~suffice.kernels.protocol.Kernels` for their definitions."""
 
     @in_blocks
     def descend(
@@ -38,7 +38,7 @@ class ArrayWalks(InBlocks):
         pace: Pace,
         l2: float = 0.0,
     ) -> Descent:
-        """Return where stochastic gradient steps lead."""
+        """Return theta after stochastic gradient steps."""
         theta = np.asarray(theta, dtype=np.float64)
         check_regression(batch, response, theta, intercept)
         places = read_order(order, batch)
@@ -61,7 +61,7 @@ class ArrayWalks(InBlocks):
     def correct(
         self, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: npt.ArrayLike, step: float = 1.0
     ) -> Correction:
-        """Return where the perceptron's rule leads."""
+        """Return theta after updates by the perceptron rule."""
         theta = np.asarray(theta, dtype=np.float64)
         check_correction(batch, theta, classes, intercept, step)
         places = read_order(order, batch)
@@ -77,7 +77,7 @@ class ArrayWalks(InBlocks):
             visits = np.cumsum(weight > 0)  # of the rows with weight, up to and with each
             first = counted = 0
             while first < rows:
-                # Foresee what all the rows that are left would be taken for; the first mistake changes that.
+                # Predict all remaining rows at once, up to the first mistake, which changes theta.
                 z = some.x[first:, :] @ now
                 _refuse_overflow(z, places, seen + first)
                 named = to_host(_named_class(blocks, z))
@@ -99,12 +99,12 @@ class ArrayWalks(InBlocks):
         return Correction(to_host(now), to_host(total), mistakes)
 
 
-#: A mistake changes what the rows after it are taken for: no use in looking far ahead.
+#: A mistake changes the predictions of later rows: more rows at a time would be wasted.
 _ROWS_FORESEEN = 256
 
 
 class _Visited(NamedTuple):
-    """Rows in the order in which they are visited, and what belongs to them."""
+    """Rows in the order in which they are processed, with targets, weights and offsets."""
 
     x: Array  # (n, p), after a column of ones where there is an intercept
     y: Array  # (n,)
@@ -144,7 +144,7 @@ def _visited(
 
 
 class _Descending:
-    """Theta on its way down, on the device of the rows."""
+    """State of a gradient descent on the device of the rows."""
 
     def __init__(self, blocks: Blocks, theta: FloatArray, intercept: bool, l2: float) -> None:
         self._blocks = blocks
@@ -157,7 +157,7 @@ class _Descending:
         self.steps = 0
 
     def step(self, part: _Visited, response: Response, size: float) -> bool:
-        """Make one step, unless predictors or slopes make no sense any more; return whether they do."""
+        """Make one step, unless predictors or gradients are not finite; return whether it was made."""
         xp = self._blocks.xp
         z = part.x @ self._theta
         if part.offset is not None:
@@ -178,7 +178,7 @@ class _Descending:
         return True
 
     def finished(self, finite: bool) -> Descent:
-        """Return where the steps have led, on the host."""
+        """Return the result on the host."""
         theta, weight = to_host(self._theta), float(self._weight)
         return Descent(
             theta,
@@ -209,7 +209,7 @@ def _refuse_overflow(z: Array, places: Places, first: int) -> None:
 
 
 def _gain(predictors: int, code: int, named: int, size: float) -> FloatArray:
-    """Return what a mistake adds to each predictor's column of theta, for every unit of x."""
+    """Return the factor of x that a mistake adds to each column of theta."""
     if predictors == 1:
         return np.array([size * (code - named)])
     gain = np.zeros(predictors)

@@ -1,4 +1,4 @@
-"""Arrays of any library that follows the array API: they stay on their device, only the sums come back."""
+"""Engine for arrays of any library that follows the array API, on their device or copied to another."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ KEPT_SHARE = 0.7
 WORKING_BYTES = 2 * 2**30
 
 
-#: Columns with so many rows are brought to the device of x once, and stay there while their batch lives.
+#: Columns with at least this many rows are copied to the device of x once, and kept as long as their batch.
 LONG = 1 << 16
 
 
 class ArrayEngine(Engine):
-    """Sums NumPy, torch, CuPy, JAX and other array-API arrays where they live, or brings them to a device first.
+    """Sums NumPy, torch, CuPy, JAX and other array-API arrays on their own device, or copies them to a device first.
 
     Parameters
     ----------
     block_rows
-        How many rows are taken at a time; by default as many as keep a block's float64 copies around 32 MB. Where
-        memory runs out, blocks are made smaller.
+        Rows of a block; by default as many as make its float64 copies about 32 MB. If memory runs out, blocks are made
+        smaller.
     device
-        A torch device, such as "cuda", to which rows of NumPy and torch are brought block by block, each while the one
-        before is summed: they may be larger than its memory. Rows that are read several times stay there as far as
-        they fit.
+        A torch device, such as "cuda", to which rows of NumPy and torch are copied block by block, each while the
+        previous one is summed: they may be larger than its memory. Rows that are read several times are kept there as
+        far as they fit.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class ArrayEngine(Engine):
                 yield named(partial(_ask, function, part), part.placed, self.kernels, number)
 
     def _gathered(self, batch: Batch) -> Batch:
-        """Return a batch whose long columns of the host are brought to the CUDA device of x, once for all passes."""
+        """Return a batch with its long host columns copied to the CUDA device of x, once for all passes."""
         if is_torch_array(batch.x) and batch.x.is_cuda:  # on a GPU
             columns = {name: getattr(batch, name) for name in ("y", "weight", "offset")}
             stay = {name: column for name, column in columns.items() if _is_long(column)}
@@ -94,7 +94,7 @@ class ArrayEngine(Engine):
         return batch.rows > 0 and can_travel(batch)
 
     def _parts(self, batch: Batch) -> Iterator[Part]:
-        """Yield the rows of a batch on the device: those that are there, and then those that travel."""
+        """Yield the rows of a batch on the device: those that are kept there, then those that are copied."""
         from suffice.kernels.staging import stager_for
 
         assert self.device is not None
@@ -111,7 +111,7 @@ class ArrayEngine(Engine):
 
 
 def _is_long(column: Any) -> bool:  # on a GPU
-    """Whether a column is one of NumPy's, of numbers as torch has them, that takes long to travel."""
+    """Whether a column is a large NumPy array of a type that torch has."""
     return (
         isinstance(column, np.ndarray) and len(column) >= LONG and column.dtype.kind in "bif" and column.itemsize <= 8
     )
@@ -143,7 +143,7 @@ class _Kept:
 
 
 def _ask(function: Callable[[Batch, Kernels], R], part: Part, placed: Batch, kernels: Kernels) -> Any:
-    """Return the function of rows on the device; what it refuses there is named as the rows of the host count."""
+    """Return the function of rows on the device; errors number the rows as on the host."""
     try:
         result = function(placed, kernels)
     except (ValueError, TypeError, OverflowError):
@@ -161,7 +161,7 @@ def _returned(result: Any, like: Any) -> Any:
 
 
 def _torch_device(device: Any) -> Any:
-    """Return a torch device, or say why there is none."""
+    """Return a torch device; raise if there is none."""
     try:
         import torch
     except ImportError:

@@ -1,4 +1,4 @@
-"""What to do where memory runs out: less at a time."""
+"""Recovery from running out of memory: smaller blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Blocks are not made smaller than this share of what they were.
+#: Blocks are not made smaller than this share of their first size.
 SMALLEST_SHARE = 2**20
 
 
@@ -27,7 +27,7 @@ class InBlocks:
     block_rows
         Rows per block. None chooses them so that a block's float64 temporaries take around 32 MB (512 MB off the CPU).
     share
-        By what the rows of a block are divided, where memory is short.
+        Divisor of the rows of a block, if memory is short.
     """
 
     block_rows: int | None = None
@@ -38,7 +38,7 @@ class InBlocks:
             raise ValueError(f"block_rows must be at least 1; got {self.block_rows}")
 
     def rows_of_blocks(self, otherwise: int) -> int:
-        """Return how many rows a block has: a number otherwise, where that is not said."""
+        """Return the number of rows of a block; the given default if it is not set."""
         return max((self.block_rows or otherwise) // self.share, 1)
 
     def in_smaller_blocks(self) -> Self:
@@ -64,7 +64,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def free_memory() -> None:
-    """Give back what libraries hold for later."""
+    """Release the memory that libraries cache."""
     gc.collect()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():  # on a GPU
@@ -93,7 +93,7 @@ def in_blocks(kernel: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K,
 
 
 def device_memory(device: Any) -> int:
-    """Return how many bytes a torch device can still give; without bound where it is the host."""
+    """Return the free memory of a torch device in bytes; unlimited for the host."""
     import torch
 
     if device.type == "cuda":  # on a GPU

@@ -154,7 +154,7 @@ class NativeKernels:
     def _interpreted(
         self, batch: Batch, response: Response, *arguments: Any
     ) -> tuple[float, float, FloatArray, FloatArray]:
-        """Return what curvature does for a response that is not compiled, through the array API."""
+        """Return the curvature of a response that is not compiled, through the array API."""
         if not is_csr(batch.x):
             return ArrayKernels().curvature(batch, response, *arguments)
         self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
@@ -304,7 +304,7 @@ class NativeKernels:
         pace: Pace,
         l2: float = 0.0,
     ) -> Descent:
-        """Return where stochastic gradient steps lead."""
+        """Return theta after stochastic gradient steps."""
         family = COMPILED.get(response.kernel)
         if family is None:
             return self._interpreted_descent(batch, response, theta, intercept, order, pace, l2)
@@ -399,7 +399,7 @@ class NativeKernels:
         pace: Pace,
         l2: float,
     ) -> Descent:
-        """Return what descend does for a response that is not compiled, through the array API."""
+        """Return the steps of descend for a response that is not compiled, through the array API."""
         if not is_csr(batch.x):
             return ArrayKernels().descend(batch, response, theta, intercept, order, pace, l2)
         self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
@@ -451,7 +451,7 @@ class Regression(NamedTuple):
 
 
 def read_regression(batch: Batch, family: int, theta: FloatArray, intercept: bool, alike: bool = False) -> Regression:
-    """Return targets, offset and theta, or raise where they fit neither the family nor each other.
+    """Return targets, offset and theta; raise if they do not fit the family or each other.
 
     With softmax, theta has a column less than there are classes, or as many where all are treated ``alike``.
     """

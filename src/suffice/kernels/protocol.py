@@ -1,4 +1,4 @@
-"""What an engine's kernels can sum. Native code and the array API implement this one list."""
+"""Protocol of kernels: the sums that native code and the array API implement."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Kernels(Protocol):
         not depend on theta.
         """
 
-    # Walks along rows: what a row does depends on the rows before it, so a batch is not split.
+    # Kernels that process rows in order: each step depends on the rows before it, so a batch is not split.
 
     def descend(
         self,
@@ -102,7 +102,7 @@ class Kernels(Protocol):
         pace: Pace,
         l2: float = 0.0,
     ) -> Descent:
-        """Return where stochastic gradient steps lead from theta, (p, t), which is laid out as for :meth:`curvature`.
+        """Return theta, (p, t), laid out as for :meth:`curvature`, after stochastic gradient steps.
 
         ``order`` holds the positions of the rows to visit, ``pace.rows`` to a step. Step s moves theta by
         ``pace.size(s)`` times the mean over its rows of weight times slope times x, less ``l2`` times theta without the

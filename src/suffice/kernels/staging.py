@@ -17,13 +17,13 @@ from suffice.kernels.array_blocks import Array
 from suffice.kernels.engine import Batch
 from suffice.kernels.memory import free_memory, out_of_memory
 
-#: The bytes of a block that travels at a time: enough to outweigh what starting its sums costs.
+#: Bytes of a block: enough to outweigh the overhead of starting its sums.
 BLOCK_BYTES = 256 * 2**20
-#: How many blocks are under way: one is summed, one travels, one is put into pinned memory.
+#: Number of blocks in flight: one is summed, one is copied, one is put into pinned memory.
 DEPTH = 3
-#: How many bytes a thread copies at a time.
+#: Bytes that a thread copies at a time.
 PIECE_BYTES = 16 * 2**20
-#: How many threads copy to pinned memory: more of them only wait for it.
+#: Number of threads that copy to pinned memory; more would not be faster.
 COPIERS = 8
 
 _COLUMNS = ("x", "y", "weight", "offset", "trials")
@@ -48,7 +48,7 @@ class Part:
 
 
 class Stager:
-    """Brings blocks of rows to a torch device.
+    """Copies blocks of rows to a torch device.
 
     Rows of NumPy lie in memory that a device cannot read by itself: several threads copy them to memory that it can,
     and from there they travel on a stream of their own.
@@ -92,7 +92,7 @@ class Stager:
             free_memory()  # the error, and all it held, is gone here
 
     def bring(self, column: npt.NDArray[Any]) -> Array:
-        """Return a whole column of the host on the device."""
+        """Copy a whole host column to the device."""
         torch = self._torch
         there = torch.empty(column.shape, dtype=torch_type(torch, column.dtype), device=self.device)
         self._clear()
@@ -171,12 +171,12 @@ class Stager:
             return there.copy_(host, non_blocking=True)
 
     def _clear(self) -> None:
-        """Let what travels wait for what is computed: who had its memory before may still be reading it."""
+        """Make the copy stream wait for the compute stream, which may still read the memory of a slot."""
         if self._stream is not None:  # on a GPU
             self._stream.wait_stream(self._torch.cuda.current_stream(self.device))
 
     def _meet(self, slot: _Slot) -> None:
-        """Let what is computed next wait for the rows of a slot."""
+        """Make the compute stream wait for the rows of a slot."""
         if self._stream is not None:  # on a GPU
             self._torch.cuda.current_stream(self.device).wait_event(slot.arrived)
 
@@ -197,7 +197,7 @@ class Stager:
 
 @cache
 def stager_for(device: str) -> Stager:
-    """Return what brings rows to a device: one for all engines, since pinned memory is dear."""
+    """Return the stager of a device: one for all engines, since pinned memory is scarce."""
     import torch
 
     return Stager(torch.device(device))
@@ -214,7 +214,7 @@ def _room(torch: Any, kept: dict[str, Any], name: str, shape: Any, kind: Any, **
 
 
 def torch_type(torch: Any, dtype: npt.DTypeLike) -> Any:
-    """Return the torch type in which numbers of a NumPy type travel."""
+    """Return the torch type to which a NumPy type is copied."""
     kind = np.dtype(dtype)
     names = {"b": "bool", "f": f"float{8 * kind.itemsize}", "i": f"int{8 * kind.itemsize}", "u": "uint8"}
     name = names.get(kind.kind, "float64")
@@ -224,7 +224,7 @@ def torch_type(torch: Any, dtype: npt.DTypeLike) -> Any:
 
 
 def can_travel(batch: Batch) -> bool:
-    """Whether a batch lies on the host, in arrays that a device can take: NumPy's, or torch's."""
+    """Whether a batch is in host memory, in arrays of NumPy or torch."""
     import torch
 
     for name in _COLUMNS:

@@ -1,4 +1,4 @@
-"""Targets that are on a device with their rows: looked at there, so that they need not come to the host."""
+"""Targets on a device: checked and encoded there, without a copy to the host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside, is_foreign
 from suffice.statistics import Labels
 
-#: Labels within so many whole numbers are looked for one by one, which sorts nothing.
+#: Largest range of integer labels that are searched one by one, without sorting.
 FEW = 64
 
 

@@ -1,7 +1,7 @@
 """Value and gradient of a log-likelihood in one read of the rows: Triton kernels for CUDA, in float64."""
 
 # mypy: ignore-errors
-# Triton compiles what stands here: the bodies are its language, not Python's.
+# Triton compiles these functions: their bodies are Triton, not Python.
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GAUSSIAN, _BERNOULLI, _POISSON = tl.constexpr(0), tl.constexpr(1), tl.constexpr
 
 @triton.jit
 def within(z):
-    """Return predictors held within 1e100, as the families hold them; NaN stays NaN."""
+    """Return predictors clipped to 1e100, as the families do; NaN stays NaN."""
     low = tl.maximum(z, -1e100, propagate_nan=tl.PropagateNan.ALL)
     return tl.minimum(low, 1e100, propagate_nan=tl.PropagateNan.ALL)
 
@@ -127,7 +127,7 @@ def slope_one(
         target = read_numbers(y, first, inner, left, MASKED)
         mass, odd = read_weights(weight, first, inner, left, MASKED, HAS_WEIGHT)
         z = tl.sum(cell * coef[None, :], axis=1) + constant
-        z = tl.gather(z, inner, 0)  # changes nothing but who has it: what is between the two is done once per row
+        z = tl.gather(z, inner, 0)  # changes only the layout: the code between the two gathers runs once per row
         if HAS_OFFSET:
             z += read_numbers(offset, first, inner, left, MASKED)
         z = within(z)

@@ -1,7 +1,7 @@
 """Sums of large batches on a CUDA device, each in one read of the rows, by kernels that Triton compiles.
 
-A method returns None where something is amiss, or might be: a cell that is not finite, a code or weight that is none,
-more classes than fit. The array code then reads the rows in its own way, and says what it is.
+A method returns None for rows that may be invalid (a cell that is not finite, an invalid code or weight) and for too
+many classes. The array code then processes the rows, and raises the error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from suffice.user_warnings import warn_user
 if TYPE_CHECKING:
     from suffice.families.response import Response
 
-#: A class whose mean is more than so many times its spread away from the reference is summed again, about its mean.
+#: A class whose mean is more than this many standard deviations from the reference is summed again, about its mean.
 FAR = 1e2
 #: The most classes that are summed in one read.
 MOST_CLASSES = 64
@@ -32,7 +32,7 @@ Moments = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def fused(batch: Batch) -> Fused | None:
-    """Return what sums a batch by fused kernels; None where nothing does.
+    """Return the fused kernels for a batch; None if there are none.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def fused(batch: Batch) -> Fused | None:
 
 
 def asked(batch: Batch, ask: Callable[[Fused], R | None]) -> R | None:
-    """Return a sum of a batch by fused kernels; None where there is none.
+    """Return a sum of a batch by fused kernels; None if there are none.
 
-    Where kernels cannot be compiled, that is said once, and array code sums from then on.
+    If kernels cannot be compiled, a warning is issued once, and the array code is used from then on.
     """
     sums = None if _broken else fused(batch)
     if sums is None:
@@ -66,7 +66,7 @@ def asked(batch: Batch, ask: Callable[[Fused], R | None]) -> R | None:
         return None
 
 
-_broken: list[Exception] = []  # what kernels failed with, if they did
+_broken: list[Exception] = []  # the error of the compilation, if there was one
 
 
 class _Centred(NamedTuple):
@@ -192,8 +192,8 @@ class Fused:
     ) -> Moments | None:
         """Return weights, means and spreads, summed about a reference that is near the means.
 
-        One reference for all classes is read fastest. Where a class lies far from it, beside its spread, the rows are
-        summed again, about the means that were found.
+        One reference for all classes is fastest. If the mean of a class is many standard deviations from it, the rows
+        are summed again, about the class means.
         """
         if classes > MOST_CLASSES:
             return None
@@ -211,7 +211,7 @@ class Fused:
         some = self.rows.some(column)
         mean = some.mean(0, keepdim=True)
         if column.dtype == self.rows.torch.float64:
-            # This is off by the rounding of a long sum; the mean of what it leaves over puts that right.
+            # This has the rounding error of a long sum; the mean of the residuals corrects it.
             mean = mean + (some - mean).mean(0, keepdim=True)
         return self.rows.torch.nan_to_num(mean, nan=0.0, posinf=0.0, neginf=0.0)
 

@@ -13,23 +13,23 @@ from suffice.kernels.cuda import scatter as fused_scatter
 from suffice.kernels.cuda import sums as per_class
 from suffice.kernels.cuda.rows import DeviceRows, interprets
 
-#: Up to this number, classes have sums of their own in registers; more are summed by products.
+#: Up to this number of classes, each has its own sums in registers; more are summed by matrix products.
 FEW = 4
 #: The widest rows whose products with each other, or with several columns, one program holds whole.
 WIDEST_TILE = 128
 
 
 class Tile(NamedTuple):
-    """What one program reads at a time, and with how many warps."""
+    """Tile that a program reads at a time, and its launch parameters."""
 
     cells: int  # rows times columns
     warps: int
     stages: int  # loads ahead
     programs: int  # to a multiprocessor
-    registers: int | None = None  # to a thread, at most: fewer let more programs run at a time
+    registers: int | None = None  # per thread, at most: with fewer, more programs run at a time
 
     def ahead(self, rows: DeviceRows) -> int:
-        """Return how many tiles are loaded ahead: none where cells are copied one by one, which takes longer."""
+        """Return the number of pipeline stages: 1 if cells are loaded one by one, which is faster then."""
         return self.stages if rows.unit == 4 else 1
 
 
@@ -100,9 +100,9 @@ class Grid(NamedTuple):
 
 
 class ClassSums(NamedTuple):
-    """What a pass over rows found of each class."""
+    """Sums of each class."""
 
-    faults: Array  # how many cells, codes or weights no sum is taken over
+    faults: Array  # number of invalid cells, codes and weights
     weights: Array  # (k,)
     sums: Array  # (k, d)
     squares: Array  # (k, d), or (0,)
@@ -176,7 +176,7 @@ def class_weights(rows: DeviceRows, classes: int) -> ClassSums:
 
 
 class Beside(NamedTuple):
-    """What is summed beside the products of columns."""
+    """Sums that are computed together with the products of columns."""
 
     sums: int  # how many there are
     kind: int  # 0: of each class; 1: of all rows; 2: of all rows, and products with targets
@@ -184,7 +184,7 @@ class Beside(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """What a pass over rows found of the products of columns."""
+    """Products of columns, and the sums beside them."""
 
     faults: Array
     weights: Array  # (k,) of the classes; or the sums of 1 and each target, (1 + t,)
@@ -196,7 +196,7 @@ class Scatter(NamedTuple):
 def scatter(
     rows: DeviceRows, reference: Array, classes: int, beside: Beside, weight: Array | None, only: int = -1
 ) -> Scatter:
-    """Return the products of columns about references, and what is summed beside; up to ``WIDEST_TILE`` columns."""
+    """Return the products of up to ``WIDEST_TILE`` columns about references, and the sums beside them."""
     columns, features = power(rows.features, 16), rows.features
     tile, count = SCATTER_TILES[columns], power(beside.sums) if beside.sums else 0
     grid = Grid.of(rows, tile, columns, features * features, 16)

@@ -1,7 +1,7 @@
 """Products of the rows with a few columns, and with their slopes: Triton kernels for CUDA, in float64."""
 
 # mypy: ignore-errors
-# Triton compiles what stands here: the bodies are its language, not Python's.
+# Triton compiles these functions: their bodies are Triton, not Python.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a log-likelihood looks like at one theta, on a CUDA device: in one read of the rows where a kernel knows it."""
+"""Value, gradient and Hessian of a log-likelihood on a CUDA device, in one read of the rows where possible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Curvature = tuple[float, float, FloatArray, FloatArray]
 def curvature(
     rows: DeviceRows, response: Response, theta: FloatArray, intercept: bool, hessian: bool
 ) -> Curvature | None:
-    """Return weight, value, gradient and Hessian; None where a row is amiss."""
+    """Return weight, value, gradient and Hessian; None if a row is invalid."""
     predictors = theta.shape[1]
     if predictors >= MOST_PREDICTORS or not np.isfinite(theta).all():
         return None
@@ -59,7 +59,7 @@ def curvature(
 def _by_blocks(
     rows: DeviceRows, response: Response, coef: Array, level: Array, intercept: bool, hessian: bool
 ) -> Curvature | None:
-    """Return the same of any response: predictors first, then what they say, then the products with the rows."""
+    """Return the same for any response: predictors first, then their derivatives, then the products with the rows."""
     torch, predictors = rows.torch, int(coef.shape[1])
     pairs = list(combinations_with_replacement(range(predictors), 2)) if hessian else []
     faults, weight, value = rows.zeros(), rows.zeros(), rows.zeros()
@@ -91,7 +91,7 @@ def _by_blocks(
 
 
 def _targets(rows: DeviceRows, response: Response, predictors: int) -> tuple[Array, Array]:
-    """Return the targets as a response reads them, and how many are amiss."""
+    """Return the targets as a response reads them, and the number of invalid ones."""
     torch = rows.torch
     if response.family is Multinomial:
         codes = rows.codes

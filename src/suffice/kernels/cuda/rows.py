@@ -1,4 +1,4 @@
-"""Batches that fused kernels read: dense rows on a CUDA device, whatever library's, with what belongs to each row."""
+"""Batches that fused kernels read: dense rows on a CUDA device, of any library, with targets, weights and offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suffice.kernels.engine import Batch
 
 #: Batches with fewer cells than this are summed before a kernel would be compiled.
 SMALLEST = 1 << 20
-#: How many rows tell a reference near the mean of a class.
+#: Number of rows from which a reference near the mean of a class is computed.
 SAMPLE = 4096
 
 
@@ -39,7 +39,7 @@ class DeviceRows:
     """The rows of a batch that count, in torch, on their CUDA device."""
 
     batch: Batch
-    x: Array  # (n, d), the rows that count; columns lie side by side
+    x: Array  # (n, d), the rows in range; columns are contiguous
 
     @property
     def torch(self) -> Any:
@@ -48,12 +48,12 @@ class DeviceRows:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.x.shape[0])
 
     @property
     def features(self) -> int:
-        """How many features a row has."""
+        """Number of features."""
         return int(self.x.shape[1])
 
     @property
@@ -63,7 +63,7 @@ class DeviceRows:
 
     @cached_property
     def programs(self) -> int:
-        """How many programs run at a time, one on each multiprocessor."""
+        """Number of programs that run at a time, one on each multiprocessor."""
         if not self.x.is_cuda:
             return 2
         return int(_torch().cuda.get_device_properties(self.device).multi_processor_count)
@@ -75,7 +75,7 @@ class DeviceRows:
         return math.gcd(step, start)
 
     def empty(self, *shape: int) -> Array:
-        """Return a place for sums."""
+        """Return an uninitialised array for sums."""
         return _torch().empty(shape, dtype=_torch().float64, device=self.device)
 
     def zeros(self, *shape: int) -> Array:

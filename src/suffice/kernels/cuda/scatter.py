@@ -1,7 +1,7 @@
 """Products of columns in one read of the rows: a Triton kernel for CUDA, on tensor cores for float64."""
 
 # mypy: ignore-errors
-# Triton compiles what stands here: the bodies are its language, not Python's.
+# Triton compiles these functions: their bodies are Triton, not Python.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the kernels that sum log-likelihoods are launched."""
+"""Launches of the kernels that sum log-likelihoods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINEAR_TILE = Tile(4096, 4, 2, 3)
 
 
 class Slopes(NamedTuple):
-    """What a pass over rows found of a log-likelihood."""
+    """Value and gradient of a log-likelihood."""
 
     faults: Array
     weight: Array

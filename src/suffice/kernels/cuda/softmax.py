@@ -1,7 +1,7 @@
 """Value and gradient of a softmax regression in one read of the rows: Triton kernels for CUDA, in float64."""
 
 # mypy: ignore-errors
-# Triton compiles what stands here: the bodies are its language, not Python's.
+# Triton compiles these functions: their bodies are Triton, not Python.
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def predict(number, near, far, theta, level, left_column, right_column, inner, f
 
 @triton.jit
 def shifted(z, number, offset, first, inner, left, predictors, offset_row, offset_column, HAS_OFFSET: tl.constexpr):
-    """Return a predictor with its offset, held within 1e100."""
+    """Return a predictor with its offset, clipped to 1e100."""
     if HAS_OFFSET:
         place = offset + (first + inner) * offset_row + number * offset_column
         z += tl.load(place, mask=(inner < left) & (number < predictors), other=0.0).to(tl.float64)
@@ -71,7 +71,7 @@ def slope_few(
     UNIT: tl.constexpr,
     MORE: tl.constexpr,  # whether there are more than two predictors
     ROWS: tl.constexpr,
-    HALF: tl.constexpr,  # rows are read in two halves: fewer threads share a row, and have less to tell each other
+    HALF: tl.constexpr,  # rows are read in two halves: fewer threads share a row, which shortens reductions
     FOLD: tl.constexpr,
     STAGES: tl.constexpr,
 ):

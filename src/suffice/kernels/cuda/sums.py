@@ -7,7 +7,7 @@ read several cells at a time.
 """
 
 # mypy: ignore-errors
-# Triton compiles what stands here: the bodies are its language, not Python's.
+# Triton compiles these functions: their bodies are Triton, not Python.
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_weights(weight, first, inner, left, MASKED: tl.constexpr, HAS_WEIGHT: t
 
 @triton.jit
 def read_codes(y, first, inner, left, classes, MASKED: tl.constexpr, HAS_Y: tl.constexpr):
-    """Return the classes of some rows, 0 where they are none, and which rows have a code that is none."""
+    """Return the classes of some rows, 0 for invalid codes, and which rows have an invalid code."""
     if HAS_Y:
         place = y + first + inner
         found = (tl.load(place, mask=inner < left, other=0) if MASKED else tl.load(place)).to(tl.int64)
@@ -116,7 +116,7 @@ def add_class(number, total, sums, squares, code, mass, values, second, WHAT: tl
 
 @triton.jit
 def fault(cell, WHAT: tl.constexpr, FOLD: tl.constexpr):
-    """Return 1 for each cell that its sum would not show to be amiss."""
+    """Return 1 for each invalid cell that the sum would not reveal."""
     amiss = cell * 0.0 != 0.0 if WHAT == _PRESENCE else cell < 0  # NaN and infinity; negative counts
     return folded(amiss.to(tl.int32), FOLD)
 
@@ -141,7 +141,7 @@ def sum_few(
     weights,  # out: (programs, K), of the classes
     sums,  # out: (programs, K, d)
     squares,  # out: (programs, K, d)
-    faults,  # out: (programs, strips), how many cells, codes or weights no sum is taken over
+    faults,  # out: (programs, strips), number of invalid cells, codes and weights
     units,  # the stride of x, in units
     start,  # the first row
     rows,  # how many
@@ -232,7 +232,7 @@ def sum_many(
     FOLD: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """Sum over many classes: the product of who belongs where with the rows, by tensor cores for float64."""
+    """Sum over many classes: the product of the class indicators with the rows, by tensor cores in float64."""
     program, programs = tl.program_id(0), tl.num_programs(0)
     stride, features = units * UNIT, width * UNIT
     column, inner = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS), tl.arange(0, ROWS)

@@ -1,1 +1,1 @@
-"""Sums inside a database: rows stay where they are, generated aggregates come back."""
+"""Sums in a database by generated aggregates: only the results are read."""

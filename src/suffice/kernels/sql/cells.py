@@ -1,4 +1,4 @@
-"""The cells of a batch that lies in a database: what queries select from, and what they ask of each class."""
+"""Cells of a batch in a database: the subquery that queries select from, and aggregates per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a database is spoken to: names, strings and numbers as its SQL writes them, and what it answers."""
+"""SQL dialects and connections: names, strings and numbers in SQL, and the results of queries."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What SQL differs in, from one database to another.
+    """Differences of SQL between databases.
 
     Parameters
     ----------
     name
         "duckdb" or "postgresql".
     title
-        What the database calls itself.
+        Title of the database.
     most
         Results that one query may have: PostgreSQL allows 1664, and plans of more take long to make.
     fence
@@ -228,7 +228,7 @@ def dialect_of(name: str) -> Dialect:
 
 
 class Database(Protocol):
-    """What answers queries."""
+    """A database that runs queries."""
 
     dialect: Dialect
 
@@ -258,7 +258,7 @@ class Connected:
         self.dialect = dialect_of(dialect)
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives, or say in a sentence what the database objects to."""
+        """Return the rows of a query; an error of the database is raised as one sentence."""
         if self.dialect is DUCKDB:  # a cursor of its own would not see registered and temporary tables
             try:
                 return list(self._connection.execute(sql).fetchall())
@@ -296,8 +296,8 @@ class Connected:
                     cursor.close()
 
     def _roll_back(self) -> None:
-        """Let a connection whose query failed answer others."""
-        with suppress(Exception):  # the connection is gone: that is what is being said
+        """Roll back, so that a connection can run queries after a failed one."""
+        with suppress(Exception):  # the connection is closed: the first error says so
             self._connection.rollback()
 
 

@@ -1,4 +1,4 @@
-"""Sums inside a database: rows stay where they are, generated aggregates come back."""
+"""Sums in a database by generated aggregates: only the results are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a database objects to, in one sentence that names the cure."""
+"""Errors of databases as one sentence, with a remedy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNREACHED = (
 
 
 class DatabaseError(ValueError):
-    """A database that cannot answer; the message says why, and names the cure."""
+    """A query that a database cannot run; the message says why, and what to do."""
 
 
 class DatabaseOverflowError(DatabaseError, OverflowError):

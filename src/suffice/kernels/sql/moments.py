@@ -25,7 +25,7 @@ _ROUNDS = 4
 
 
 class Moments(NamedTuple):
-    """What aggregates about references come to, moved to the means."""
+    """Moments about references, shifted to the means."""
 
     weights: FloatArray  # (k,)
     mean: FloatArray  # (k, d)

@@ -1,4 +1,4 @@
-"""Rows that lie in a database, as a batch holds them: expressions in the place of arrays."""
+"""Rows of a database as a batch: SQL expressions in place of arrays."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Relation:
     Parameters
     ----------
     source
-        What stands after FROM: a quoted table, or a query in parentheses with a name.
+        The expression after FROM: a quoted table, or a named query in parentheses.
     columns
         One SQL expression for each feature. NULL, and NaN, is a missing cell.
     rows
-        How many rows there are.
+        Number of rows.
     position
         An expression of the place of a row, from 0: then a part of the rows can be summed, and complaints name a row.
     indicators

@@ -1,4 +1,4 @@
-"""Scores of rows as SQL: what the kernels that score rows do, as expressions and one SELECT."""
+"""Scores of rows as SQL: the kernels that score rows as expressions and one SELECT."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def mean_of(link: str, predictor: str, dialect: Dialect) -> str:
 
 
 def unused_prefix(names: Sequence[str]) -> str:
-    """Return what none of some names begins with.
+    """Return a prefix that none of the names has.
 
     Examples
     --------
@@ -193,11 +193,11 @@ class Scoring:
 
     @property
     def prefix(self) -> str:
-        """What the names within the query begin with."""
+        """Prefix of names within the query."""
         return unused_prefix(self.keep)
 
     def names(self) -> list[str]:
-        """Return what the cells are called in scores."""
+        """Return the names of the cells in scores."""
         return [f"{self.prefix}x{j}" for j in range(len(self.cells))]
 
     def _level(self, columns: Sequence[tuple[str, str]], source: str) -> str:
