@@ -72,7 +72,7 @@ def _is_unscored(model: Any) -> bool:
 
 def inference(model: Any, data: Data) -> Answers:
     """Return what a regression says of its coefficients and of the fit as a whole."""
-    if not hasattr(model, "summary") or isinstance(model, NBLogisticRegression):
+    if not hasattr(model, "summary") or isinstance(model, NBLogisticRegression | TableModel):
         return {}
     fit = model.summary().inference
     slopes = np.array(["intercept" not in name and "|" not in name for name in fit.names])  # 1|2 is a threshold
@@ -87,7 +87,7 @@ def inference(model: Any, data: Data) -> Answers:
         "dispersion": np.array(fit.dispersion),
         "explained": np.array(fit.explained),
     }
-    if fit.covariance is not None and np.isfinite(fit.covariance).all():
+    if hasattr(model, "predict_interval") and fit.covariance is not None and np.isfinite(fit.covariance).all():
         beside = {name: each for name, each in data.beside.items() if name in ("offset", "exposure")}
         found["interval"] = np.stack(model.predict_interval(data.x, 0.9, **beside))
     if isinstance(model, LinearRegression) and not model.l1:
