@@ -75,6 +75,8 @@ _MODULES = {
     **dict.fromkeys(("Progress", "progress"), "suffice.monitoring"),
     **dict.fromkeys(("TableModel", "fit"), "suffice.tables"),
 }
+#: Packages that are imported on first use: ``suffice.formula.fit``.
+_PACKAGES = ("families", "formula", "tables")
 __all__ = [
     "GDA",
     "GLM",
@@ -112,6 +114,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # slow to import, and small commands do not need it
 
         return version("suffice")
+    if name in _PACKAGES:
+        return importlib.import_module(f"suffice.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULES[name]), name)

@@ -66,6 +66,8 @@ def test_loading_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         (("target",), "__import__('os')"),
         (("offsets",), ["age.__class__()"]),
+        (("classes",), ["a"]),
+        (("design", "unseen"), "perhaps"),
         (("design", "terms"), [["eval('1')"]]),
         (("design", "terms"), [["bs(age, 5)"]]),
         (("design", "transforms", "C(race)", "reference"), 7),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,8 +18,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import suffice
-from suffice import _native, store
+from suffice import _native, formula, store
 from suffice.demo import mailbox as demo
+from suffice.formula.expressions import FUNCTIONS
 from suffice.mail import dump
 from suffice.mail.features import extract_features
 from suffice.mail.filter import MailFilter
@@ -26,6 +28,7 @@ from suffice.mail.mailboxes import Message
 from suffice.mail.mailboxes.streams import read_messages
 from suffice.mail.message import identify_message
 from suffice.text.vectorizers import CountVectorizer
+from tests.formula.tables import births
 from tests.mail.hostile import HOSTILE, mutated
 
 Case = Callable[[Random], None]
@@ -331,4 +334,54 @@ def dumps() -> Iterator[Case]:
         yield case
 
 
-TARGETS = {each.__name__: each for each in (mail, text, rows, models, filters, dumps)}
+@contextmanager
+def formulas() -> Iterator[Case]:
+    """Formulas: pieces of formulas in any order, with changed characters, and files of their models."""
+    table = births(60)
+    pieces = [
+        *"+-*/:^()[]~.,'`%{}|=",
+        " ",
+        "**",
+        "age",
+        "lwt",
+        "race",
+        "smoke",
+        "low",
+        "days",
+        "1",
+        "0",
+        "2",
+        "1e9",
+        "3j",
+    ]
+    pieces += [f"{name}(" for name in FUNCTIONS] + ["knots=[", "df=", "degree=", "__class__", "lambda x: x", "'white'"]
+    seeds = [
+        "bwt ~ age + C(race, Treatment('white')) * smoke + bs(lwt, 4)",
+        "log(bwt) ~ poly(age, 3) + cr(lwt, 4, constraints='center') - 1",
+        "low ~ (age + race + smoke)**2 + offset(days / 10) + scale(I(lwt * 2))",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        formula.fit(seeds[0], table).save(path)
+        contents = store.read(path)
+
+        def case(random: Random) -> None:
+            if random.random() < 0.3:
+                with suppress(*DOCUMENTED):
+                    store.write(path, replace(contents, settings=_value(contents.settings, random)))
+                    store.load(path).predict(table)
+                return
+            text = random.choice(seeds)
+            for _ in range(random.randrange(1, 6)):
+                start = random.randrange(len(text) + 1)
+                stop = min(start + random.randrange(5), len(text))
+                text = text[:start] + random.choice(pieces) + text[stop:]
+            with suppress(*DOCUMENTED):
+                formula.fit(text, table, l2=1.0).predict(table)
+
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield case
+
+
+TARGETS = {each.__name__: each for each in (mail, text, rows, models, filters, dumps, formulas)}

@@ -329,6 +329,39 @@ FAULTS = (
         "dropped = 0",
         ("tests/mail/test_forget.py::test_words_of_forgotten_messages_only_are_deleted",),
     ),
+    # Formulas.
+    Fault(
+        "levels are sorted as they come, batch by batch",
+        "formulas",
+        "src/suffice/formula/transforms.py",
+        "else sorted_levels(list(counts))",
+        "else tuple(counts)",
+        ("tests/formula/test_sources.py::test_coefficients_do_not_depend_on_the_source",),
+    ),
+    Fault(
+        "an interaction is coded in full beside its main effects",
+        "formulas",
+        "src/suffice/formula/design.py",
+        "used.update(fresh)",
+        "pass",
+        ("tests/formula/test_patsy.py::test_terms_span_the_same_columns_as_patsy_without_redundancy",),
+    ),
+    Fault(
+        "softmax regression is compared with the last class",
+        "formulas",
+        "src/suffice/formula/model.py",
+        "return found if self._is_two else np.roll(found, 1, axis=1)",
+        "return found",
+        ("tests/formula/test_patsy.py::test_statsmodels_agrees_on_three_classes",),
+    ),
+    Fault(
+        "any function of Python may be called",
+        "formulas",
+        "src/suffice/formula/expressions.py",
+        "        if name not in FUNCTIONS:",
+        "        if False:",
+        ("tests/formula/test_bad_input.py::test_hostile_formulas_are_refused",),
+    ),
     # The command line.
     Fault(
         "the password of a mistyped address is printed",

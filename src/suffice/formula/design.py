@@ -247,6 +247,8 @@ class Design:
         }
         terms = tuple(tuple(str(factor) for factor in term) for term in settings["terms"])
         dropped = tuple(str(name) for name in settings["dropped"])
+        if settings["unseen"] not in ("error", "reference"):
+            raise ValueError(f"unseen must be 'error' or 'reference'; got {settings['unseen']!r}")
         return cls(terms, bool(settings["intercept"]), transforms, dropped, str(settings["unseen"]))
 
 
@@ -449,7 +451,10 @@ def category_cells(expression: Expression, cells: Cells, transforms: Mapping[str
     """Return what C(...) codes: a column of categories, or numbers."""
     if isinstance(expression, Column):
         return cells.columns[expression.name]
-    return evaluate(expression, cells, transforms)
+    found = evaluate(expression, cells, transforms)
+    if found.ndim > 1:
+        raise FormulaError(f"formula: C({expression}): its argument has {found.shape[1]} columns, where one is needed")
+    return found
 
 
 # Learning.

@@ -94,24 +94,20 @@ def _factors(term: Any, text: str) -> tuple[Expression, ...]:
 
 
 def _parsed(text: str, columns: Sequence[str]) -> Any:
-    errors, parser = _parser()
+    parser = _parser()
     try:
         return parser.get_terms(text, context={"__formulaic_variables_available__": list(columns)})
     except FormulaError:
         raise
-    except errors.FormulaicError as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise FormulaError(f"formula {text!r} cannot be read: {reason}") from None
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError, AttributeError) as error:
+    except Exception as error:  # errors of the parser, and of Python's own in it, are of many kinds
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
-        raise FormulaError(f"formula {text!r} cannot be read: {reason}") from None
+        raise FormulaError(f"formula {text!r} cannot be read: {reason.splitlines()[0].rstrip('.')}") from None
 
 
 @cache
-def _parser() -> tuple[Any, Any]:
-    """Return formulaic's errors, and its parser with a limit on the number of terms."""
+def _parser() -> Any:
+    """Return formulaic's parser, with a limit on the number of terms."""
     try:
-        from formulaic import errors
         from formulaic.parser import DefaultFormulaParser, DefaultOperatorResolver
         from formulaic.parser.types import Operator, OrderedSet
     except ImportError:
@@ -161,4 +157,4 @@ def _parser() -> tuple[Any, Any]:
         def operators(self) -> list[Any]:
             return [replaced(operator) for operator in super().operators]
 
-    return errors, DefaultFormulaParser(operator_resolver=LimitedResolver(), feature_flags={"twosided"})
+    return DefaultFormulaParser(operator_resolver=LimitedResolver(), feature_flags={"twosided"})

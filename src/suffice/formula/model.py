@@ -27,6 +27,7 @@ from suffice.formula.design import (
     evaluate,
     learn_transforms,
     resolve,
+    stateful_calls,
 )
 from suffice.formula.errors import FormulaError
 from suffice.formula.expressions import Call, Column, Expression, columns_of, parse_expression
@@ -145,6 +146,12 @@ def fit(
     target = resolve(parsed.target, table)
     if choice.needs_classes and not _is_category(target):
         target = Call("C", (("x", target),))
+    learned = stateful_calls([target.x if isinstance(target, Call) and _is_category(target) else target])
+    if learned:
+        raise FormulaError(
+            f"formula: {next(iter(learned))} of the target learns from the rows, and new targets could not be read: "
+            "use log, exp, sqrt or arithmetic"
+        )
     expressions = [target, *(factor for term in terms for factor in term), *known, *beside.values()]
     learners: dict[str, Learner] = {}
     if isinstance(target, Call) and target.function == "C":
@@ -304,16 +311,17 @@ class _Choice:
         if estimator is not None:
             if family is not None:
                 raise FormulaError("give a family or an estimator, not both: the estimator has its own family")
-            given = estimator(**settings) if isinstance(estimator, type) else clone(estimator)
-            if not isinstance(given, LinearPredictor):
+            is_class = isinstance(estimator, type)
+            if not (issubclass(estimator, LinearPredictor) if is_class else isinstance(estimator, LinearPredictor)):
                 raise FormulaError(
                     "estimator must be LinearRegression, LogisticRegression, SoftmaxRegression, PoissonRegression, "
-                    f"GammaRegression or GLM; got {type(given).__name__}"
+                    f"GammaRegression or GLM; got {estimator!r}"
                 )
-            if not isinstance(estimator, type):
-                given.set_params(**settings)
+            given = estimator(**settings) if is_class else clone(estimator).set_params(**settings)
         if family is not None:
             as_family(family)
+        elif estimator is None and trials:
+            raise FormulaError("trials go with family='binomial'")
         return cls(family, given, settings, trials, shifted)
 
     @property
@@ -916,6 +924,9 @@ class FormulaModel(Stored):
         model.dropped_columns_ = {str(name): list(others) for name, others in own["dropped_columns"].items()}
         if list(getattr(estimator, "feature_names_in_", ())) != list(model._names):
             raise ValueError("the columns of the design are not those of the estimator")
+        expected = len(estimator.classes_) if model._is_classifier else len(outcome.classes) and 2
+        if len(outcome.classes) != expected or len(set(outcome.classes)) != expected:
+            raise ValueError(f"the classes {list(outcome.classes)!r} are not those of the estimator")
         return model
 
 
