@@ -198,3 +198,13 @@ def test_a_summary_of_changed_coefficients_is_refused() -> None:
     model.coef_ = model.coef_ + 1
     with pytest.raises(ValueError, match="coef_ or thresholds_ was changed after the fit"):
         model.summary()
+
+
+def test_intervals_and_contrasts_follow_the_covariance() -> None:
+    model = OrdinalRegression(order=ORDER).fit(X, Y)
+    errors, covariance = model.summary().inference.standard_errors, model.covariance_
+    np.testing.assert_allclose(model.confint(0.9)["upper"][:4], model.coef_ + 1.6448536269514722 * errors[:4])
+    found = model.contrast(["x0 + x1", "`fair|good` - `bad|fair`"])
+    np.testing.assert_allclose(found["estimate"], [model.coef_[:2].sum(), np.diff(model.thresholds_)[0]])
+    expected = covariance["x0", "x0"] + covariance["x1", "x1"] + 2 * covariance["x0", "x1"]
+    assert found["std_error"][0] == pytest.approx(np.sqrt(expected))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
@@ -20,10 +20,12 @@ from suffice import validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.base import CollinearityWarning, dependence, warn_unless_converged
+from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.layout import lay_out
 from suffice.discriminative.perceptron import ClassTotals
+from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.separation import SeparationWarning
 from suffice.discriminative.summary import Summary
 from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
@@ -550,6 +552,30 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
             The probability with which an interval covers the truth.
         """
         return self._inference().summary(level)
+
+    def confint(self, level: float = 0.95) -> ResultTable:
+        """Return Wald's confidence interval of each coefficient and threshold, in the columns ``lower`` and ``upper``.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+        """
+        fit = self._inference()
+        found = fit.interval(level)
+        columns = {"lower": found[:, 0], "upper": found[:, 1]}
+        return ResultTable(f"{100 * level:g}% intervals, {fit.covariance_kind}", fit.names, columns, fit.notes)
+
+    def contrast(self, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
+        """Return estimates, standard errors, tests and intervals of linear combinations of coefficients and thresholds.
+
+        Parameters
+        ----------
+        contrasts, level
+            As for :meth:`LogisticRegression.contrast`; the name of a threshold, as ```low|high```, stands between
+            backquotes.
+        """
+        return estimate_contrasts(self._inference(), contrasts, level)
 
     @property
     def covariance_(self) -> Covariance:
