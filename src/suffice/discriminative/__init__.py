@@ -3,6 +3,7 @@
 from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import CollinearityWarning
 from suffice.discriminative.covariance import Covariance
+from suffice.discriminative.diagnostics import Diagnostics
 from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
 from suffice.discriminative.linear import LinearRegression
 from suffice.discriminative.local import LocallyWeightedRegression
@@ -20,6 +21,7 @@ __all__ = [
     "GLM",
     "CollinearityWarning",
     "Covariance",
+    "Diagnostics",
     "FarFromDataWarning",
     "GammaRegression",
     "LinearRegression",

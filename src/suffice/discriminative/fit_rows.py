@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from suffice import validation
+from suffice.discriminative.inference import Inference
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.solvers.base import ValueGradientHessian
 from suffice.solvers.linear_algebra import Symmetric, flat
+from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from suffice.discriminative.regression import Regression
@@ -28,6 +31,8 @@ class FitRows(NamedTuple):
     objective: NegativeLogLikelihood
     layout: Layout  # the way from the objective's theta to that of X
     targets: int  # classes or parts of y; 1 for plain numbers
+    theta: FloatArray  # (p, t), as the objective has it
+    here: ValueGradientHessian  # of the objective at theta
 
 
 @contextmanager
@@ -59,9 +64,10 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
             if not plain:
                 laid, layout = lay_out(data, copied.fit_intercept)
             try:
-                found = FitRows(copied, copied._likelihood(laid, targets), layout, targets)
-                _check_optimum(model, found, what)
-                yield found
+                objective, theta = copied._likelihood(laid, targets), layout.inward(model.solution_.theta)
+                here = objective.value_gradient_hessian(theta)
+                _check_optimum(model, here, what)
+                yield FitRows(copied, objective, layout, targets, theta, here)
             finally:
                 if laid is not data:
                     laid.release()
@@ -69,16 +75,18 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
             data.release()
 
 
-def _check_optimum(model: Regression, rows: FitRows, what: str) -> None:
+def _check_optimum(model: Regression, here: ValueGradientHessian, what: str) -> None:
     """Raise where theta is not the optimum of these rows."""
-    if model._params.penalty == "firth" or model._params.l1 > 0:
-        return  # the gradient of the likelihood alone is not 0 there
-    theta = rows.layout.inward(model.solution_.theta)
-    here = rows.objective.value_gradient_hessian(theta)
+    if model._params.penalty != "firth" and model._params.l1 == 0:  # else the gradient is not 0 there
+        check_same_rows(here, model._inference(), what)
+
+
+def check_same_rows(here: ValueGradientHessian, fit: Inference, what: str) -> None:
+    """Raise where an objective is not least at the theta of a fit: its rows are others."""
     gradient = flat(here.gradient)
     length = max(float(gradient @ Symmetric.of(here.hessian).solve(gradient)), 0.0) ** 0.5
-    spread = max(1.0, np.nan_to_num(float(model.facts_.dispersion)) ** 0.5)
-    if not length <= NEAR * theta.size**0.5 * spread:
+    spread = float(np.nan_to_num(float(fit.dispersion))) ** 0.5
+    if not length <= NEAR * gradient.size**0.5 * (spread if fit.estimates_dispersion else max(spread, 1.0)):
         raise ValueError(
             f"{what} needs the rows of the fit, and theta is not the optimum of these rows: give X, y, sample_weight, "
             "offset, exposure and trials as they were given to fit"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -31,7 +31,9 @@ from suffice.discriminative.base import (
     warn_unsolved,
     weights_as_trials,
 )
+from suffice.discriminative.diagnostics import Diagnostics, FittedModel, diagnose
 from suffice.discriminative.facts import gaussian_log_likelihood
+from suffice.discriminative.fit_rows import check_same_rows
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import PredictorVariance, check_level, check_of, critical_value
 from suffice.discriminative.layout import Layout, lay_out
@@ -756,6 +758,59 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         reach = critical_value(level, np.inf if known else self._solved().df_residual) * variance**0.5
         low, high = predicted - reach, predicted + reach
         return (low[:, 0], high[:, 0]) if self._one_target else (low, high)
+
+    def diagnostics(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        dfbetas: bool = True,
+        terms: Mapping[str, Sequence[str]] | None = None,
+        random_state: Any = 0,
+    ) -> Diagnostics:
+        """Return residuals of every kind, leverage and influence of each row of the fit, and variance inflation.
+
+        Rows in parts are read three times at most; the results are in memory.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit, since a model keeps none.
+        dfbetas
+            Whether the change of each coefficient without each row, (n, p), is computed.
+        terms
+            The coefficients of each term, for generalised variance inflation factors; one each by default.
+        random_state
+            Not used: y is not discrete.
+
+        Returns
+        -------
+        Diagnostics
+            It prints as a summary; ``frame()`` has a row for each row.
+        """
+        self._check_fitted()
+        self._check_unassigned("diagnostics")
+        params = self._params
+        if not self._one_target:
+            raise ValueError("diagnostics are of one target; y has several: fit each by itself")
+        if params.l1 > 0:
+            raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
+        copied = copy.copy(self).set_params(**params.get_params(deep=False))
+        given = as_dataset(X, y=y, sample_weight=sample_weight)
+        with validation.naming_cells(), read_again(given) as rows:
+            data = EncodedDataset.of_parts(copied._encode(rows, reset=False), self._engine)
+            laid, layout = lay_out(data, params.fit_intercept)
+            try:
+                objective, theta = copied._likelihood(laid), layout.inward(self.theta_)
+                here = objective.value_gradient_hessian(theta)
+                check_same_rows(here, self._inference(), "diagnostics")
+                facts = FittedModel.of(self._inference(), isinstance(params.dispersion, int | float), True)
+                return diagnose(objective, theta, layout, here.hessian, facts, dfbetas, terms, random_state)
+            finally:
+                if laid is not data:
+                    laid.release()
+                data.release()
 
     def _mean_variance(self, X: Any) -> Any:
         """Return the variance of the predicted means, (n, t), in the library of X."""

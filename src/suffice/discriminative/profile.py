@@ -70,8 +70,7 @@ def _fill(found: FloatArray, model: Any, rows: FitRows, places: list[tuple[int, 
 
 def _interval(rows: FitRows, model: Any, place: int, column: int, level: float, error: float) -> tuple[float, float]:
     """Return both ends of the interval of one parameter."""
-    best = rows.layout.inward(model.solution_.theta)
-    here = rows.objective.value_gradient_hessian(best)
+    best, here = rows.theta, rows.here
     unit = np.zeros(best.shape)
     unit[place, column] = 1.0
     along = shaped(Symmetric.of(here.hessian).solve(flat(unit)), best)

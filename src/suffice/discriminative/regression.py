@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -31,9 +31,11 @@ from suffice.discriminative.base import (
     warn_unless_converged,
     weights_as_trials,
 )
+from suffice.discriminative.diagnostics import Diagnostics, FittedModel, diagnose, with_rows_without_weight
 from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without_weight, holds_means, weight_factors
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
+from suffice.discriminative.fit_rows import rows_of_fit
 from suffice.discriminative.inference import Inference, notes_on_rows
 from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
@@ -841,6 +843,56 @@ class Regression(LinearPredictor):
             why = "; ".join(self._inference().notes) or "the dispersion is not known"
             raise ValueError(f"there is no {what}: {why}")
         return covariance
+
+    def diagnostics(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+        dfbetas: bool = True,
+        terms: Mapping[str, Sequence[str]] | None = None,
+        random_state: Any = 0,
+    ) -> Diagnostics:
+        """Return residuals of every kind, leverage and influence of each row of the fit, and variance inflation.
+
+        As in R, leave-one-out quantities of other models than linear ones are those of one step from the fit. Rows in
+        parts are read three times at most; the results are in memory.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure, trials
+            The rows of the fit, since a model keeps none.
+        dfbetas
+            Whether the change of each coefficient without each row, (n, p), is computed.
+        terms
+            The coefficients of each term, for generalised variance inflation factors; one each by default.
+        random_state
+            The seed of quantile residuals, which are drawn where y is discrete.
+
+        Returns
+        -------
+        Diagnostics
+            It prints as a summary; ``frame()`` has a row for each row.
+        """
+        self._check_fitted()
+        self._check_unassigned("diagnostics")
+        response, params = self._response(), self._params
+        if self.solution_.theta.shape[1] != 1:
+            raise ValueError(f"diagnostics are of models with one linear predictor a row; {response.name} has several")
+        if params.l1 > 0:
+            raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
+        beside = {"offset": offset, "exposure": exposure, "trials": trials}
+        with rows_of_fit(self, "diagnostics", X, y, sample_weight=sample_weight, **beside) as rows:
+            quasi = response.likelihood.is_discrete and params.dispersion != "family"
+            facts = FittedModel.of(self._inference(), not estimates_dispersion(response, params.dispersion), not quasi)
+            found = diagnose(
+                rows.objective, rows.theta, rows.layout, rows.here.hessian, facts, dfbetas, terms, random_state
+            )
+        return with_rows_without_weight(found, sample_weight)
 
     def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
         return profile_intervals(self, level, X, y, **rows)[self._moving()]

@@ -11,6 +11,7 @@ from suffice.plots.class_conditionals import (
 from suffice.plots.confusion_matrix import ConfusionMatrixDisplay
 from suffice.plots.curves import PrecisionRecallDisplay, RocCurveDisplay
 from suffice.plots.decision_boundary import DecisionBoundaryDisplay
+from suffice.plots.diagnostics import DiagnosticsDisplay
 from suffice.plots.display import Display
 from suffice.plots.feature_effects import FeatureEffectsDisplay
 from suffice.plots.learning_curve import Crossing, LearningCurveDisplay
@@ -32,6 +33,7 @@ __all__ = [
     "ConfusionMatrixDisplay",
     "Crossing",
     "DecisionBoundaryDisplay",
+    "DiagnosticsDisplay",
     "Display",
     "FeatureEffectsDisplay",
     "LearningCurveDisplay",

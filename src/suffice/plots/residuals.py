@@ -156,7 +156,7 @@ class ResidualsDisplay(Display):
     def _draw_residuals(self) -> None:
         self._draw_points(self.residuals)
         self.ax_.axhline(0, color=FOREGROUND, linewidth=1.0)
-        x, means = _binned_means(self.predicted, self.residuals)
+        x, means = binned_means(self.predicted, self.residuals)
         (line,) = self.ax_.plot(x, means, color=class_colour(1), linewidth=1.8)
         rows = draw_legend(self.ax_, [(line, "mean residual")])
         label = "residual (actual − predicted)" if self.variance is None else "Pearson residual"
@@ -208,7 +208,7 @@ def _count_frequencies(actual: FloatArray, predicted: FloatArray, family: Family
     return counts, observed, expected
 
 
-def _binned_means(x: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def binned_means(x: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return means of x and of values in up to twenty bins of equally many rows, ordered by x."""
     order = np.argsort(x, kind="stable")
     bins = np.array_split(order, int(np.clip(len(x) // 10, 1, 20)))
