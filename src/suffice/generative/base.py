@@ -217,7 +217,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         return labels, statistics, found[:0]
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
+        """Subtract rows exactly: the result is the model of a :meth:`fit` to the other rows.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         return merged
 
     def __radd__(self, other: Any) -> Self:
-        """Let ``sum(models)`` start from its 0."""
+        """Add to 0, the start value of ``sum(models)``."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     # The sum.
@@ -719,7 +719,7 @@ class GenerativeClassifier(SummedClassifier):
         return rows
 
     def explain(self, X: Any, against: Any = None) -> Explanations:
-        """Take the log-odds of rows apart, feature by feature.
+        """Return the contribution of each feature to the log-odds of rows.
 
         Parameters
         ----------
@@ -751,7 +751,7 @@ class GenerativeClassifier(SummedClassifier):
         )
 
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
-        """Return the features that speak most for each class, with what one unit of them adds to its log-odds.
+        """Return the features with the largest log-odds for each class, per unit of the feature.
 
         The odds are those against the average of all classes; only for models whose posterior is linear in x. They are
         infinite for a feature that is impossible in some classes.
@@ -791,7 +791,7 @@ class GenerativeClassifier(SummedClassifier):
         )
 
     def _more_settings(self) -> dict[str, Any]:
-        """Return what else a file must hold for the model to go on."""
+        """Return further settings that a file stores, so that the model can continue to learn."""
         return {}
 
     @classmethod
@@ -920,7 +920,7 @@ class RunningSum:
         return self._model is not None
 
     def model(self, read: Callable[[Any], R]) -> R:
-        """Return the model that is read from the sum, reading it once."""
+        """Return the model that is estimated from the sum, once."""
         if self._model is None:
             self._model = read(self.statistics)
         model: R = self._model

@@ -118,7 +118,7 @@ class CategoricalNB(DiscreteNB):
         return super()._reads_once() and not isinstance(self._params.bins, int | np.integer)
 
     def _set_features(self, data: Dataset) -> None:
-        if isinstance(self._params.bins, int | np.integer):  # the quantiles of a sample say where to cut
+        if isinstance(self._params.bins, int | np.integer):  # bins are cut at the quantiles of a sample
             some = partitioned.sample_rows(data)
             self._first_features(some["X"], some.get("sample_weight"))
         else:
@@ -327,7 +327,7 @@ def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[Flo
 
 
 def _quantiles(column: FloatArray, shares: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the values below which lie these shares of the weight of what is known of a column; none of nothing.
+    """Return the quantiles of the known cells of a column, by weight; empty if there are none.
 
     Where a share ends between two values, their mean is the quantile (Hyndman and Fan's second definition): a row of
     weight 2 is two rows, and one of weight 0 is none.
@@ -405,7 +405,7 @@ def category_table(counts: FloatArray, alpha: float, size: int) -> FloatArray:
     counts
         How often each category occurred in each class, (k, categories).
     alpha
-        What is added to each count.
+        The smoothing, added to each count.
     size
         How many categories there are, those that did not occur included.
 
@@ -419,5 +419,5 @@ def category_table(counts: FloatArray, alpha: float, size: int) -> FloatArray:
     total = counts.sum(axis=1) + alpha * size
     with np.errstate(divide="ignore", invalid="ignore"):
         table = np.log(np.vstack([counts.T + alpha, np.full(len(counts), alpha)])) - np.log(total)
-    # A feature of which a class has seen nothing, unsmoothed, tells nothing about it: 0 / 0 is no evidence.
+    # Without smoothing, a feature without counts in a class contributes 0: 0 / 0 is no evidence.
     return np.where(total > 0, table, 0.0)

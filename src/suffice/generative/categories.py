@@ -1,4 +1,4 @@
-"""Cells that hold names: columns of any labels become codes into the vocabulary of what was seen."""
+"""Category columns: labels of any type as codes of a vocabulary of the labels seen."""
 
 from __future__ import annotations
 

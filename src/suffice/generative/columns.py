@@ -1,4 +1,4 @@
-"""Tables as they are: what the cells of each column hold, and which kind of column that suggests."""
+"""Columns of a table for MixedNB: cell types, inferred kinds, and conversion to arrays."""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ class Conditional(ABC):
 
     @abstractmethod
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of log p(x | y) + intercept for the rows of a batch."""
+        """Return a reading of log p(x | y) + intercept for the rows of a batch."""
 
     @abstractmethod
     def contributions(self, x: Any) -> Contributions:
-        """Return log p(x | y) taken apart."""
+        """Return the contribution of each feature to log p(x | y)."""
 
     @abstractmethod
     def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
@@ -101,7 +101,7 @@ class Linear(Conditional):
         return Theta(coef, np.where(self.veto.level > 0, -np.inf, self.level))
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of x coef' + level + intercept."""
+        """Return a reading of x coef' + level + intercept."""
         if _is_thin(batch, self.coef.shape[1]) and not (self.threshold is not None and self.threshold < 0):
             columns, narrow = narrowed(batch.x[batch.start : batch.stop])
             return self.of_columns(columns).scores(Batch(narrow), kernels, intercept, reading)
@@ -194,7 +194,7 @@ def against_average(coef: FloatArray) -> FloatArray:
         return np.asarray(coef - coef.mean(axis=0))
     with np.errstate(invalid="ignore"):
         apart = np.where(np.isinf(coef), coef, coef - coef.mean(axis=0))
-    alike = (coef == coef[0]).all(axis=0)  # impossible in every class: nothing is said
+    alike = (coef == coef[0]).all(axis=0)  # impossible in every class: no evidence
     return np.where(np.isnan(apart) | alike, 0.0, apart)
 
 

@@ -1,4 +1,4 @@
-"""What naive Bayes models of counts share: smoothing, priors, and rows that may wait."""
+"""Base of naive Bayes models of counts: smoothing, priors and buffered rows."""
 
 from __future__ import annotations
 

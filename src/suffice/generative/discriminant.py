@@ -33,7 +33,7 @@ from suffice.statistics.moments import never_varies
 
 
 class Structure(NamedTuple):
-    """What a covariance structure remembers, and what it shares."""
+    """The statistic of a covariance structure, and what classes share."""
 
     moments: type[Any]
     tied: bool  # one covariance for all classes
@@ -367,7 +367,7 @@ class Correlated(Conditional):
         return np.broadcast_to(-0.5 * (LOG_2PI * self.family.mu.shape[1] + log_det), (self.classes,))
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of the Gaussian log-densities."""
+        """Return a reading of the Gaussian log-densities."""
         try:
             return self._complete(batch, kernels, intercept, reading)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Rows with missing cells, learned by maximising the likelihood of what is known of them."""
+"""Expectation maximisation for rows with missing cells: maximises the likelihood of the known cells."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def learn(model: Any, rows: Rows) -> tuple[Statistics, list[float]]:
 
 
 def _change(before: MultivariateGaussian, after: MultivariateGaussian) -> float:
-    """Return how far Gaussians have moved: means in standard deviations, covariances as shares of these."""
+    """Return the largest change of Gaussians: means in standard deviations, covariances relative to these."""
     deviation = np.sqrt(np.diagonal(after.covariance, axis1=-2, axis2=-1))  # (d,) or (k, d)
     deviation = np.where(deviation > 0, deviation, 1.0)
     products = deviation[..., :, None] * deviation[..., None, :]
@@ -105,7 +105,7 @@ def _expected(model: Any, rows: Rows, x: FloatArray, groups: list[Any], gaussian
 def _filled(
     values: FloatArray, known: npt.NDArray[np.bool_], gaussians: MultivariateGaussian, code: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what a class expects of missing cells given the known ones, (n, missing), and their covariance."""
+    """Return the expected missing cells given the known ones, (n, missing), and their covariance."""
     covariance = gaussians.covariance if gaussians.covariance.ndim == 2 else gaussians.covariance[code]
     mean, gone = gaussians.mu[code], ~known
     if not known.any():
@@ -116,7 +116,7 @@ def _filled(
 
 
 def expected(x: FloatArray, posterior: FloatArray, joint: Joint) -> FloatArray:
-    """Return rows with missing cells filled with what is expected of them, over all classes."""
+    """Return rows with missing cells replaced by their expectation over all classes."""
     filled = x.copy()
     conditional: Any = joint.conditional
     for known, members in patterns(~np.isnan(x)):

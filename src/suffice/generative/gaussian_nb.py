@@ -132,7 +132,7 @@ class GaussianNB(PriorsGiven):
 
     @read_attribute
     def epsilon_(self) -> FloatArray:
-        """What smoothing adds to the variances of each feature, (d,)."""
+        """The smoothing, added to the variances of each feature, (d,)."""
         return added_variance(self.statistics_, self._params.var_smoothing)
 
     def __sklearn_tags__(self) -> Any:
@@ -143,7 +143,7 @@ class GaussianNB(PriorsGiven):
 
 
 def added_variance(statistics: DiagonalMoments, share: float) -> FloatArray:
-    """Return what is added to the variances of each feature, (d,)."""
+    """Return the smoothing that is added to the variances of each feature, (d,)."""
     mean, variance = statistics.pooled()
     variance = np.where(never_varies(mean, variance), 0.0, variance)
     return _added(variance, share)
@@ -221,7 +221,7 @@ class Independent(Conditional):
         return Theta(coef, -0.5 * ((self.mean - centre) * coef).sum(axis=1) - coef @ centre)
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of the Gaussian log-densities' sum."""
+        """Return a reading of the sum of the Gaussian log-densities."""
         return kernels.diagonal_scores(batch, self.mean, self.variance, intercept, reading)
 
     def contributions(self, x: Any) -> Contributions:

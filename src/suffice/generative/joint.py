@@ -1,4 +1,4 @@
-"""The fitted p(x, y): a prior and class conditionals, asked for posteriors, evidence, samples and explanations."""
+"""The fitted p(x, y): a prior and class conditionals, with posteriors, evidence, samples and explanations."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Joint:
         return random.choice(len(self.prior), size=n, p=self.prior)
 
     def contributions(self, x: Any) -> Contributions:
-        """Return log p(x, y) taken apart, the prior in the base."""
+        """Return the contribution of each feature to log p(x, y); the base contains the prior."""
         parts, base = self.conditional.contributions(x)
         return Contributions(parts, base + self.log_prior)
 
@@ -103,7 +103,7 @@ def read_many(joints: Sequence[Joint], engine: Engine, x: Any, what: Literal["jo
     )
     if not alike:
         return [joint.read(engine, x, what) for joint in joints]
-    # Of two classes, half as many scores tell which is better.
+    # For two classes, the difference of the scores is enough.
     two = what == "best" and len(joints[0].labels) == 2 and all((joint.prior > 0).all() for joint in joints)
     results: list[Any] = []
     step = max(1, _TOGETHER // len(joints[0].labels))

@@ -1,4 +1,4 @@
-"""Leave-one-out scores in closed form: log p(x, y) of each row under what all other rows teach."""
+"""Leave-one-out scores in closed form: log p(x, y) of each row under the model of all other rows."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ class MixedNB(PriorsGiven):
         return dict(zip(names, map(validation.classes_array, found), strict=True))
 
     def explain(self, X: Any, against: Any = None) -> Explanations:
-        """Take the log-odds of rows apart, column by column; see :meth:`GaussianNB.explain`."""
+        """Return the contribution of each column to the log-odds of rows; see :meth:`GaussianNB.explain`."""
         return super().explain(self._in_order(X), against)
 
     def _as_given(self, rows: Any) -> Any:

@@ -38,7 +38,7 @@ from suffice.statistics.base import FloatArray
 from suffice.text import Documents, Features
 from suffice.text.count_matrix import count_all_features
 
-#: What is summed over the columns of each kind.
+#: Statistic of the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {
     "numeric": DiagonalMoments,
     "count": EventCounts,
@@ -264,7 +264,7 @@ class Product(Conditional):
         return replace(cells, parts=parts)
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of the sum of the factors' scores, over readable cells."""
+        """Return a reading of the sum of the factors' scores, over readable cells."""
         nothing = np.zeros(self.classes)
         joint = np.tile(intercept, (batch.rows, 1))
         for kind, factor in self.factors.items():

@@ -139,7 +139,7 @@ def cross_validate(
 
 
 def _check_arguments(folds: Any, scoring: Any) -> None:
-    """Raise where folds or scoring is none of what they may be."""
+    """Raise if folds or scoring is invalid."""
     of_rows = isinstance(folds, int | np.integer | Iterable) or hasattr(folds, "split")
     if folds != "loo" if isinstance(folds, str) else not of_rows:
         raise ValueError(f"folds must be a number, 'loo', a splitter or a list of row numbers; got {folds!r}")

@@ -1,4 +1,4 @@
-"""Solvers minimise an :class:`Objective`: they ask it for values, gradients and Hessians, and never see a row."""
+"""Solvers that minimise an :class:`Objective` by its values, gradients and Hessians."""
 
 from suffice.solvers.auto import Auto
 from suffice.solvers.base import (

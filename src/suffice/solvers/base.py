@@ -205,7 +205,7 @@ def has_columns(objective: Objective, theta: FloatArray) -> TypeGuard[ColumnObje
 
 
 def check_supports(solver: object, objective: Objective, theta: FloatArray, *needed: Capability) -> None:
-    """Raise where an objective lacks what a solver needs.
+    """Raise if an objective lacks a capability that a solver needs.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def _every_second(steps: tuple[Step, ...] | list[Step]) -> tuple[Step, ...]:
 
 @dataclass
 class Convergence:
-    """The tests that end a search, and how far it has come.
+    """Tests of convergence, and the state of the search.
 
     A search is judged by Newton's decrement, ``gradient' Hessian^-1 gradient``: twice the distance of the value from
     the minimum, were it a parabola, and the squared distance of theta from the optimum in standard errors. It is
